@@ -1,0 +1,82 @@
+"""The errors of memwarden, arranged by what the caller does next.
+
+    MemwardenError
+    ├── InvalidInput            change the call; nothing was written
+    │   ├── InvalidFilter       a filter names an unknown field or operator, or a value of the wrong type
+    │   └── InvalidConfig       a setting, category or allowlist is wrong
+    ├── NotFound                the id names nothing that this scope may see
+    ├── Denied                  the scope may not do this
+    │   ├── UnknownAgent        the agent has no allowlist
+    │   └── CategoryDenied      a category outside the agent's allowlist
+    ├── Conflict                somebody else changed it, or a key was used for something else; read again, then decide
+    └── StoreError              the storage refused; nothing of the call was kept unless it was acknowledged
+        ├── StoreUnavailable    try again later: locked, read-only, closed, a disk that fails
+        ├── StoreFull           make room, then repeat the call
+        ├── StoreCorrupt        restore a copy; the file was not changed
+        ├── StoreTooNew         written by a later memwarden; upgrade
+        └── ModelMismatch       the store's vectors come from another embedding model
+
+Every message says what was wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class MemwardenError(Exception):
+    """Root of all errors that memwarden raises on purpose."""
+
+
+class InvalidInput(MemwardenError, ValueError):
+    """The call itself is wrong. Nothing was written."""
+
+
+class InvalidFilter(InvalidInput):
+    """A filter names an unknown field or operator, or a value of the wrong type."""
+
+
+class InvalidConfig(InvalidInput):
+    """A setting, a category or an allowlist is wrong."""
+
+
+class NotFound(MemwardenError, LookupError):
+    """The id names nothing that this scope may see."""
+
+
+class Denied(MemwardenError, PermissionError):
+    """The scope may not do this."""
+
+
+class UnknownAgent(Denied):
+    """The scope's agent has no allowlist, so it may read nothing."""
+
+
+class CategoryDenied(Denied):
+    """A requested category is outside the agent's allowlist."""
+
+
+class Conflict(MemwardenError):
+    """Somebody else changed it first, or an idempotency key was used for something else."""
+
+
+class StoreError(MemwardenError, RuntimeError):
+    """The storage refused. Nothing that was not acknowledged was kept."""
+
+
+class StoreUnavailable(StoreError):
+    """The store is closed, locked, read-only or on a failing disk."""
+
+
+class StoreFull(StoreError):
+    """There is no room left on the disk."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is not a healthy memwarden store. It was not changed."""
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a later memwarden."""
+
+
+class ModelMismatch(StoreError):
+    """The store's vectors come from another embedding model than the configured one."""

@@ -1,0 +1,184 @@
+"""The one filter language: exact values, lists as any-of, and ``$eq $ne $gt $gte $lt $lte`` (E1, B6).
+
+``parse`` turns a caller's mapping into conditions; every backend and the index answer the same conditions alike, and
+``matches`` is the plain-Python meaning that they are tested against.
+
+* ``{"kind": "note"}`` exact. ``{"kind": ["note", "decision"]}`` any of them.
+* ``{"tags": ["a", "b"]}`` and ``{"characters": [...]}``: at least one of them is on the memory.
+* ``{"importance": {"$gte": 0.7}}``; several operators on a field must all hold.
+* ``importance_min``, ``importance_max`` (levels 1..5), ``updated_after``, ``updated_before`` as design B names them:
+  both ends are included for importance; ``after`` and ``before`` exclude the instant itself. A date without a time
+  means its first instant, UTC.
+* A bare ``None`` is no condition (clients send unused keys as null); ``{"$eq": None}`` asks for an unset field.
+* An order comparison never matches an unset field; ``$ne`` does.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+from memwarden.errors import InvalidFilter
+from memwarden.importance import from_level
+
+TEXT = "text"
+NUMBER = "number"
+BOOLEAN = "boolean"
+TIME = "time"
+MANY = "list of text"
+
+FIELDS: Mapping[str, str] = {
+    "id": TEXT,
+    "channel": TEXT,
+    "kind": TEXT,
+    "category": TEXT,
+    "importance": NUMBER,
+    "tags": MANY,
+    "characters": MANY,
+    "pinned": BOOLEAN,
+    "source": TEXT,
+    "role": TEXT,
+    "name": TEXT,
+    "user_id": TEXT,
+    "agent_id": TEXT,
+    "run_id": TEXT,
+    "actor_id": TEXT,
+    "thread_id": TEXT,
+    "created_at": TIME,
+    "updated_at": TIME,
+    "valid_from": TIME,
+}
+"""Every field that can be filtered by, and the type of its values."""
+
+ALIASES: Mapping[str, str] = {"timestamp": "created_at", "context_item_id": "id", "conversation_id": "thread_id"}
+"""The designs' other names for a field."""
+
+SORTABLE = frozenset(name for name, sort in FIELDS.items() if sort != MANY)
+
+OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
+
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+
+_SHORTHANDS: Mapping[str, tuple[str, str]] = {
+    "importance_min": ("importance", "$gte"),
+    "importance_max": ("importance", "$lte"),
+    "updated_after": ("updated_at", "$gt"),
+    "updated_before": ("updated_at", "$lt"),
+}
+
+
+class Condition(NamedTuple):
+    """One test of one field. op: ``$in`` (value: tuple, any of) or one of :data:`OPERATORS`. Times are datetimes."""
+
+    field: str
+    op: str
+    value: Any
+
+
+Where = tuple[Condition, ...]
+"""Conditions that must all hold."""
+
+
+def parse(filters: Mapping[str, Any] | None) -> Where:
+    """Check a caller's filters and turn them into conditions.
+
+    Raises InvalidFilter for an unknown field or operator and for a value of the wrong type.
+    """
+    if filters is None:
+        return ()
+    if not isinstance(filters, Mapping):
+        raise InvalidFilter(f"filters must be a mapping of field to value, not {type(filters).__name__}")
+    conditions: list[Condition] = []
+    for name, value in filters.items():
+        conditions.extend(_conditions(name, value))
+    return tuple(conditions)
+
+
+def sort_field(name: str) -> str:
+    """Return the field that ``order_by`` means. Raises InvalidFilter if it cannot be sorted by."""
+    field = ALIASES.get(name, name)
+    if field not in SORTABLE:
+        raise InvalidFilter(f"cannot order by {name!r}; use one of: {', '.join(sorted(SORTABLE))}")
+    return field
+
+
+def matches(where: Where, record: Any) -> bool:
+    """Tell whether a record (anything with the fields as attributes) fulfils every condition."""
+    return all(_holds(condition, getattr(record, condition.field)) for condition in where)
+
+
+def _conditions(name: Any, value: Any) -> list[Condition]:
+    if value is None and (name in _SHORTHANDS or ALIASES.get(name, name) in FIELDS):
+        return []
+    if name in _SHORTHANDS:
+        field, op = _SHORTHANDS[name]
+        number = _value(name, field, value)
+        return [Condition(field, op, from_level(number) if field == "importance" else number)]
+    field = ALIASES.get(name, name)
+    if field not in FIELDS:
+        known = ", ".join(sorted([*FIELDS, *_SHORTHANDS]))
+        raise InvalidFilter(f"unknown filter field {name!r}; known fields: {known}")
+    if isinstance(value, Mapping):
+        return [_operator_condition(name, field, op, operand) for op, operand in value.items()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [Condition(field, "$in", tuple(_value(name, field, one) for one in value))]
+    if FIELDS[field] == MANY:
+        return [Condition(field, "$in", (_value(name, field, value),))]
+    return [Condition(field, "$eq", _value(name, field, value))]
+
+
+def _operator_condition(name: str, field: str, op: str, operand: Any) -> Condition:
+    if op not in OPERATORS:
+        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; use one of: {', '.join(OPERATORS)}")
+    if FIELDS[field] == MANY:
+        raise InvalidFilter(f"operator {op} does not apply to {name!r}, a list; give a list of values (any of them)")
+    if operand is None and op in ("$eq", "$ne"):
+        return Condition(field, op, None)
+    if FIELDS[field] == BOOLEAN and op not in ("$eq", "$ne"):
+        raise InvalidFilter(f"operator {op} does not apply to {name!r}, which is true or false")
+    return Condition(field, op, _value(name, field, operand))
+
+
+def _value(name: str, field: str, value: Any) -> Any:
+    sort = FIELDS[field]
+    if sort in (TEXT, MANY) and isinstance(value, str):
+        return str(value)
+    if sort == NUMBER and isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+        return float(value)
+    if sort == BOOLEAN and isinstance(value, bool):
+        return value
+    if sort == TIME:
+        return _time(name, value)
+    raise InvalidFilter(f"{name!r} takes {sort}, not {value!r}")
+
+
+def _time(name: str, value: Any) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            example = "2026-05-08 or 2026-05-08T13:56:00Z"
+            raise InvalidFilter(f"{name!r} takes an ISO date or time such as {example}, not {value!r}") from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise InvalidFilter(f"{name!r} takes an ISO date or time, not {value!r}")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _holds(condition: Condition, actual: Any) -> bool:
+    field, op, wanted = condition
+    if op == "$in":
+        return any(one in actual for one in wanted) if FIELDS[field] == MANY else actual in wanted
+    if op == "$eq":
+        return bool(actual == wanted)
+    if op == "$ne":
+        return bool(actual != wanted)
+    return actual is not None and _COMPARE[op](actual, wanted)

@@ -1,0 +1,426 @@
+"""The frozen records that every layer speaks in.
+
+One record holds everything remembered: a :class:`Memory`. What a person or an agent said, word for word, is a memory
+of the channel ``turn``; facts, episodes, insights, procedures and state values are memories of the other channels and
+name the turns that they rest on in ``sources``. One table, one search path, one lifecycle, one history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Channel(StrEnum):
+    """How a memory came to be. Not its subject (category) and not its sort (kind)."""
+
+    TURN = "turn"
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    INSIGHT = "insight"
+    PROCEDURAL = "procedural"
+    STATE = "state"
+
+
+class Kind(StrEnum):
+    """What sort of statement a memory is (designs C and E)."""
+
+    UNKNOWN = "unknown"
+    DISCOVERY = "discovery"
+    BEHAVIOR = "behavior"
+    OUTCOME = "outcome"
+    NOTE = "note"
+    INSIGHT = "insight"
+    DECISION = "decision"
+    ERROR_LESSON = "error_lesson"
+    REASONING = "reasoning"
+    TOOL_OUTPUT = "tool_output"
+    CONVENTION = "convention"
+    FAILURE = "failure"
+    PREFERENCE = "preference"
+    PATTERN = "pattern"
+
+
+class State(StrEnum):
+    """Where a memory is in its life. Only active ones are ever returned by a search."""
+
+    ACTIVE = "active"
+    SOFT_DELETED = "soft_deleted"
+
+
+class Event(StrEnum):
+    """What a journal entry says happened (B8)."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Namespace:
+    """The unit of isolation and of placement: ``user/<id>`` (later also project, task and global) in a tenant."""
+
+    tenant: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.tenant}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing remembered.
+
+    Attributes:
+        id: UUIDv7 text, or the caller's own id for items added through :class:`memwarden.backend.AsyncBackend`.
+        namespace: where it lives. A memory lives in exactly one namespace.
+        text: what is remembered; for a turn, word for word what was said. Never empty for turns and facts.
+        importance: 0..1. Surfaces that show levels 1..5 or 1..10 convert with :mod:`memwarden.importance`.
+        source: where it comes from, as a path or URI (``thread/t1``, ``task/k1/plan``), or None.
+        sources: ids of the turns that it rests on. For a turn: its own source id, which is the caller's ``id`` of the
+            message if there was one.
+        name: who said it, if it was somebody with a name. ``role`` is the chat role.
+        characters: who takes part in it (design C); a search can be limited to them.
+        context: words about the occasion ("During the move, with Tomas").
+        payload: a JSON object of the caller's.
+        token_cost: the size in tokens that the caller gave, or None.
+        version: 1 for a new memory, then one more for each change.
+        created_at: when it was said or learned (aware, UTC). updated_at: when memwarden last wrote it.
+        valid_from: since when it is true, if that is known to differ from created_at.
+    """
+
+    id: str
+    namespace: Namespace
+    text: str
+    created_at: datetime
+    updated_at: datetime
+    channel: str = Channel.SEMANTIC
+    kind: str = Kind.UNKNOWN
+    category: str = "activity"
+    importance: float = 0.5
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    source: str | None = None
+    sources: tuple[str, ...] = ()
+    summary: str | None = None
+    context: str | None = None
+    characters: tuple[str, ...] = ()
+    payload: Mapping[str, Any] | None = None
+    token_cost: int | None = None
+    role: str | None = None
+    name: str | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    actor_id: str | None = None
+    thread_id: str | None = None
+    valid_from: datetime | None = None
+    state: str = State.ACTIVE
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What recall knows of a text without the text: made once, when it is written.
+
+    Attributes:
+        terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.recall.words`).
+        vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
+        flags: bit set of :class:`memwarden.recall.words.Flag`.
+    """
+
+    terms: bytes = b""
+    vector: bytes | None = None
+    flags: int = 0
+
+
+class WriteMode(StrEnum):
+    """What a :class:`Put` expects to find under its id."""
+
+    CREATE = "create"
+    UPSERT = "upsert"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write one memory whole.
+
+    Attributes:
+        memory: the memory as it shall be. Its ``version`` is set by the store.
+        signals: what the index will know of it.
+        mode: ``create`` refuses an id that is in use (Conflict); ``update`` refuses one that is not (NotFound);
+            ``upsert`` takes both, and revives a soft-deleted one.
+        source_key: when given, at most one memory per (namespace, thread, source_key) is ever created: a second one
+            is answered with the id of the first and outcome ``duplicate``.
+        expected_version: with ``update``: refuse (Conflict) unless this is the stored version.
+    """
+
+    memory: Memory
+    signals: Signals
+    mode: WriteMode = WriteMode.CREATE
+    source_key: str | None = None
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Soft-delete one memory: no search, get or list shows it any more. Its versions stay."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Everything that one decision writes, in one namespace, applied whole or not at all.
+
+    Attributes:
+        key: idempotency key. A batch whose key was applied before in this namespace is not applied again; the answer
+            of the first time is given. The same key with another ``fingerprint`` is a Conflict.
+        fingerprint: stable hash of what the caller asked for; compared when a key comes again.
+        actor: who did it, for the journal.
+        at: the time of the write (aware, UTC).
+    """
+
+    namespace: Namespace
+    changes: tuple[Put | Remove, ...]
+    at: datetime
+    key: str | None = None
+    fingerprint: str | None = None
+    actor: str | None = None
+
+
+class Applied(NamedTuple):
+    """What became of one change of a batch. outcome: created, updated, deleted, duplicate or missing."""
+
+    id: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to an applied batch.
+
+    Attributes:
+        rev: the namespace's revision after the batch (for a replayed key: after the first application).
+        applied: one per change, in their order.
+        replayed: True when the key had been applied before and nothing was written now.
+    """
+
+    rev: int
+    applied: tuple[Applied, ...]
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a namespace's journal. It holds no content, only references (old and new version numbers)."""
+
+    seq: int
+    namespace: Namespace
+    event: str
+    memory_id: str
+    old_version: int | None
+    new_version: int | None
+    actor: str | None
+    thread_id: str | None
+    at: datetime
+
+
+class IndexRow(NamedTuple):
+    """One memory as the namespace index needs it: signals and the columns to filter by, without its text.
+
+    ``n`` numbers the rows of a namespace in the order in which they were first written, from 1, without meaning
+    outside its store. Times are integer microseconds since 1970 UTC. ``tags``, ``characters`` and ``sources`` are
+    tuples of text. ``live`` is False for a tombstone, whose other fields may be stale.
+    """
+
+    n: int
+    id: str
+    live: bool
+    terms: bytes
+    vector: bytes | None
+    flags: int
+    created_at: int
+    updated_at: int
+    channel: str
+    kind: str
+    category: str
+    importance: float
+    pinned: bool
+    tags: tuple[str, ...]
+    characters: tuple[str, ...]
+    source: str | None
+    sources: tuple[str, ...]
+    role: str | None
+    name: str | None
+    user_id: str | None
+    agent_id: str | None
+    run_id: str | None
+    actor_id: str | None
+    thread_id: str | None
+    valid_from: int | None
+
+
+class Head(NamedTuple):
+    """A namespace's counters. rev: journal sequence number. epoch: changes when a cache of it must be thrown away."""
+
+    rev: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows changed after a revision, and the head of the same snapshot. Rows are ordered by ``n``."""
+
+    rows: list[IndexRow]
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What a backend promises; the conformance suite asserts it.
+
+    Attributes:
+        durable: an acknowledged write survives the death of the process at any instruction.
+        shared: several processes may use one store at once and see each other's writes in the next answer.
+        rows_enforced: the engine itself keeps scopes apart, below memwarden.
+    """
+
+    durable: bool
+    shared: bool
+    rows_enforced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One part of a score: its raw value, the weight of the preset, and value x weight."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def contribution(self) -> float:
+        """What this feature added to the ranking score."""
+        return self.value * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why an item is in a result (F14)."""
+
+    words: tuple[str, ...] = ()
+    features: tuple[Feature, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One found memory.
+
+    Attributes:
+        text: with ``returns="bullets"`` one line, ``[category] ...``, long ones cut to the part that matches; with
+            ``"full"`` the whole text.
+        score: calibrated 0..1, comparable between stores.
+        sources: ids of the turns that it rests on; for a turn, the id that the caller gave it.
+        memory: the whole record.
+    """
+
+    id: str
+    text: str
+    category: str
+    channel: str
+    kind: str
+    score: float
+    sources: tuple[str, ...]
+    created_at: datetime
+    why: Why
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One memory that was left out. ``gate`` is the name of what stopped it, ``reason`` says it in words."""
+
+    id: str
+    gate: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What a query found. True when something relevant was found.
+
+    Attributes:
+        items: best first.
+        text: the items as they would stand in a prompt, one bullet each.
+        rev: the namespace's revision that the answer is true for.
+        tokens: size of ``text`` in tokens, by the configured counter. Never above ``budget_tokens``.
+        budget_tokens: the budget that was given.
+        cut: what was left out and the gate that stopped it; the nearest ones, or with ``explain=True`` all.
+        categories: the categories that were searched, or None for all of them.
+        confidence: calibrated 0..1: how likely it is that the store holds an answer at all.
+    """
+
+    items: tuple[Item, ...]
+    text: str
+    rev: int
+    tokens: int
+    budget_tokens: int | None
+    cut: tuple[Cut, ...] = ()
+    categories: tuple[str, ...] | None = None
+    confidence: float = 0.0
+    preset: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """The block to put into a prompt before a turn (C6). True when there is something to inject."""
+
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    budget_tokens: int
+    rev: int
+    cut: tuple[Cut, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+
+class Outcome(StrEnum):
+    """What became of something given to ``remember`` or ``observe``."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of one message or text. ``id`` is None when nothing was kept of it."""
+
+    id: str | None
+    outcome: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """The answer to ``remember`` and ``observe``: durable when it is returned.
+
+    Attributes:
+        rev: the namespace's revision; a query that answers with this revision or a later one has seen the write.
+        results: one per message or text, in their order.
+    """
+
+    rev: int
+    results: tuple[Written, ...] = field(default=())

@@ -1,0 +1,80 @@
+"""The one protocol that every store fulfils.
+
+A store keeps memories durably, numbers their changes and answers by id, by filter and by "what changed since". It
+knows nothing of ranking: :mod:`memwarden.recall.index` does that over any store. The shipped
+:class:`memwarden.testing.StoreTests` pass on every implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from memwarden.filters import Where
+from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Scan
+
+
+class Store(Protocol):
+    """Where memories live.
+
+    Every method raises :class:`memwarden.errors.StoreError` (or a subclass) when the storage refuses, and
+    :class:`memwarden.errors.StoreUnavailable` before ``open`` and after ``close``. Methods may be called from one
+    event loop at a time; calls may overlap.
+    """
+
+    promises: ClassVar[Promises]
+
+    async def open(self) -> None:
+        """Make the store ready, creating or migrating it. Calling it twice does nothing the second time."""
+
+    async def close(self) -> None:
+        """Finish acknowledged and pending writes and let go of every file and thread. May be called twice."""
+
+    async def identity(self, model: str) -> str:
+        """Bind the store to an embedding model on first use; return the name of the model that it is bound to."""
+
+    async def apply(self, batch: Batch) -> Receipt:
+        """Apply a batch whole, with its journal entries and revision, and return when it is durable.
+
+        Raises Conflict, NotFound (see :class:`memwarden.records.Put`); then nothing of the batch is kept. A Remove of
+        an id that is not there is no error (outcome ``missing``, no journal entry). Batches of one namespace are
+        applied one after another; the revision grows by one for each journal entry.
+        """
+
+    async def head(self, namespace: Namespace) -> Head:
+        """Return the namespace's counters; (0, 0) for one that was never written to. Cheap enough for every query."""
+
+    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+        """Return the active memories with these ids, in the order of ``ids``; missing ones are left out."""
+
+    async def find(
+        self,
+        namespace: Namespace,
+        where: Where = (),
+        *,
+        limit: int = 100,
+        order_by: str = "created_at",
+        descending: bool = True,
+    ) -> list[Memory]:
+        """Return active memories that match every condition, filtered and ordered by the engine (B6.1).
+
+        Equal values keep the order of writing, also reversed with ``descending``. Memories without a value for
+        ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`.
+        """
+
+    async def count(self, namespace: Namespace, where: Where = ()) -> int:
+        """Return how many active memories match."""
+
+    async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
+        """Return every row changed after revision ``since``, tombstones too, and the head, from one snapshot."""
+
+    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
+        """Return a memory as it was in that version, whatever its state now; None if there is no such version."""
+
+    async def journal(
+        self, namespace: Namespace, *, since: int = 0, memory_id: str | None = None, limit: int = 1000
+    ) -> list[Change]:
+        """Return journal entries with seq > ``since`` in ascending order, at most ``limit``."""
+
+    async def namespaces(self) -> list[Namespace]:
+        """Return every namespace that was ever written to, sorted."""
