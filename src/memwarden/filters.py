@@ -111,7 +111,19 @@ def sort_field(name: str) -> str:
 
 def matches(where: Where, record: Any) -> bool:
     """Tell whether a record (anything with the fields as attributes) fulfils every condition."""
-    return all(_holds(condition, getattr(record, condition.field)) for condition in where)
+    return all(holds(condition, getattr(record, condition.field)) for condition in where)
+
+
+def holds(condition: Condition, actual: Any) -> bool:
+    """Tell whether a field's value fulfils a condition on it."""
+    field, op, wanted = condition
+    if op == "$in":
+        return any(one in actual for one in wanted) if FIELDS[field] == MANY else actual in wanted
+    if op == "$eq":
+        return bool(actual == wanted)
+    if op == "$ne":
+        return bool(actual != wanted)
+    return actual is not None and _COMPARE[op](actual, wanted)
 
 
 def _conditions(name: Any, value: Any) -> list[Condition]:
@@ -171,14 +183,3 @@ def _time(name: str, value: Any) -> datetime:
     if not isinstance(value, datetime):
         raise InvalidFilter(f"{name!r} takes an ISO date or time, not {value!r}")
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def _holds(condition: Condition, actual: Any) -> bool:
-    field, op, wanted = condition
-    if op == "$in":
-        return any(one in actual for one in wanted) if FIELDS[field] == MANY else actual in wanted
-    if op == "$eq":
-        return bool(actual == wanted)
-    if op == "$ne":
-        return bool(actual != wanted)
-    return actual is not None and _COMPARE[op](actual, wanted)

@@ -1,0 +1,147 @@
+"""Categories and the agents' allowlists (B5): a YAML file, checked once, when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from memwarden.errors import CategoryDenied, InvalidConfig, InvalidInput, UnknownAgent
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category and how its memories reach a query.
+
+    Attributes:
+        always: True for ``context: all``: offered without passing the relevance bar, within 40 % of the budget.
+        rag_length: the most memories of it that may be candidates for one query, or None for no limit.
+    """
+
+    name: str
+    always: bool = False
+    rag_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The declared categories and the agents' allowlists (B5)."""
+
+    declared: Mapping[str, Category]
+    allowlists: Mapping[str, tuple[str, ...]]
+
+    def known(self, name: str) -> str:
+        """Return ``name``. Raises InvalidInput if no such category is declared."""
+        if name not in self.declared:
+            known = ", ".join(sorted(self.declared))
+            raise InvalidInput(f"unknown category {name!r}; declared are: {known}. Add it to the categories file")
+        return name
+
+    def readable(self, agent: str | None, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Return the categories that a query may search; None means all of them.
+
+        Without an agent every category may be read. With one, ``wanted`` None means the agent's whole allowlist, and
+        a wanted category outside of it is refused, never silently dropped.
+
+        Raises UnknownAgent for an agent without an allowlist, CategoryDenied, InvalidInput for an unknown category.
+        """
+        if wanted is not None and not wanted:
+            raise InvalidInput("categories is an empty list; name at least one category or leave it out")
+        if agent is None:
+            return wanted if wanted is None else tuple(self.known(name) for name in wanted)
+        allowed = self.allowlists.get(agent)
+        if allowed is None:
+            known = ", ".join(sorted(self.allowlists)) or "none"
+            raise UnknownAgent(f"agent {agent!r} has no allowlist; agents with one: {known}")
+        if wanted is None:
+            return allowed
+        denied = [name for name in wanted if name not in allowed]
+        if denied:
+            raise CategoryDenied(
+                f"agent {agent!r} may not read {', '.join(map(repr, denied))}; its allowlist is: {', '.join(allowed)}"
+            )
+        return wanted
+
+
+def read_categories(source: str | Path | Mapping[str, Any]) -> Categories:
+    """Read categories and allowlists from a YAML file (design B's layout) or from its content.
+
+    Raises InvalidConfig that names the place that is wrong.
+    """
+    if isinstance(source, Mapping):
+        return _categories(source, "categories")
+    import yaml  # 20 ms that most programs need once, and some never
+
+    try:
+        content = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidConfig(f"cannot read the categories file {str(source)!r}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidConfig(f"{str(source)!r} is not valid YAML: {error}") from error
+    if not isinstance(content, Mapping):
+        raise InvalidConfig(f"{str(source)!r} must hold a mapping with 'categories' and 'allowlists'")
+    return _categories(content, str(source))
+
+
+@cache
+def shipped_categories() -> Categories:
+    return read_categories(Path(__file__).with_name("categories.yaml"))
+
+
+def _categories(content: Mapping[str, Any], where: str) -> Categories:
+    groups = _mapping(content.get("categories", {}), f"{where}: categories")
+    unknown = sorted(set(groups) - {"system", "custom"})
+    if unknown:
+        raise InvalidConfig(f"{where}: categories has 'system' and 'custom', not {unknown[0]!r}")
+    declared: dict[str, Category] = {}
+    for group, entries in groups.items():
+        for number, entry in enumerate(_sequence(entries or [], f"{where}: categories.{group}")):
+            category = _category(entry, f"{where}: categories.{group}[{number}]")
+            if category.name in declared:
+                raise InvalidConfig(f"{where}: category {category.name!r} is declared twice")
+            declared[category.name] = category
+    allowlists: dict[str, tuple[str, ...]] = {}
+    for agent, names in _mapping(content.get("allowlists") or {}, f"{where}: allowlists").items():
+        allowlists[str(agent)] = tuple(
+            _name(one, f"{where}: allowlists.{agent}") for one in _sequence(names or [], f"{where}: allowlists.{agent}")
+        )
+        for name in allowlists[str(agent)]:
+            declared.setdefault(name, Category(name))
+    return Categories(declared, allowlists)
+
+
+def _category(entry: Any, where: str) -> Category:
+    entry = _mapping(entry, where)
+    unknown = sorted(set(entry) - {"name", "context", "rag_length"})
+    if unknown:
+        raise InvalidConfig(f"{where} has an unknown key {unknown[0]!r}; keys are: name, context, rag_length")
+    name = _name(entry.get("name"), where)
+    context = entry.get("context", "rag")
+    if context not in ("all", "rag"):
+        raise InvalidConfig(f"{where}: context is 'all' or 'rag', not {context!r}")
+    length = entry.get("rag_length")
+    if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 1):
+        raise InvalidConfig(f"{where}: rag_length is a whole number of at least 1, not {length!r}")
+    if length is not None and context == "all":
+        raise InvalidConfig(f"{where}: rag_length goes with context 'rag' only")
+    return Category(name, context == "all", length)
+
+
+def _name(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidConfig(f"{where}: a category name is a non-empty text, not {value!r}")
+    return value
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidConfig(f"{where} must be a mapping, not {value!r}")
+    return value
+
+
+def _sequence(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise InvalidConfig(f"{where} must be a list, not {value!r}")
+    return list(value)

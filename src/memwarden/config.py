@@ -1,0 +1,101 @@
+"""Settings: frozen, checked once, when they are read."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from memwarden.categories import Categories, read_categories, shipped_categories
+from memwarden.errors import InvalidConfig
+
+ENVIRONMENT_PREFIX = "MEMWARDEN_"
+SETTINGS_FILE = "memwarden.toml"
+EMBEDDERS = ("wordllama", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be configured. Every field has a sensible default.
+
+    Attributes:
+        db: URL of the store. Default: a SQLite file in the user's data folder.
+        embedder: ``wordllama`` (default, no download) or ``none`` (words only).
+        max_text_bytes: the longest text accepted, UTF-8 bytes.
+        index_bytes: how much memory the namespace indexes of this process may take before the least recently used
+            one is dropped.
+        session_gap_hours: a silence of this length within a thread begins a new session.
+        categories: categories and allowlists.
+    """
+
+    db: str = ""
+    embedder: str = "wordllama"
+    max_text_bytes: int = 262_144
+    index_bytes: int = 1_073_741_824
+    session_gap_hours: float = 4.0
+    categories: Categories = field(default_factory=shipped_categories)
+
+    def __post_init__(self) -> None:
+        if self.embedder not in EMBEDDERS:
+            raise InvalidConfig(f"unknown embedder {self.embedder!r}; use one of: {', '.join(EMBEDDERS)}")
+        for name in ("max_text_bytes", "index_bytes", "session_gap_hours"):
+            if getattr(self, name) <= 0:
+                raise InvalidConfig(f"{name} must be above 0, not {getattr(self, name)!r}")
+
+
+def load(file: Path | None = None, **flags: Any) -> Settings:
+    """Build the settings: flag, else environment ``MEMWARDEN_*``, else ``memwarden.toml``, else default.
+
+    ``file`` None means ``memwarden.toml`` in the working folder, if there is one. Flags that are None are not given.
+    Raises InvalidConfig for unknown names and wrong values.
+    """
+    values = {**_from_file(file), **_from_environment(), **{k: v for k, v in flags.items() if v is not None}}
+    return settings_from(values)
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Build settings from plain values. ``categories`` may be the path of a YAML file or its content as a mapping."""
+    kinds = {one.name: one.type for one in fields(Settings)}
+    unknown = sorted(set(values) - set(kinds))
+    if unknown:
+        raise InvalidConfig(f"unknown setting {unknown[0]!r}; settings are: {', '.join(kinds)}")
+    return replace(Settings(), **{name: _setting(name, str(kinds[name]), value) for name, value in values.items()})
+
+
+def default_db() -> str:
+    """The URL of the store that is used when none is configured."""
+    from platformdirs import user_data_path
+
+    return f"sqlite:///{user_data_path('memwarden', appauthor=False) / 'memwarden.db'}"
+
+
+def _setting(name: str, kind: str, value: Any) -> Any:
+    if name == "categories":
+        return value if isinstance(value, Categories) else read_categories(value)
+    convert = {"str": str, "int": int, "float": float}[kind]
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return convert(value)
+    except (TypeError, ValueError):
+        raise InvalidConfig(f"setting {name!r} takes {kind}, not {value!r}") from None
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    path = file or Path(SETTINGS_FILE)
+    if file is None and not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidConfig(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidConfig(f"{str(path)!r} is not valid TOML: {error}") from error
+
+
+def _from_environment() -> dict[str, Any]:
+    names = [one.name for one in fields(Settings)]
+    return {name: os.environ[key] for name in names if (key := ENVIRONMENT_PREFIX + name.upper()) in os.environ}

@@ -1,0 +1,29 @@
+"""Whom memwarden calls for numbers or words: small protocols, so that anybody can bring their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their closeness in meaning.
+
+    Attributes:
+        name: the model and its size, stored with the vectors; a store refuses vectors of another name.
+        dimensions: length of a vector.
+    """
+
+    name: str
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one unit-length float32 row a text, shape (len(texts), dimensions).
+
+        A text in which the model finds nothing (empty, only unknown signs) gets a row of zeros, never NaN. Called in
+        a worker thread for batches; must be safe to call from several threads.
+        """
