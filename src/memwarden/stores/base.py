@@ -59,7 +59,8 @@ class Store(Protocol):
         """Return active memories that match every condition, filtered and ordered by the engine (B6.1).
 
         Equal values keep the order of writing, also reversed with ``descending``. Memories without a value for
-        ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`.
+        ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`; ``written`` is the order
+        of first writing.
         """
 
     async def count(self, namespace: Namespace, where: Where = ()) -> int:

@@ -1,0 +1,266 @@
+"""The file: is it ours, is it of our time, can it be written; and connections to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import struct
+import time
+from contextlib import closing
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
+
+APPLICATION_ID = 0x6D776472
+"""Stands in the header of every memwarden file: "mwdr"."""
+
+_MAGIC = b"SQLite format 3\x00"
+_NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs", "ceph", "fuse.ceph", "9p"}
+_NETWORK |= {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "lustre", "gpfs", "beegfs"}
+_ALMOST_NOTHING = 1_000_000
+
+_PRAGMAS = (
+    "PRAGMA synchronous = FULL",  # a commit is on the disk before it is acknowledged
+    "PRAGMA fullfsync = ON",  # macOS: fsync alone leaves it in the drive's cache
+    "PRAGMA checkpoint_fullfsync = ON",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
+    "PRAGMA temp_store = MEMORY",  # texts never reach a temporary file
+    "PRAGMA journal_size_limit = 67108864",
+)
+
+
+class Migration(NamedTuple):
+    number: int
+    statements: tuple[str, ...]
+
+
+def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite3.Connection:
+    """Open a connection in autocommit mode, with the settings that every connection has."""
+    db = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    try:
+        for pragma in _PRAGMAS:
+            db.execute(pragma)
+        if reading:
+            db.execute("PRAGMA query_only = ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def check_before(path: Path) -> None:
+    """Refuse, without changing anything, a path where no store can be. Makes missing parent folders."""
+    if str(path) == ":memory:":
+        raise StoreUnavailable("SqliteStore keeps a file; for a store in memory use MemoryStore()")
+    if path.is_dir():
+        raise StoreUnavailable(f"{path} is a folder; give the path of a file in it, such as {path / 'memory.db'}")
+    _make_parent(path)
+    mounts = Path("/proc/mounts")
+    if mounts.exists():
+        refuse_network(path, mounts.read_text(errors="replace"))
+    if path.exists() and path.stat().st_size:
+        _check_header(path)
+        _check_schema_on_disk(path)
+        if not os.access(path, os.W_OK):
+            raise StoreUnavailable(f"{path} is read-only; allow this user to write to it, or copy it elsewhere")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise StoreUnavailable(
+            f"the folder {path.parent} is read-only; SQLite writes a log beside the file, so allow this user to write "
+            "to the folder, or choose another one"
+        )
+
+
+def refuse_network(path: Path, mounts: str) -> None:
+    """Raise StoreUnavailable if ``path`` lies on a network file system, given the text of ``/proc/mounts``."""
+    place = path.resolve()
+    best, kind = Path("/"), ""
+    for line in mounts.splitlines():
+        parts = line.split(" ")
+        if len(parts) < 3:
+            continue
+        mount = Path(parts[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\"))
+        if place.is_relative_to(mount) and len(mount.parts) >= len(best.parts):
+            best, kind = mount, parts[2]
+    if kind in _NETWORK:
+        raise StoreUnavailable(
+            f"{path} is on a network file system ({kind} at {best}), where SQLite's locks and shared log are not safe; "
+            "use a local disk, or PostgreSQL"
+        )
+
+
+def make_ready(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
+    """Claim a new file, switch it to WAL and bring its schema up to date. Several processes may do so at once."""
+    if _number(db, "PRAGMA application_id") != APPLICATION_ID:
+        _claim(db, path)
+    _switch_to_wal(db, path, busy_seconds)
+    if _schema(db) != migrations()[-1].number:
+        _migrate(db, path)
+
+
+def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
+    """Return the error of memwarden that says what happened to the file and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    new: StoreError | InvalidInput
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(path)):
+        new = StoreFull(f"no room left on the disk of {path}; nothing of this call was kept. Make room and repeat it")
+    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        new = StoreCorrupt(f"{path} is damaged ({error}); restore a copy of it")
+    elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        new = StoreUnavailable(
+            f"{path} is locked: another process has been writing to it for longer than the time-out. End that process "
+            "or try again later"
+        )
+    elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        new = StoreUnavailable(f"{path} or its folder is read-only; allow this user to write to both")
+    elif code == sqlite3.SQLITE_CANTOPEN:
+        new = StoreUnavailable(f"{path} or the log beside it cannot be opened; look at the rights of file and folder")
+    elif code == sqlite3.SQLITE_TOOBIG:
+        new = InvalidInput(f"a value is too big for {path}: {error}")
+    else:
+        new = StoreUnavailable(f"{path} cannot be used ({error}); look at the disk, its quota and its free space")
+    new.__cause__ = error
+    return new
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Return the numbered SQL files, in order."""
+    folder = resources.files("memwarden.stores") / "migrations" / "sqlite"
+    files = sorted((one for one in folder.iterdir() if one.name.endswith(".sql")), key=lambda one: one.name)
+    return tuple(Migration(int(one.name.split("_")[0]), _statements(one.read_text("utf-8"))) for one in files)
+
+
+def _statements(script: str) -> tuple[str, ...]:
+    # Not executescript(): it commits first, and a migration must be one transaction.
+    statements: list[str] = []
+    text = ""
+    for line in script.splitlines(keepends=True):
+        text += line
+        if sqlite3.complete_statement(text):
+            statements.append(text)
+            text = ""
+    return tuple(statements)
+
+
+def _make_parent(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"the folder {path.parent} is not there and cannot be made: {error.strerror}") from error
+
+
+def _check_header(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
+    if len(header) < 100 or not header.startswith(_MAGIC):
+        raise StoreCorrupt(f"{path} is not a memwarden store (no SQLite file at all); it was left alone")
+    (application,) = struct.unpack_from(">I", header, 68)
+    if application not in (0, APPLICATION_ID):
+        raise StoreCorrupt(f"{path} belongs to another program (application id {application:#x}); it was left alone")
+    (page_size,) = struct.unpack_from(">H", header, 16)
+    (pages,) = struct.unpack_from(">I", header, 28)
+    log = path.with_name(path.name + "-wal")
+    in_use = log.exists() and log.stat().st_size > 0  # then the rest of the file may still be in the log
+    if not in_use and path.stat().st_size < (65_536 if page_size == 1 else page_size) * pages:
+        raise StoreCorrupt(f"{path} is cut off: it is shorter than its header says; restore a copy of it")
+
+
+def _check_schema_on_disk(path: Path) -> None:
+    """Refuse foreign and newer files before any connection could change them.
+
+    ``immutable`` reads the main file alone and writes nothing beside it. What is still in the log is not seen; the
+    same questions are asked again under the lock.
+    """
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+        if _number(db, "PRAGMA application_id") == 0:
+            if _number(db, "SELECT count(*) FROM sqlite_master"):
+                raise _foreign(path)
+        elif _schema(db) > migrations()[-1].number:
+            raise _too_new(path, _schema(db))
+
+
+def _claim(db: sqlite3.Connection, path: Path) -> None:
+    # Before the switch to WAL, so that the header of the main file tells whose it is from its first page on.
+    db.execute("BEGIN EXCLUSIVE")
+    try:
+        if _number(db, "PRAGMA application_id") != APPLICATION_ID:
+            if _number(db, "SELECT count(*) FROM sqlite_master"):
+                raise _foreign(path)
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute("COMMIT")
+    except BaseException:
+        _roll_back(db)
+        raise
+
+
+def _switch_to_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
+            break
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here when two processes switch a new file at once.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    if mode != "wal":
+        raise StoreUnavailable(f"the file system of {path} cannot share memory (no WAL); use a local disk")
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        current = _schema(db)
+        if current > migrations()[-1].number:
+            raise _too_new(path, current)
+        for migration in migrations():
+            if migration.number > current:
+                for statement in migration.statements:
+                    db.execute(statement)
+        db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?)", (migrations()[-1].number,))
+        db.execute("COMMIT")
+    except BaseException:
+        _roll_back(db)
+        raise
+
+
+def _roll_back(db: sqlite3.Connection) -> None:
+    if db.in_transaction:
+        db.execute("ROLLBACK")
+
+
+def _schema(db: sqlite3.Connection) -> int:
+    if not _number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'"):
+        return 0
+    return _number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE key = 'schema'")
+
+
+def _number(db: sqlite3.Connection, sql: str) -> int:
+    return int(db.execute(sql).fetchone()[0])
+
+
+def _foreign(path: Path) -> StoreCorrupt:
+    return StoreCorrupt(f"{path} is a SQLite database of another program; it was left alone")
+
+
+def _too_new(path: Path, schema: int) -> StoreTooNew:
+    known = migrations()[-1].number
+    return StoreTooNew(f"{path} has schema {schema}, this memwarden knows up to {known}; upgrade memwarden")
+
+
+def _no_room(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _ALMOST_NOTHING
+    except OSError:
+        return False

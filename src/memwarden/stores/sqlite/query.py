@@ -1,0 +1,64 @@
+"""Filters and orders as SQL. Values are always bound; only names from fixed tables enter the text."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from memwarden.errors import InvalidFilter
+from memwarden.filters import FIELDS, MANY, Condition, Where, sort_field
+from memwarden.stores.sqlite.rows import list_needle
+from memwarden.stores.times import micros
+
+_MOST_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
+_NEVER_UNSET = {"id", "channel", "kind", "category", "importance", "pinned", "created_at", "updated_at"}
+_COMPARE = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+
+def condition_sql(where: Where) -> tuple[str, list[Any]]:
+    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
+    parts: list[str] = []
+    values: list[Any] = []
+    for condition in where:
+        text, bound = _one(condition)
+        parts.append(f" AND {text}")
+        values.extend(bound)
+    if len(values) > _MOST_VALUES:
+        raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MOST_VALUES} in one call")
+    return "".join(parts), values
+
+
+def order_sql(order_by: str, descending: bool) -> str:
+    """Return the order of :meth:`memwarden.stores.base.Store.find`; ``row`` grows in the order of writing."""
+    field = sort_field(order_by)
+    direction = "DESC" if descending else "ASC"
+    unset_last = "" if field in _NEVER_UNSET else f"{field} IS NULL, "
+    return f"{unset_last}{field} {direction}, row"
+
+
+def _one(condition: Condition) -> tuple[str, list[Any]]:
+    field, op, wanted = condition
+    if field not in FIELDS:
+        raise InvalidFilter(f"unknown filter field {field!r}")
+    if op == "$in":
+        return _any_of(field, [_bound(one) for one in wanted])
+    if op == "$eq" and FIELDS[field] != MANY:
+        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bound(wanted)])
+    if op == "$ne" and FIELDS[field] != MANY:
+        return f"{field} IS NOT ?", [_bound(wanted)]
+    if op in _COMPARE and FIELDS[field] != MANY:
+        return f"{field} {_COMPARE[op]} ?", [_bound(wanted)]
+    raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+
+
+def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
+    if not wanted:
+        return "0", []
+    if FIELDS[field] != MANY:
+        return f"{field} IN ({', '.join('?' * len(wanted))})", wanted
+    rows = ", ".join(["(?)"] * len(wanted))
+    return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({field}, column1))", [list_needle(one) for one in wanted]
+
+
+def _bound(value: Any) -> Any:
+    return micros(value) if isinstance(value, datetime) else value

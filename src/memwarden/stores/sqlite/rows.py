@@ -1,0 +1,174 @@
+"""Records as rows of the SQLite file and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
+from typing import Any, NamedTuple
+
+from memwarden.errors import InvalidInput
+from memwarden.records import Change, IndexRow, Memory, Namespace, Put, State
+from memwarden.stores.times import micros, moment
+
+CONTENT = (
+    "created_at",
+    "updated_at",
+    "channel",
+    "kind",
+    "category",
+    "importance",
+    "pinned",
+    "tags",
+    "characters",
+    "source",
+    "sources",
+    "role",
+    "name",
+    "user_id",
+    "agent_id",
+    "run_id",
+    "actor_id",
+    "thread_id",
+    "valid_from",
+    "token_cost",
+    "summary",
+    "context",
+    "payload",
+    "text",
+)
+"""The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
+
+INDEX_COLUMNS = (
+    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, m.created_at, m.updated_at, m.channel, "
+    "m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, m.role, m.name, m.user_id, "
+    "m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from"
+)
+"""The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``."""
+
+JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at"
+
+Values = tuple[Any, ...]
+
+
+class Encoded(NamedTuple):
+    """A Put as SQLite will take it. once: text that stands for its thread and source key, or None."""
+
+    put: Put
+    once: str | None
+    content: Values
+    signals: Values
+
+
+def encode(put: Put, namespace: Namespace) -> Encoded:
+    """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
+    memory = put.memory
+    if memory.namespace != namespace:
+        raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
+    try:
+        content = _content(memory)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
+    signals = put.signals
+    return Encoded(put, once(memory.thread_id, put.source_key), content, (signals.flags, signals.terms, signals.vector))
+
+
+def once(thread: str | None, source_key: str | None) -> str | None:
+    """Return one text for a thread and a source key that no other pair has, or None without a source key."""
+    if source_key is None:
+        return None
+    return f":{source_key}" if thread is None else f"{len(thread)}:{thread}{source_key}"
+
+
+def list_text(values: Iterable[str]) -> str:
+    """Return texts as JSON with one element a line (see the first migration for why)."""
+    lines = ",\n".join(map(encode_basestring, values))
+    return f"[\n{lines}\n]" if lines else "[]"
+
+
+def list_needle(value: str) -> str:
+    """Return what :func:`list_text` contains exactly if ``value`` is one of the elements."""
+    return "\n" + encode_basestring(value)
+
+
+def decode(namespace: Namespace, row: Values) -> Memory:
+    """Return the memory of a row of id, version and :data:`CONTENT`."""
+    payload: Mapping[str, Any] | None = None if row[24] is None else json.loads(row[24])
+    return Memory(
+        id=row[0],
+        namespace=namespace,
+        text=row[25],
+        created_at=moment(row[2]),
+        updated_at=moment(row[3]),
+        channel=row[4],
+        kind=row[5],
+        category=row[6],
+        importance=row[7],
+        tags=_list(row[9]),
+        pinned=row[8] == 1,
+        source=row[11],
+        sources=_list(row[12]),
+        summary=row[22],
+        context=row[23],
+        characters=_list(row[10]),
+        payload=payload,
+        token_cost=row[21],
+        role=row[13],
+        name=row[14],
+        user_id=row[15],
+        agent_id=row[16],
+        run_id=row[17],
+        actor_id=row[18],
+        thread_id=row[19],
+        valid_from=None if row[20] is None else moment(row[20]),
+        state=State.ACTIVE,
+        version=row[1],
+    )
+
+
+def index_row(row: Values) -> IndexRow:
+    """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
+    live, pinned = row[2] == 1, row[12] == 1
+    lists = (_list(row[13]), _list(row[14]), row[15], _list(row[16]))
+    return IndexRow._make((*row[:2], live, *row[3:12], pinned, *lists, *row[17:]))
+
+
+def change(namespace: Namespace, row: Values) -> Change:
+    """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
+    seq, event, memory_id, old, new, actor, thread_id, at = row
+    return Change(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at))
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
+
+
+def _content(memory: Memory) -> Values:
+    # str() and float() also turn enum members and integers into the exact types that sqlite3 binds fastest.
+    payload = memory.payload
+    return (
+        micros(memory.created_at),
+        micros(memory.updated_at),
+        str(memory.channel),
+        str(memory.kind),
+        str(memory.category),
+        float(memory.importance),
+        int(memory.pinned),
+        list_text(memory.tags),
+        list_text(memory.characters),
+        memory.source,
+        list_text(memory.sources),
+        memory.role,
+        memory.name,
+        memory.user_id,
+        memory.agent_id,
+        memory.run_id,
+        memory.actor_id,
+        memory.thread_id,
+        None if memory.valid_from is None else micros(memory.valid_from),
+        memory.token_cost,
+        memory.summary,
+        memory.context,
+        None if payload is None else json.dumps(dict(payload), ensure_ascii=False, allow_nan=False),
+        memory.text,
+    )

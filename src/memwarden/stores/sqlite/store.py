@@ -1,0 +1,266 @@
+"""The store in one SQLite file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.filters import Where
+from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Scan
+from memwarden.stores.sqlite import file
+from memwarden.stores.sqlite.query import condition_sql, order_sql
+from memwarden.stores.sqlite.rows import CONTENT, INDEX_COLUMNS, JOURNAL_COLUMNS, change, decode, index_row
+from memwarden.stores.sqlite.write import bind_model, prepare
+from memwarden.stores.sqlite.writer import Writer
+
+T = TypeVar("T")
+Read = Callable[[sqlite3.Connection], T]
+
+_INLINE_SECONDS = 0.002  # a read on the event loop may hold it up for this long, then it moves to a thread
+_STEPS_BETWEEN_LOOKS = 1_000
+_INLINE_ROWS = 500
+_MOST_IDS = 500
+
+_NS = "(SELECT no FROM namespaces WHERE tenant = ? AND path = ?)"
+_CONTENT = f"id, version, {', '.join(CONTENT)}"
+_HEAD = "SELECT rev, epoch FROM namespaces WHERE tenant = ? AND path = ?"
+_ALL_ROWS = (
+    f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
+    f"WHERE m.row > {_NS} << 32 AND m.row < ({_NS} + 1) << 32 ORDER BY m.row"
+)
+_CHANGED_ROWS = (
+    f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
+    f"WHERE m.ns = {_NS} AND m.rev > ? ORDER BY m.row"
+)
+
+
+class SqliteStore:
+    """Memories in one SQLite file, for any number of processes on one machine.
+
+    Args:
+        path: the file. It and its folder are made when they are missing.
+        busy_seconds: how long a write waits for another process before it raises StoreUnavailable.
+    """
+
+    promises: ClassVar[Promises] = Promises(durable=True, shared=True, rows_enforced=False)
+
+    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> None:
+        self.path = Path(path)
+        self._busy_seconds = busy_seconds
+        self._lock = threading.Lock()
+        self._state: _Open | None = None
+
+    async def open(self) -> None:
+        await asyncio.to_thread(self._do_open)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._do_close)
+
+    async def identity(self, model: str) -> str:
+        bound = await self._read(lambda db: db.execute("SELECT value FROM meta WHERE key = 'model'").fetchone())
+        if bound is not None:
+            return str(bound[0])
+        return str(await self._ready().writer.submit(lambda: partial(bind_model, model=model), 1))
+
+    async def apply(self, batch: Batch) -> Receipt:
+        receipt: Receipt = await self._ready().writer.submit(partial(prepare, batch), len(batch.changes) + 1)
+        return receipt
+
+    async def head(self, namespace: Namespace) -> Head:
+        return await self._read(partial(_head, namespace=namespace))
+
+    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+        return await self._read(partial(_get, namespace=namespace, ids=ids), rows=len(ids))
+
+    async def find(
+        self,
+        namespace: Namespace,
+        where: Where = (),
+        *,
+        limit: int = 100,
+        order_by: str = "created_at",
+        descending: bool = True,
+    ) -> list[Memory]:
+        conditions, values = condition_sql(where)
+        order = f"ORDER BY {order_sql(order_by, descending)} LIMIT ?"
+        sql = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND state = 'active'{conditions} {order}"
+        bound = (namespace.tenant, namespace.path, *values, _checked_limit(limit))
+        return await self._read(
+            lambda db: [decode(namespace, row) for row in db.execute(sql, bound).fetchall()], rows=limit
+        )
+
+    async def count(self, namespace: Namespace, where: Where = ()) -> int:
+        conditions, values = condition_sql(where)
+        sql = f"SELECT count(*) FROM memories WHERE ns = {_NS} AND state = 'active'{conditions}"
+        bound = (namespace.tenant, namespace.path, *values)
+        return await self._read(lambda db: int(db.execute(sql, bound).fetchone()[0]))
+
+    async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
+        # From the start it is the whole namespace, which is seldom small: straight to a thread.
+        rows = _INLINE_ROWS + 1 if since == 0 else 0
+        return await self._read(partial(_scan, namespace=namespace, since=since), rows=rows)
+
+    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
+        return await self._read(partial(_version, namespace=namespace, memory_id=memory_id, version=version))
+
+    async def journal(
+        self, namespace: Namespace, *, since: int = 0, memory_id: str | None = None, limit: int = 1000
+    ) -> list[Change]:
+        only = "" if memory_id is None else " AND memory_id = ?"
+        sql = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE ns = {_NS} AND seq > ?{only} ORDER BY seq LIMIT ?"
+        one = () if memory_id is None else (memory_id,)
+        bound = (namespace.tenant, namespace.path, since, *one, _checked_limit(limit))
+        return await self._read(lambda db: [change(namespace, row) for row in db.execute(sql, bound).fetchall()])
+
+    async def namespaces(self) -> list[Namespace]:
+        sql = "SELECT tenant, path FROM namespaces WHERE rev > 0 ORDER BY tenant, path"
+        return await self._read(lambda db: [Namespace(*row) for row in db.execute(sql).fetchall()])
+
+    def _connect(self, *, reading: bool) -> sqlite3.Connection:
+        """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""
+        return file.connect(self.path, self._busy_seconds, reading=reading)
+
+    def _start_writer(self, db: sqlite3.Connection) -> Writer:
+        return Writer(db, partial(file.explain, path=self.path))
+
+    def _do_open(self) -> None:
+        with self._lock:
+            if self._state is not None:
+                return
+            try:
+                file.check_before(self.path)
+                db = self._connect(reading=False)
+                try:
+                    file.make_ready(db, self.path, self._busy_seconds)
+                    reader = self._connect(reading=True)
+                except BaseException:
+                    db.close()
+                    raise
+            except sqlite3.Error as error:
+                raise file.explain(error, self.path) from error
+            self._state = _Open(self._start_writer(db), reader, partial(self._connect, reading=True))
+
+    def _do_close(self) -> None:
+        with self._lock:
+            state, self._state = self._state, None
+            if state is not None and state.pid == os.getpid():
+                state.close()
+
+    def _ready(self) -> _Open:
+        state = self._state
+        if state is None:
+            raise StoreUnavailable(f"the store {self.path} is not open; call open() first")
+        if state.pid != os.getpid():
+            raise StoreUnavailable(f"the store {self.path} was opened before a fork; open one in each process")
+        return state
+
+    async def _read(self, read: Read[T], rows: int = 0) -> T:
+        """Answer on the event loop if it takes moments, else in a thread with its own connection."""
+        state = self._ready()
+        try:
+            if rows <= _INLINE_ROWS:
+                with suppress(_TakesLonger):
+                    return state.read_now(read)
+            return await asyncio.get_running_loop().run_in_executor(state.threads, state.read_in_thread, read)
+        except sqlite3.Error as error:
+            raise file.explain(error, self.path) from error
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
+
+
+class _TakesLonger(Exception):
+    """A read did not end within what the event loop may be held up for."""
+
+
+class _Open:
+    """What an open store holds on to: the writer, the connection of the event loop, and reading threads."""
+
+    def __init__(self, writer: Writer, reader: sqlite3.Connection, connect: Callable[[], sqlite3.Connection]) -> None:
+        self.pid = os.getpid()
+        self.writer = writer
+        self.threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="memwarden-reader")
+        self._reader = reader
+        self._connect = connect
+        self._idle: list[sqlite3.Connection] = []
+        self._deadline = 0.0
+        reader.set_progress_handler(self._late, _STEPS_BETWEEN_LOOKS)
+
+    def read_now(self, read: Read[T]) -> T:
+        self._deadline = time.perf_counter() + _INLINE_SECONDS
+        try:
+            return read(self._reader)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise _TakesLonger from None
+            raise
+
+    def read_in_thread(self, read: Read[T]) -> T:
+        db = self._idle.pop() if self._idle else self._connect()
+        try:
+            return read(db)
+        finally:
+            self._idle.append(db)
+
+    def close(self) -> None:
+        self.threads.shutdown()
+        for db in (*self._idle, self._reader):
+            db.close()
+        self.writer.close()  # last, so that it is the one that folds the log into the file
+
+    def _late(self) -> bool:
+        return time.perf_counter() > self._deadline
+
+
+def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
+    row = db.execute(_HEAD, (namespace.tenant, namespace.path)).fetchone()
+    return Head(0, 0) if row is None else Head(*row)
+
+
+def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    found: dict[str, Memory] = {}
+    for start in range(0, len(ids), _MOST_IDS):
+        some = ids[start : start + _MOST_IDS]
+        marks = ", ".join("?" * len(some))
+        sql = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id IN ({marks}) AND state = 'active'"
+        rows = db.execute(sql, (namespace.tenant, namespace.path, *some)).fetchall()
+        found.update((row[0], decode(namespace, row)) for row in rows)
+    return [found[one] for one in ids if one in found]
+
+
+def _scan(db: sqlite3.Connection, namespace: Namespace, since: int) -> Scan:
+    name = (namespace.tenant, namespace.path)
+    db.execute("BEGIN")  # rows and head of one moment
+    try:
+        head = _head(db, namespace)
+        asked = db.execute(_CHANGED_ROWS, (*name, since)) if since > 0 else db.execute(_ALL_ROWS, name * 2)
+        return Scan(list(map(index_row, asked.fetchall())), head)
+    finally:
+        db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
+
+
+def _version(db: sqlite3.Connection, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
+    bound = (namespace.tenant, namespace.path, memory_id, version)
+    now = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id = ? AND version = ?"
+    earlier_names = ", ".join(f"v.{name}" for name in ("version", *CONTENT))
+    earlier = (
+        f"SELECT m.id, {earlier_names} FROM memories m JOIN versions v ON v.row = m.row "
+        f"WHERE m.ns = {_NS} AND m.id = ? AND v.version = ?"
+    )
+    row = db.execute(f"{now} UNION ALL {earlier} LIMIT 1", (*bound, *bound)).fetchone()
+    return None if row is None else decode(namespace, row)
+
+
+def _checked_limit(limit: Any) -> int:
+    if not isinstance(limit, int) or limit < 0:
+        raise InvalidInput(f"limit is a number from 0, not {limit!r}")
+    return min(limit, 2**62)

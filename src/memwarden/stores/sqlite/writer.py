@@ -1,0 +1,156 @@
+"""Group commit: one thread writes, many batches share a commit, nobody hears of success before it (decisions 4.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from memwarden.errors import InvalidInput
+
+Write = Callable[[sqlite3.Connection], Any]
+
+_MOST_CHANGES = 5_000
+
+
+class Job(NamedTuple):
+    """One write that somebody waits for.
+
+    prepare: what can be done without the lock; returns what is done under it. size: how many changes it makes.
+    """
+
+    prepare: Callable[[], Write]
+    size: int
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+
+
+class Writer:
+    """The thread that owns the write connection.
+
+    It takes everything that is waiting, writes it in one transaction with a savepoint for each job, so that one that
+    fails spares the others, and resolves the answers after the commit. A job whose caller was cancelled is written
+    all the same.
+    """
+
+    def __init__(self, db: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
+        self._db = db
+        self._explain = explain
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="memwarden-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, prepare: Callable[[], Write], size: int) -> asyncio.Future[Any]:
+        """Queue a write for the running event loop and return its answer."""
+        loop = asyncio.get_running_loop()
+        job = Job(prepare, size, loop, loop.create_future())
+        self._jobs.put(job)
+        return job.answer
+
+    def close(self) -> None:
+        """Write what is waiting, then end the thread and close the connection."""
+        self._jobs.put(None)
+        self._thread.join()
+        self._db.close()
+
+    def acknowledge(self, job: Job, answer: Any) -> None:
+        """Tell the caller, from this thread. A loop that is closed has nobody left to tell."""
+        with suppress(RuntimeError):
+            job.loop.call_soon_threadsafe(_settle, job.answer, answer)
+
+    def _run(self) -> None:
+        while not self._closing:
+            jobs = self._next_jobs()
+            try:
+                self._write(jobs)
+            except Exception as error:  # whatever it was, nobody must wait for ever
+                for job in jobs:
+                    self.acknowledge(job, error)
+
+    def _next_jobs(self) -> list[Job]:
+        jobs: list[Job] = []
+        size = 0
+        with suppress(Empty):
+            while size < _MOST_CHANGES:
+                job = self._jobs.get(block=not jobs)
+                if job is None:
+                    self._closing = True
+                    break
+                jobs.append(job)
+                size += job.size
+        return jobs
+
+    def _write(self, jobs: list[Job]) -> None:
+        ready: list[tuple[Job, Write]] = []
+        for job in jobs:
+            try:
+                ready.append((job, job.prepare()))
+            except Exception as error:
+                self.acknowledge(job, error)
+        if ready:
+            self._commit(ready)
+
+    def _commit(self, ready: list[tuple[Job, Write]]) -> None:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            self._refuse(ready, error)
+            return
+        try:
+            answers = [(job, self._in_savepoint(write)) for job, write in ready]
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            if len(ready) == 1:
+                self._refuse(ready, error)
+            for one in ready if len(ready) > 1 else ():  # perhaps only one of them is too big for the disk
+                self._commit([one])
+            return
+        for job, answer in answers:
+            self.acknowledge(job, answer)
+
+    def _in_savepoint(self, write: Write) -> Any:
+        self._db.execute("SAVEPOINT batch")
+        try:
+            answer = write(self._db)
+        except (sqlite3.OperationalError, sqlite3.IntegrityError, sqlite3.InternalError):
+            raise
+        except Exception as error:
+            if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT:
+                raise
+            answer = _callers_fault(error)
+            self._db.execute("ROLLBACK TO batch")
+        self._db.execute("RELEASE batch")
+        return answer
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):  # SQLite itself has rolled back after some errors
+            self._db.execute("ROLLBACK")
+
+    def _refuse(self, ready: list[tuple[Job, Write]], error: sqlite3.Error) -> None:
+        for job, _ in ready:
+            self.acknowledge(job, self._explain(error))
+
+
+def _callers_fault(error: Exception) -> Exception:
+    """Values that sqlite3 cannot bind are the caller's; other errors are passed on as they are."""
+    unbindable = (sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError, OverflowError, UnicodeError)
+    if isinstance(error, unbindable):
+        fault = InvalidInput(f"the batch holds a value that cannot be stored: {error}")
+        fault.__cause__ = error
+        return fault
+    return error
+
+
+def _settle(future: asyncio.Future[Any], answer: Any) -> None:
+    if future.done():  # the caller was cancelled
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
