@@ -1,0 +1,538 @@
+"""Read conversation files of several layouts into one frozen record, ready to be observed and asked about.
+
+Recognised, by their content and not by their name:
+
+* **OpenAI messages**: a list of ``{"role", "content"}``, the same under ``"messages"``, a list of such conversations,
+  or JSON Lines with one conversation a line. ``content`` may be text, a list of parts or null.
+* **memwarden**: ``{"title", "people", "sessions": [{"thread", "messages": [...]}]}`` with messages as
+  ``Warden.observe`` takes them, and optionally ``"questions": [{"question", "expect": [message ids]}]``.
+* **LoCoMo**: two people over months, ``conversation.session_N`` and ``qa``. Both become the role ``user`` with their
+  name. What a shared picture shows (``blip_caption``) is added to the text of its turn, as the authors of LoCoMo do in
+  their own retrieval baselines: who saw the chat saw the picture. ``captions=False`` leaves it out.
+* **RealMem**: a user and an assistant, ``dialogues`` of ``dialogue_turns``. A turn with ``is_query`` is a question to
+  the sessions before its own.
+
+Nothing is left out in silence: every conversation counts in ``dropped`` what was dropped and why.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memwarden import clock
+from memwarden.errors import InvalidInput
+
+MAX_BYTES = 268_435_456
+RECOGNISED = (
+    "OpenAI messages (a list of {'role', 'content'}, {'messages': [...]}, a list of such, or JSON Lines), "
+    "memwarden ({'sessions': [{'thread', 'messages'}]}), "
+    "LoCoMo (a list of {'conversation': {'session_1': [...]}, 'qa': [...]}), "
+    "RealMem ({'dialogues': [{'session_uuid', 'dialogue_turns'}]})"
+)
+LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_LOCOMO_TIME = re.compile(r"(\d{1,2}):(\d{2}) (am|pm) on (\d{1,2}) ([a-z]+), (\d{4})", re.IGNORECASE)
+_LOCOMO_TURN = re.compile(r"D:?(\d+):(\d+)")
+_REALMEM_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})(?: \([A-Za-z]+\))?")
+
+
+class TurnKey(NamedTuple):
+    """What identifies a turn. Ids may repeat from thread to thread."""
+
+    thread: str
+    id: str
+
+
+class Dropped(NamedTuple):
+    """How often something was left out, and what it was."""
+
+    what: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Messages of one sitting. ``messages`` are mappings as ``Warden.observe`` takes them, each with an ``id``."""
+
+    thread: str
+    at: datetime | None
+    messages: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with a known answer.
+
+    Attributes:
+        gold_turns: the turns that hold the answer; may be empty when only sessions are known.
+        gold_sessions: the threads that hold it.
+        asked_after: how many of the conversation's sessions come before the question.
+    """
+
+    text: str
+    gold_turns: tuple[TurnKey, ...]
+    gold_sessions: tuple[str, ...]
+    category: str
+    asked_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation over any number of sessions, with the questions that are known for it."""
+
+    name: str
+    layout: str
+    people: tuple[str, ...]
+    sessions: tuple[Session, ...]
+    questions: tuple[Question, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def turns(self) -> int:
+        """Number of messages."""
+        return sum(len(session.messages) for session in self.sessions)
+
+
+def read_conversations(path: Path, *, captions: bool = True, max_bytes: int = MAX_BYTES) -> tuple[Conversation, ...]:
+    """Read every conversation of a file.
+
+    Raises InvalidInput that says what was found instead and what is recognised.
+    """
+    return recognise(read_json(path, max_bytes), path.stem, where=str(path), captions=captions)
+
+
+def recognise(content: Any, name: str, *, where: str, captions: bool = True) -> tuple[Conversation, ...]:
+    """Turn parsed JSON into conversations. ``name`` names one that has no name of its own; ``where`` is for errors."""
+    content = [content] if isinstance(content, Mapping) and "conversation" in content else content
+    layout = _layout_of(content)
+    if layout is None:
+        raise InvalidInput(f"{where!r} holds {_describe(content)}; recognised are: {RECOGNISED}")
+    try:
+        conversations = tuple(layout(content, name, captions))
+    except _Malformed as error:
+        raise InvalidInput(f"{where!r}: {error}") from None
+    if not any(conversation.turns for conversation in conversations):
+        raise InvalidInput(f"{where!r} holds no message of a user or an assistant")
+    return conversations
+
+
+def with_questions(conversation: Conversation, path: Path) -> Conversation:
+    """Add the questions of a file ``[{"question", "expect": [message ids]}]`` to a conversation."""
+    dropped: Counter[str] = Counter({one.what: one.times for one in conversation.dropped})
+    try:
+        rows = _list(read_json(path, MAX_BYTES), "the file")
+        questions = _own_questions(rows, conversation.sessions, dropped)
+    except _Malformed as error:
+        raise InvalidInput(f"{str(path)!r}: {error}; questions are a list of {{'question', 'expect': [ids]}}") from None
+    return replace(conversation, questions=(*conversation.questions, *questions), dropped=_counted(dropped))
+
+
+def read_json(path: Path, max_bytes: int) -> Any:
+    """Parse a file of JSON or JSON Lines. Raises InvalidInput if it is missing, empty, too large or something else."""
+    try:
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise InvalidInput(
+                f"{str(path)!r} has {size:,} bytes, the limit is {max_bytes:,}; split it into several files"
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if not data.strip():
+        raise InvalidInput(f"{str(path)!r} is empty; recognised are: {RECOGNISED}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{str(path)!r} is no UTF-8 text (byte {error.start:,} is {data[error.start]:#04x}); "
+            f"recognised are: {RECOGNISED}"
+        ) from None
+    return _parse(text, str(path))
+
+
+class _Malformed(Exception):
+    """A file of a known layout in which something is not as it has to be."""
+
+
+Layout = Callable[[Any, str, bool], Iterable[Conversation]]
+
+
+def _parse(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        first = text.lstrip()[:1]
+        lines = [line for line in text.splitlines() if line.strip()]
+        if first == "{" and len(lines) > 1:
+            try:
+                return [json.loads(line) for line in lines]
+            except (json.JSONDecodeError, RecursionError):
+                pass
+        raise InvalidInput(f"{where!r} is not valid JSON ({error}); recognised are: {RECOGNISED}") from None
+
+
+def _layout_of(content: Any) -> Layout | None:
+    if isinstance(content, Mapping):
+        if _holds_mappings(content.get("dialogues"), "dialogue_turns"):
+            return _realmem
+        if _holds_mappings(content.get("sessions"), "messages"):
+            return _own
+        return _one_openai if _holds_mappings(content.get("messages"), "role") else None
+    if _holds_mappings(content, "conversation"):
+        return _locomo
+    if _holds_mappings(content, "role"):
+        return _one_openai
+    if isinstance(content, list) and content and all(_holds_mappings(_messages_of(one), "role") for one in content):
+        return _many_openai
+    return None
+
+
+def _holds_mappings(value: Any, key: str) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) and key in one for one in value)
+
+
+def _messages_of(content: Any) -> Any:
+    return content.get("messages") if isinstance(content, Mapping) else content
+
+
+def _describe(content: Any) -> str:
+    if isinstance(content, Mapping):
+        return f"an object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "an empty object"
+    if isinstance(content, list):
+        return f"a list whose first element is {_describe(content[0])}" if content else "an empty list"
+    return "null" if content is None else f"the {type(content).__name__} {content!r:.40}"
+
+
+# --- OpenAI messages
+
+
+def _one_openai(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
+    yield _openai(content, name, "")
+
+
+def _many_openai(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
+    for number, one in enumerate(content, start=1):
+        yield _openai(one, f"{name}-{number}", f"[{number - 1}]")
+
+
+def _openai(content: Any, name: str, where: str) -> Conversation:
+    dropped: Counter[str] = Counter()
+    session = _session(name, _messages_of(content), f"{where}messages", dropped)
+    return Conversation(name, "OpenAI messages", _people([session]), (session,), dropped=_counted(dropped))
+
+
+def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Session:
+    """Read messages as chat APIs exchange them; those without an id are numbered."""
+    messages: dict[str, Mapping[str, Any]] = {}
+    for number, row in enumerate(_list(rows, where), start=1):
+        message = _message(row, number, f"{where}[{number - 1}]", dropped)
+        if message is not None and messages.setdefault(message["id"], message) is not message:
+            dropped["messages with an id that an earlier one of their thread has"] += 1
+    said = tuple(messages.values())
+    at = said[0].get("created_at") if said else None
+    return Session(thread, None if at is None else clock.parse(at, f"{where}: created_at"), said)
+
+
+def _message(row: Any, number: int, where: str, dropped: Counter[str]) -> Mapping[str, Any] | None:
+    if not isinstance(row, Mapping):
+        raise _Malformed(f"{where} is {_describe(row)}, not a message like {{'role': 'user', 'content': '...'}}")
+    role = row.get("role")
+    if role not in ("user", "assistant"):
+        dropped[f"messages of the role {role!r:.40}"] += 1
+        return None
+    text = _content(row.get("content"), f"{where}.content", dropped)
+    if not text.strip():
+        dropped["messages without words"] += 1
+        return None
+    identity = row.get("id")
+    message = {"role": role, "content": text, "id": f"#{number}" if identity is None else str(identity)}
+    return message | {key: row[key] for key in ("name", "created_at") if row.get(key) is not None}
+
+
+def _content(content: Any, where: str, dropped: Counter[str]) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(filter(None, (_part(part, where, dropped) for part in _list(content, where))))
+
+
+def _part(part: Any, where: str, dropped: Counter[str]) -> str:
+    if isinstance(part, str):
+        return part
+    text = part.get("text") if isinstance(part, Mapping) else None
+    if isinstance(text, str):
+        return text
+    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+    dropped[f"content parts of the type {kind!r:.40}"] += 1
+    return ""
+
+
+# --- memwarden's own layout
+
+
+def _own(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
+    dropped: Counter[str] = Counter()
+    sessions = []
+    for number, row in enumerate(content["sessions"]):
+        thread = str(row.get("thread") or f"session-{number + 1}")
+        sessions.append(_session(thread, row["messages"], f"sessions[{number}].messages", dropped))
+    people = tuple(str(one) for one in content.get("people") or _people(sessions))
+    questions = _own_questions(_list(content.get("questions") or [], "questions"), tuple(sessions), dropped)
+    yield Conversation(name, "memwarden", people, tuple(sessions), questions, _counted(dropped))
+
+
+def _own_questions(rows: Sequence[Any], sessions: tuple[Session, ...], dropped: Counter[str]) -> tuple[Question, ...]:
+    threads: dict[str, list[str]] = {}
+    for session in sessions:
+        for message in session.messages:
+            threads.setdefault(message["id"], []).append(session.thread)
+    found = (_own_question(row, f"question {number}", threads, sessions, dropped) for number, row in enumerate(rows, 1))
+    return tuple(question for question in found if question is not None)
+
+
+def _own_question(
+    row: Any, where: str, threads: Mapping[str, list[str]], sessions: tuple[Session, ...], dropped: Counter[str]
+) -> Question | None:
+    if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
+        raise _Malformed(f"{where} is {_describe(row)}, without a text 'question'")
+    gold = []
+    for identity in map(str, _list(row.get("expect") or [], f"{where}: expect")):
+        if len(threads.get(identity, [])) == 1:
+            gold.append(TurnKey(threads[identity][0], identity))
+        else:
+            dropped[
+                "expected ids that name no turn" if identity not in threads else "expected ids of several turns"
+            ] += 1
+    asked_after = row.get("asked_after", len(sessions))
+    if not isinstance(asked_after, int) or not 0 <= asked_after <= len(sessions):
+        raise _Malformed(f"{where}: asked_after is a number of sessions from 0 to {len(sessions)}, not {asked_after!r}")
+    return _question(row["question"], gold, str(row.get("category") or "question"), asked_after, dropped)
+
+
+# --- LoCoMo
+
+
+def _locomo(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
+    for number, row in enumerate(content):
+        where = f"[{number}]"
+        dropped: Counter[str] = Counter()
+        talk = row["conversation"]
+        if not isinstance(talk, Mapping):
+            raise _Malformed(f"{where}.conversation is {_describe(talk)}, not the sessions of a LoCoMo conversation")
+        sessions = tuple(_locomo_sessions(talk, f"{where}.conversation", captions, dropped))
+        people = tuple(str(talk[key]) for key in ("speaker_a", "speaker_b") if talk.get(key))
+        rows = _list(row.get("qa") or [], f"{where}.qa")
+        questions = _locomo_questions(rows, f"{where}.qa", sessions, dropped)
+        own_name = str(row.get("sample_id") or f"{name}-{number + 1}")
+        yield Conversation(own_name, "LoCoMo", people or _people(sessions), sessions, questions, _counted(dropped))
+
+
+def _locomo_sessions(talk: Mapping[str, Any], where: str, captions: bool, dropped: Counter[str]) -> Iterator[Session]:
+    numbers = sorted(int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key)))
+    if not numbers:
+        raise _Malformed(f"{where} has no session_1, session_2, ...")
+    dropped["dates of sessions that are not in the file"] += sum(
+        1 for key in talk if (match := re.fullmatch(r"session_(\d+)_date_time", key)) and int(match[1]) not in numbers
+    )
+    for number in numbers:
+        thread = f"session_{number}"
+        at = locomo_time(talk.get(f"{thread}_date_time"), f"{where}.{thread}_date_time")
+        rows = _list(talk[thread], f"{where}.{thread}")
+        messages = (_locomo_message(row, f"{where}.{thread}", at, captions, dropped) for row in rows)
+        yield Session(thread, at, tuple(message for message in messages if message is not None))
+
+
+def _locomo_message(
+    row: Any, where: str, at: datetime, captions: bool, dropped: Counter[str]
+) -> Mapping[str, Any] | None:
+    if not isinstance(row, Mapping) or not all(isinstance(row.get(key), str) for key in ("dia_id", "speaker", "text")):
+        raise _Malformed(f"{where} holds {_describe(row)}, not a turn with dia_id, speaker and text")
+    text, caption = row["text"].strip(), str(row.get("blip_caption") or "").strip()
+    if caption and captions:
+        text = f"{text} [shares a picture: {caption}]".strip()
+    if not text:
+        dropped["messages without words"] += 1
+        return None
+    return {"role": "user", "name": row["speaker"], "content": text, "id": row["dia_id"], "created_at": at.isoformat()}
+
+
+def locomo_time(value: Any, where: str) -> datetime:
+    """Read a time such as ``1:56 pm on 8 May, 2023``."""
+    match = _LOCOMO_TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match and match[5].lower() in _MONTHS:
+        hour = int(match[1]) % 12 + (12 if match[3].lower() == "pm" else 0)
+        try:
+            month = _MONTHS.index(match[5].lower()) + 1
+            return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
+        except ValueError:
+            pass
+    raise _Malformed(f"{where} is a time like '1:56 pm on 8 May, 2023', not {value!r:.60}")
+
+
+def _locomo_questions(
+    rows: Sequence[Any], where: str, sessions: tuple[Session, ...], dropped: Counter[str]
+) -> tuple[Question, ...]:
+    turns = {message["id"]: TurnKey(one.thread, message["id"]) for one in sessions for message in one.messages}
+    questions = []
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
+            raise _Malformed(f"{where}[{number}] is {_describe(row)}, without a text 'question'")
+        gold = locomo_evidence(row.get("evidence") or [], turns, dropped)
+        category = LOCOMO_CATEGORIES.get(row.get("category", 0), f"category {row.get('category')}")
+        questions.append(_question(row["question"], gold, category, len(sessions), dropped))
+    return tuple(question for question in questions if question is not None)
+
+
+def locomo_evidence(evidence: Iterable[Any], turns: Mapping[str, TurnKey], dropped: Counter[str]) -> list[TurnKey]:
+    """Read evidence ids: joined ones are split, ``D30:05`` is ``D30:5``, ``D:11:26`` is ``D11:26``."""
+    gold = []
+    for one in map(str, evidence):
+        ids = [f"D{int(match[1])}:{int(match[2])}" for match in _LOCOMO_TURN.finditer(one)]
+        if not ids:
+            dropped["evidence ids that name no turn"] += 1
+        for identity in ids:
+            if identity in turns:
+                gold.append(turns[identity])
+            else:
+                dropped["evidence ids that name no turn"] += 1
+    return gold
+
+
+# --- RealMem
+
+
+def _realmem(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
+    dropped: Counter[str] = Counter()
+    rows = content["dialogues"]
+    sessions = tuple(_realmem_session(row, f"dialogues[{number}]", dropped) for number, row in enumerate(rows))
+    if len({session.thread for session in sessions}) < len(sessions):
+        raise _Malformed("two dialogues have the same session_uuid")
+    questions = tuple(_realmem_questions(rows, sessions, dropped))
+    metadata = content.get("_metadata")
+    person = str(metadata.get("person_name") or name) if isinstance(metadata, Mapping) else name
+    yield Conversation(person, "RealMem", (person.replace("_", " "),), sessions, questions, _counted(dropped))
+
+
+def _realmem_session(row: Mapping[str, Any], where: str, dropped: Counter[str]) -> Session:
+    match = _REALMEM_TIME.fullmatch(str(row.get("current_time")).strip())
+    if not isinstance(row.get("session_uuid"), str) or not match:
+        raise _Malformed(f"{where} has no session_uuid or no current_time like '2025-12-15 (Monday)'")
+    at = clock.parse(match[1], f"{where}.current_time")
+    messages = []
+    for number, turn in enumerate(_list(row["dialogue_turns"], f"{where}.dialogue_turns")):
+        if not isinstance(turn, Mapping) or turn.get("speaker") not in ("User", "Assistant"):
+            raise _Malformed(
+                f"{where}.dialogue_turns[{number}] is {_describe(turn)}, without the speaker User or Assistant"
+            )
+        text = turn.get("content")
+        if not isinstance(text, str) or not text.strip():
+            dropped["messages without words"] += 1
+            continue
+        said = {"role": turn["speaker"].lower(), "content": text, "id": _realmem_id(row, number)}
+        messages.append(said | {"created_at": at.isoformat()})
+    return Session(row["session_uuid"], at, tuple(messages))
+
+
+def _realmem_id(row: Mapping[str, Any], number: int) -> str:
+    return f"{row['session_uuid']}:{number + 1}"
+
+
+def _realmem_questions(rows: Any, sessions: tuple[Session, ...], dropped: Counter[str]) -> Iterator[Question]:
+    by_thread = {row["session_uuid"]: row for row in rows}
+    place = {session.thread: number for number, session in enumerate(sessions)}
+    for number, row in enumerate(rows):
+        turns = row["dialogue_turns"]
+        for turn, answer in zip(turns, [*turns[1:], {}], strict=True):
+            if not turn.get("is_query"):
+                continue
+            threads = _realmem_gold_sessions(answer, place, number, dropped)
+            used = [
+                one
+                for one in _mappings(answer.get("memory_used") or [], "memory_used")
+                if one.get("session_uuid") in threads
+            ]
+            gold = [key for one in used if (key := _realmem_gold_turn(one, by_thread, dropped)) is not None]
+            category = str(turn.get("category_name") or "question")
+            question = _question(str(turn.get("content") or ""), gold, category, number, dropped, threads)
+            if question is not None:
+                yield question
+
+
+def _realmem_gold_sessions(
+    answer: Mapping[str, Any], place: Mapping[str, int], number: int, dropped: Counter[str]
+) -> list[str]:
+    threads = []
+    for thread in dict.fromkeys(map(str, _list(answer.get("memory_session_uuids") or [], "memory_session_uuids"))):
+        if place.get(thread, number) < number:
+            threads.append(thread)
+        else:
+            dropped["gold sessions that are not before the question's own"] += 1
+    return threads
+
+
+def _realmem_gold_turn(
+    used: Mapping[str, Any], by_thread: Mapping[str, Mapping[str, Any]], dropped: Counter[str]
+) -> TurnKey | None:
+    """Find the turn that a used memory was written from, by the exact text that the memory quotes."""
+    row = by_thread[used["session_uuid"]]
+    quotes = [
+        one.get("source_content_snapshot")
+        for one in _mappings(row.get("extracted_memory") or [], "extracted_memory")
+        if one.get("content") == used.get("content")
+    ]
+    for number, turn in enumerate(row["dialogue_turns"]):
+        if turn.get("content") and turn["content"] in quotes:
+            return TurnKey(row["session_uuid"], _realmem_id(row, number))
+    dropped["used memories whose source turn is not in their session word for word"] += 1
+    return None
+
+
+# --- shared by the layouts
+
+
+def _question(
+    text: str,
+    gold: Sequence[TurnKey],
+    category: str,
+    asked_after: int,
+    dropped: Counter[str],
+    threads: Sequence[str] | None = None,
+) -> Question | None:
+    """A question, or None (counted) when nothing is known that answers it. ``threads``: default those of ``gold``."""
+    sessions = tuple(dict.fromkeys([key.thread for key in gold] if threads is None else threads))
+    if not sessions or not text.strip():
+        dropped["questions left without evidence"] += 1
+        return None
+    return Question(text, tuple(dict.fromkeys(gold)), sessions, category, asked_after)
+
+
+def _people(sessions: Iterable[Session]) -> tuple[str, ...]:
+    names = (message.get("name") for session in sessions for message in session.messages)
+    return tuple(dict.fromkeys(str(name) for name in names if name))
+
+
+def _mappings(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
+    for number, one in enumerate(_list(value, where)):
+        if not isinstance(one, Mapping):
+            raise _Malformed(f"{where}[{number}] is {_describe(one)}, not an object")
+    return list(value)
+
+
+def _list(value: Any, where: str) -> Sequence[Any]:
+    if not isinstance(value, list):
+        raise _Malformed(f"{where} is {_describe(value)}, not a list")
+    return value
+
+
+def _counted(dropped: Counter[str]) -> tuple[Dropped, ...]:
+    return tuple(Dropped(what, count) for what, count in sorted(dropped.items()) if count)
