@@ -1,0 +1,1 @@
+"""Measure recall and speed through the public API, beside named peers: ``memwarden bench``."""

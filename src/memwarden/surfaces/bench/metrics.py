@@ -1,0 +1,91 @@
+"""What the figures mean: plain functions over a ranking (best first, no repetitions) and the gold ids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+Id = TypeVar("Id", bound=Hashable)
+
+RESAMPLES = 2_000
+
+
+class Estimate(NamedTuple):
+    """A mean over questions with its bootstrap 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    questions: int
+
+
+def distinct(ids: Iterable[Id]) -> list[Id]:
+    """Return the ids in their order, each only where it stands first."""
+    return list(dict.fromkeys(ids))
+
+
+def recall_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
+    """Share of the gold ids that are among the first k."""
+    return len(set(ranked[:k]) & set(gold)) / len(set(gold))
+
+
+def hit_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
+    """1 if any gold id is among the first k, else 0."""
+    return float(bool(set(ranked[:k]) & set(gold)))
+
+
+def all_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
+    """1 if every gold id is among the first k, else 0."""
+    return float(set(gold) <= set(ranked[:k]))
+
+
+def reciprocal_rank(ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
+    """1 / rank of the best gold id, 0 if there is none. Its mean over questions is the MRR."""
+    return next((1 / rank for rank, one in enumerate(ranked, start=1) if one in gold), 0.0)
+
+
+def ndcg_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
+    """Discounted gain of the gold ids among the first k, as a share of what the best possible order would gain."""
+    gain = sum(1 / math.log2(rank + 1) for rank, one in enumerate(ranked[:k], start=1) if one in gold)
+    best = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(set(gold))) + 1))
+    return gain / best
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean; NaN of nothing."""
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that ``share`` of the values do not exceed, interpolated; NaN of nothing."""
+    if not values:
+        return math.nan
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean with a bootstrap 95 % interval: questions drawn with replacement, always with the same seed."""
+    if not values:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    import numpy as np
+
+    measured = np.asarray(values, dtype=np.float64)
+    draws = np.random.default_rng(0)
+    means = [float(measured[draws.integers(0, len(measured), len(measured))].mean()) for _ in range(RESAMPLES)]
+    return Estimate(mean(values), percentile(means, 0.025), percentile(means, 0.975), len(values))
+
+
+def area_under_curve(positive: Sequence[float], negative: Sequence[float]) -> float:
+    """How often a positive has the higher value than a negative, ties counting half (AUC)."""
+    if not positive or not negative:
+        return math.nan
+    from bisect import bisect_left, bisect_right
+
+    below = sorted(negative)
+    wins = sum((bisect_left(below, value) + bisect_right(below, value)) / 2 for value in positive)
+    return wins / (len(positive) * len(negative))
