@@ -150,12 +150,14 @@ class Put:
     """Write one memory whole.
 
     Attributes:
-        memory: the memory as it shall be. Its ``version`` is set by the store.
+        memory: the memory as it shall be. Its ``version`` and ``state`` are set by the store.
         signals: what the index will know of it.
-        mode: ``create`` refuses an id that is in use (Conflict); ``update`` refuses one that is not (NotFound);
-            ``upsert`` takes both, and revives a soft-deleted one.
+        mode: ``create`` refuses an id that is in use (Conflict), also by a soft-deleted memory; ``update`` refuses one
+            that is not the id of an active memory (NotFound); ``upsert`` takes both, and revives a soft-deleted one
+            (outcome ``created``, event ADD without an old version; its version numbers go on).
         source_key: when given, at most one memory per (namespace, thread, source_key) is ever created: a second one
-            is answered with the id of the first and outcome ``duplicate``.
+            is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It
+            counts where a memory would be created, and is looked at before the id.
         expected_version: with ``update``: refuse (Conflict) unless this is the stored version.
     """
 

@@ -19,7 +19,7 @@ class Store(Protocol):
 
     Every method raises :class:`memwarden.errors.StoreError` (or a subclass) when the storage refuses, and
     :class:`memwarden.errors.StoreUnavailable` before ``open`` and after ``close``. Methods may be called from one
-    event loop at a time; calls may overlap.
+    event loop at a time; calls may overlap. A store may be opened again after ``close`` has returned.
     """
 
     promises: ClassVar[Promises]
@@ -36,16 +36,21 @@ class Store(Protocol):
     async def apply(self, batch: Batch) -> Receipt:
         """Apply a batch whole, with its journal entries and revision, and return when it is durable.
 
-        Raises Conflict, NotFound (see :class:`memwarden.records.Put`); then nothing of the batch is kept. A Remove of
-        an id that is not there is no error (outcome ``missing``, no journal entry). Batches of one namespace are
-        applied one after another; the revision grows by one for each journal entry.
+        Raises Conflict, NotFound (see :class:`memwarden.records.Put`), and InvalidInput for a memory of another
+        namespace, a time without a zone, a payload that is not JSON, or text that is not valid Unicode; then nothing
+        of the batch is kept. A Remove of an id that is not there is no error (outcome ``missing``, no journal entry).
+        Changes take effect one after another, each seeing those before it. Batches of one namespace are applied one
+        after another; the revision grows by one for each journal entry. A cancelled call may have been applied.
         """
 
     async def head(self, namespace: Namespace) -> Head:
         """Return the namespace's counters; (0, 0) for one that was never written to. Cheap enough for every query."""
 
     async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
-        """Return the active memories with these ids, in the order of ``ids``; missing ones are left out."""
+        """Return the active memories with these ids, in the order of ``ids``; missing ones are left out.
+
+        An id that is asked for twice is answered twice.
+        """
 
     async def find(
         self,
@@ -60,7 +65,7 @@ class Store(Protocol):
 
         Equal values keep the order of writing, also reversed with ``descending``. Memories without a value for
         ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`; ``written`` is the order
-        of first writing.
+        of first writing. Another one is InvalidFilter; a negative ``limit`` is InvalidInput, here and in ``journal``.
         """
 
     async def count(self, namespace: Namespace, where: Where = ()) -> int:

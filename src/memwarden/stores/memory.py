@@ -10,7 +10,7 @@ from datetime import UTC
 from typing import Any, ClassVar
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from memwarden.filters import Where, matches, sort_field
+from memwarden.filters import WRITTEN, Where, matches, sort_field
 from memwarden.records import (
     Applied,
     Batch,
@@ -71,6 +71,7 @@ class _Draft:
         self._journal: list[Change] = []
 
     def put(self, put: Put) -> Applied:
+        _text(put.source_key)
         memory = _checked(put.memory, self._batch.namespace)
         row = self._rows.get(memory.id)
         if put.mode == WriteMode.UPDATE:
@@ -191,6 +192,8 @@ class MemoryStore:
         by = sort_field(order_by)
         _not_negative(limit)
         found = self._matching(namespace, where)
+        if by == WRITTEN:
+            return found[::-1][:limit] if descending else found[:limit]
         having = [one for one in found if getattr(one, by) is not None]
         lacking = [one for one in found if getattr(one, by) is None]
         having.sort(key=lambda one: getattr(one, by), reverse=descending)  # stable, also when reversed

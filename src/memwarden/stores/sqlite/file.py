@@ -30,6 +30,8 @@ _PRAGMAS = (
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA temp_store = MEMORY",  # texts never reach a temporary file
     "PRAGMA journal_size_limit = 67108864",
+    "PRAGMA wal_autocheckpoint = 4000",  # pages; 16 MB are folded into the file at once, many pages only one time
+    "PRAGMA cache_size = -16000",  # kB; a batch of 1,000 must not spill before its commit
 )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memwarden.errors import InvalidFilter
-from memwarden.filters import FIELDS, MANY, Condition, Where, sort_field
+from memwarden.filters import FIELDS, MANY, WRITTEN, Condition, Where, sort_field
 from memwarden.stores.sqlite.rows import list_needle
 from memwarden.stores.times import micros
 
@@ -32,6 +32,8 @@ def order_sql(order_by: str, descending: bool) -> str:
     """Return the order of :meth:`memwarden.stores.base.Store.find`; ``row`` grows in the order of writing."""
     field = sort_field(order_by)
     direction = "DESC" if descending else "ASC"
+    if field == WRITTEN:
+        return f"row {direction}"
     unset_last = "" if field in _NEVER_UNSET else f"{field} IS NULL, "
     return f"{unset_last}{field} {direction}, row"
 

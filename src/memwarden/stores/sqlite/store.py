@@ -64,7 +64,10 @@ class SqliteStore:
         await asyncio.to_thread(self._do_open)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._do_close)
+        state, self._state = self._state, None
+        if state is not None and state.pid == os.getpid():
+            state.reader.close()  # here, on the thread that reads from it
+            await asyncio.to_thread(state.finish)
 
     async def identity(self, model: str) -> str:
         bound = await self._read(lambda db: db.execute("SELECT value FROM meta WHERE key = 'model'").fetchone())
@@ -150,12 +153,6 @@ class SqliteStore:
                 raise file.explain(error, self.path) from error
             self._state = _Open(self._start_writer(db), reader, partial(self._connect, reading=True))
 
-    def _do_close(self) -> None:
-        with self._lock:
-            state, self._state = self._state, None
-            if state is not None and state.pid == os.getpid():
-                state.close()
-
     def _ready(self) -> _Open:
         state = self._state
         if state is None:
@@ -189,7 +186,7 @@ class _Open:
         self.pid = os.getpid()
         self.writer = writer
         self.threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="memwarden-reader")
-        self._reader = reader
+        self.reader = reader
         self._connect = connect
         self._idle: list[sqlite3.Connection] = []
         self._deadline = 0.0
@@ -198,24 +195,30 @@ class _Open:
     def read_now(self, read: Read[T]) -> T:
         self._deadline = time.perf_counter() + _INLINE_SECONDS
         try:
-            return read(self._reader)
+            return read(self.reader)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise _TakesLonger from None
             raise
 
     def read_in_thread(self, read: Read[T]) -> T:
-        db = self._idle.pop() if self._idle else self._connect()
+        db = self._borrow()
         try:
             return read(db)
         finally:
             self._idle.append(db)
 
-    def close(self) -> None:
+    def finish(self) -> None:
         self.threads.shutdown()
-        for db in (*self._idle, self._reader):
+        for db in self._idle:
             db.close()
         self.writer.close()  # last, so that it is the one that folds the log into the file
+
+    def _borrow(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
 
     def _late(self) -> bool:
         return time.perf_counter() > self._deadline
@@ -243,7 +246,7 @@ def _scan(db: sqlite3.Connection, namespace: Namespace, since: int) -> Scan:
     try:
         head = _head(db, namespace)
         asked = db.execute(_CHANGED_ROWS, (*name, since)) if since > 0 else db.execute(_ALL_ROWS, name * 2)
-        return Scan(list(map(index_row, asked.fetchall())), head)
+        return Scan(list(map(index_row, asked)), head)
     finally:
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 

@@ -16,6 +16,16 @@ Write = Callable[[sqlite3.Connection], Any]
 
 _MOST_CHANGES = 5_000
 
+_CALLERS_FAULT = (
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    OverflowError,
+    UnicodeError,
+)
+"""What sqlite3 raises for a value that it cannot bind, and for None where a value must be."""
+
 
 class Job(NamedTuple):
     """One write that somebody waits for.
@@ -118,12 +128,10 @@ class Writer:
         self._db.execute("SAVEPOINT batch")
         try:
             answer = write(self._db)
-        except (sqlite3.OperationalError, sqlite3.IntegrityError, sqlite3.InternalError):
-            raise
         except Exception as error:
-            if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT:
-                raise
-            answer = _callers_fault(error)
+            if isinstance(error, sqlite3.Error) and not isinstance(error, _CALLERS_FAULT):
+                raise  # the disk's, not the batch's
+            answer = _answer(error)
             self._db.execute("ROLLBACK TO batch")
         self._db.execute("RELEASE batch")
         return answer
@@ -137,14 +145,12 @@ class Writer:
             self.acknowledge(job, self._explain(error))
 
 
-def _callers_fault(error: Exception) -> Exception:
-    """Values that sqlite3 cannot bind are the caller's; other errors are passed on as they are."""
-    unbindable = (sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError, OverflowError, UnicodeError)
-    if isinstance(error, unbindable):
-        fault = InvalidInput(f"the batch holds a value that cannot be stored: {error}")
-        fault.__cause__ = error
-        return fault
-    return error
+def _answer(error: Exception) -> Exception:
+    if not isinstance(error, _CALLERS_FAULT):
+        return error
+    fault = InvalidInput(f"the batch holds a value that cannot be stored: {error}")
+    fault.__cause__ = error
+    return fault
 
 
 def _settle(future: asyncio.Future[Any], answer: Any) -> None:

@@ -61,9 +61,9 @@ CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
 CREATE UNIQUE INDEX memories_by_source_key ON memories (ns, source_key) WHERE source_key IS NOT NULL;
 -- "What changed since" (scan).
 CREATE INDEX memories_by_rev ON memories (ns, rev);
--- The newest of a thread and of a namespace, already in the order in which find answers: newest first, and those of
--- one instant in the order of writing.
-CREATE INDEX memories_by_thread ON memories (ns, thread_id, created_at DESC) WHERE state = 'active';
+-- The tail of a thread, in the order of writing (an index ends in the row id).
+CREATE INDEX memories_by_thread ON memories (ns, thread_id) WHERE state = 'active';
+-- The newest of a namespace, already in the order in which find answers: those of one instant in the order of writing.
 CREATE INDEX memories_by_time ON memories (ns, created_at DESC) WHERE state = 'active';
 
 -- What the index in memory is built from. Apart from the texts, so that a cold start reads little.
