@@ -1,0 +1,15 @@
+"""memwarden: the memory of LLM agents. What to load, what to keep, and why.
+
+>>> from memwarden import Warden
+>>> with Warden.open("sqlite:///notes.db") as warden:
+...     me = warden.scope(user="ana", thread="t1")
+...     me.observe([{"role": "user", "content": "I am allergic to peanuts."}])
+...     print(me.query("What can't I eat?").text)
+"""
+
+from memwarden.errors import MemwardenError
+from memwarden.sync import Warden
+from memwarden.warden import AsyncWarden
+
+__version__ = "0.1.0"
+__all__ = ["AsyncWarden", "MemwardenError", "Warden", "__version__"]

@@ -9,6 +9,7 @@
     │   ├── UnknownAgent        the agent has no allowlist
     │   └── CategoryDenied      a category outside the agent's allowlist
     ├── Conflict                somebody else changed it, or a key was used for something else; read again, then decide
+    ├── WrongThread             call AsyncWarden there; a blocking call would wait for itself
     └── StoreError              the storage refused; nothing of the call was kept unless it was acknowledged
         ├── StoreUnavailable    try again later: locked, read-only, closed, a disk that fails
         ├── StoreFull           make room, then repeat the call
@@ -56,6 +57,10 @@ class CategoryDenied(Denied):
 
 class Conflict(MemwardenError):
     """Somebody else changed it first, or an idempotency key was used for something else."""
+
+
+class WrongThread(MemwardenError, RuntimeError):
+    """A blocking call on memwarden's own event loop would wait for itself for ever."""
 
 
 class StoreError(MemwardenError, RuntimeError):

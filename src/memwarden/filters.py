@@ -55,7 +55,10 @@ FIELDS: Mapping[str, str] = {
 ALIASES: Mapping[str, str] = {"timestamp": "created_at", "context_item_id": "id", "conversation_id": "thread_id"}
 """The designs' other names for a field."""
 
-SORTABLE = frozenset(name for name, sort in FIELDS.items() if sort != MANY)
+WRITTEN = "written"
+"""Names the order of writing, to order by it; it is not a field to filter by."""
+
+SORTABLE = frozenset(name for name, sort in FIELDS.items() if sort != MANY) | {WRITTEN}
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 

@@ -71,6 +71,23 @@ class Namespace:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Who asks. Everything of a user lives in the namespace ``user/<user>`` of the tenant."""
+
+    tenant: str = "default"
+    user: str = "default"
+    agent: str | None = None
+    thread: str | None = None
+    run: str | None = None
+    actor: str | None = None
+
+    @property
+    def namespace(self) -> Namespace:
+        """Where this scope reads and writes."""
+        return Namespace(self.tenant, f"user/{self.user}")
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """One thing remembered.
 
@@ -367,6 +384,8 @@ class QueryResult:
         cut: what was left out and the gate that stopped it; the nearest ones, or with ``explain=True`` all.
         categories: the categories that were searched, or None for all of them.
         confidence: calibrated 0..1: how likely it is that the store holds an answer at all.
+        preset: the named set of weights that ranked, ``chat`` or ``assistant``.
+        relevant: whether an item was found for what was asked, apart from those that are always offered.
     """
 
     items: tuple[Item, ...]
@@ -374,13 +393,14 @@ class QueryResult:
     rev: int
     tokens: int
     budget_tokens: int | None
-    cut: tuple[Cut, ...] = ()
-    categories: tuple[str, ...] | None = None
-    confidence: float = 0.0
-    preset: str = ""
+    cut: tuple[Cut, ...]
+    categories: tuple[str, ...] | None
+    confidence: float
+    preset: str
+    relevant: bool
 
     def __bool__(self) -> bool:
-        return bool(self.items)
+        return self.relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,11 +419,11 @@ class ContextBlock:
 
 
 class Outcome(StrEnum):
-    """What became of something given to ``remember`` or ``observe``."""
+    """What became of something given to ``remember``, ``observe`` or ``forget``."""
 
     CREATED = "created"
-    UPDATED = "updated"
     REJECTED = "rejected"
+    DELETED = "deleted"
 
 
 @dataclass(frozen=True, slots=True)

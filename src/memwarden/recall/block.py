@@ -1,0 +1,89 @@
+"""The texts that reach a prompt: bullets (B6) and the ``<memories>`` block (C6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from memwarden import importance
+from memwarden.recall.excerpt import one_line
+from memwarden.records import Channel, Item, Kind, Memory
+
+PREFIX = "You have the following relevant memories from past interactions:"
+SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
+_INDENT = "   "
+_TAG = re.compile(r"<(?=/?memories)", re.IGNORECASE)
+_DAY = 86_400
+_AGES = (
+    ("year", 365 * _DAY),
+    ("month", 30 * _DAY),
+    ("week", 7 * _DAY),
+    ("day", _DAY),
+    ("hour", 3_600),
+    ("minute", 60),
+)
+
+
+def bullet(memory: Memory, words: str) -> str:
+    """One memory as design B's bullet: ``[category]``, for a turn the speaker and the day, and the words."""
+    return f"[{memory.category}] {_said(memory)}{words}"
+
+
+def bullets(items: Sequence[Item]) -> str:
+    """Items as a list, one a line."""
+    return "\n".join(f"- {item.text}" for item in items)
+
+
+def memories_block(items: Sequence[Item], now: datetime) -> str:
+    """Items as design C's block; an empty text for no items."""
+    if not items:
+        return ""
+    entries = [f"{number}. {_entry(item, now)}" for number, item in enumerate(items, 1)]
+    return "\n".join(["<memories>", PREFIX, "", "\n\n".join(entries), "", SUFFIX, "</memories>"])
+
+
+def age(since: datetime, now: datetime) -> str:
+    """How long ago something was, in words: ``3 days ago``. A time in the future is ``just now``."""
+    seconds = (now - since).total_seconds()
+    for name, length in _AGES:
+        count = int(seconds // length)
+        if count >= 1:
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def day(moment: datetime) -> str:
+    """A date as people write it: ``8 May 2023``."""
+    return f"{moment.day} {moment:%b %Y}"
+
+
+def speaker(memory: Memory) -> str:
+    """Who said a turn: the name, else the role."""
+    return memory.name or memory.role or "someone"
+
+
+def _said(memory: Memory) -> str:
+    return f"{speaker(memory)}, {day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
+
+
+def _entry(item: Item, now: datetime) -> str:
+    memory = item.memory
+    kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
+    title = f"[{kind.upper()}, importance={importance.to_ten(memory.importance)}, {age(memory.created_at, now)}]"
+    lines = [f"Summary: {escape(item.text)}"]
+    occasion = memory.context or _occasion(memory)
+    if occasion:
+        lines.append(f"Context: {escape(one_line(occasion))}")
+    return "\n".join([title, *(_INDENT + line for line in lines)])
+
+
+def _occasion(memory: Memory) -> str:
+    if memory.channel != Channel.TURN:
+        return ""
+    return f"Said by {speaker(memory)} on {day(memory.created_at)}"
+
+
+def escape(text: str) -> str:
+    """Keep a memory's own words from closing the block that they stand in."""
+    return _TAG.sub("‹", text)

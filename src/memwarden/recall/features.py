@@ -1,0 +1,218 @@
+"""Features of recall: how well each memory of a namespace answers a question.
+
+A feature is a function ``(question, view) -> one float a place``. :mod:`memwarden.recall.score` names the weights of
+the presets. Every constant is round, was picked by hand and stands below; nothing is fitted to a data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from memwarden.recall.question import Question
+from memwarden.recall.view import PREVIOUS, Floats, View
+
+Feature = Callable[[Question, View], Floats]
+
+SESSION_DOCUMENT: Final = 0.7  # weight of the whole session as a document, beside the turn's 1
+RECENT_SESSIONS: Final = 30.0
+PSEUDO_MASS: Final = 2.0  # idf mass of doubt: one matched word is less than five
+PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have one
+RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
+
+
+def _idf(total: int, df: int, prior: float) -> float:
+    """idf with everyday rows behind it: in a store of ten rows "name" is still a common word."""
+    return float(np.log1p((total + PSEUDO_ROWS) / (df + PSEUDO_ROWS * prior + 0.5)))
+
+
+def _word_signals(question: Question, view: View) -> None:
+    """BM25 of turns, pairs and sessions in one pass over the postings."""
+    turn, pair, heard_mass = np.zeros((3, view.size), np.float32)
+    session = np.zeros(view.sessions, np.float32)
+    turn_part, pair_part, session_part = view.norms
+    frequency = np.zeros(view.size, np.float32)
+    mass = 0.0
+    for term, prior in zip(question.terms, question.idf_prior, strict=True):
+        rows, tf = view.postings(term)
+        idf = _idf(view.alive_count, len(rows), prior)
+        mass += idf
+        if not len(rows):
+            continue
+        turn[rows] += idf * tf / (tf + turn_part[rows])
+        after = view.following[rows]
+        has_after = after >= 0
+        after = after[has_after]
+        frequency[rows] = tf
+        only_before = after[frequency[after] == 0]
+        frequency[after] += tf[has_after]
+        both = np.concatenate((rows, only_before))
+        heard = frequency[both]
+        pair[both] += idf * heard / (heard + pair_part[both])
+        heard_mass[both] += idf
+        frequency[both] = 0
+        if view.sessions:
+            said = np.bincount(view.slot[rows], tf, view.sessions + 1)[:-1]
+            spread = np.count_nonzero(said)
+            rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
+            session += (rare * said / (said + session_part)).astype(np.float32)
+    question.memo["bm25_turn"], question.memo["bm25_pair"] = turn, pair
+    question.memo["bm25_session"] = _spread_over_rows(session, view)
+    question.memo["heard"] = heard_mass / np.float32(mass + PSEUDO_MASS)
+
+
+def _spread_over_rows(session: Floats, view: View) -> Floats:
+    """A session's value for each of its rows; rows without a session get the mean."""
+    if not view.sessions:
+        return np.zeros(view.size, np.float32)
+    used = session[view.session_length > 0]
+    mean = used.mean() if len(used) else 0.0
+    return np.append(session, np.float32(mean)).astype(np.float32)[view.slot]
+
+
+def _word_signal(name: str, question: Question, view: View) -> Floats:
+    if name not in question.memo:
+        _word_signals(question, view)
+    return question.memo[name]
+
+
+def words_heard(question: Question, view: View) -> Floats:
+    """Share of the question's idf mass that the place and the turn before it cover."""
+    return _word_signal("heard", question, view)
+
+
+def bm25_turn(question: Question, view: View) -> Floats:
+    """BM25 of the row alone."""
+    return _word_signal("bm25_turn", question, view)
+
+
+def bm25_pair(question: Question, view: View) -> Floats:
+    """BM25 of the row and the turn before it: a question and its answer are one document."""
+    return _word_signal("bm25_pair", question, view)
+
+
+def bm25_session(question: Question, view: View) -> Floats:
+    """BM25 of the row's whole session."""
+    return _word_signal("bm25_session", question, view)
+
+
+def cosine_turn(question: Question, view: View) -> Floats:
+    """Cosine with the row: the one matrix product of a question."""
+    if "cosine_turn" not in question.memo:
+        if question.vector is None or view.vectors is None:
+            value = np.zeros(view.size, np.float32)
+        else:
+            value = view.vectors @ question.vector
+        question.memo["cosine_turn"] = value
+    return question.memo["cosine_turn"]
+
+
+def cosine_pair(question: Question, view: View) -> Floats:
+    """Cosine with the row plus .7 of the turn before."""
+    if "cosine_pair" not in question.memo:
+        own = cosine_turn(question, view)
+        if view.pair_norm is not None:
+            before = np.where(view.has_previous, own[view.previous], np.float32(0))
+            own = np.asarray((own + np.float32(PREVIOUS) * before) / view.pair_norm, np.float32)
+        question.memo["cosine_pair"] = own
+    return question.memo["cosine_pair"]
+
+
+def cosine_session(question: Question, view: View) -> Floats:
+    """Cosine with the mean vector of the row's session, from the same matrix product."""
+    if view.session_norm is None or not view.sessions:
+        return np.zeros(view.size, np.float32)
+    total = np.bincount(view.slot, cosine_turn(question, view), view.sessions + 1)[:-1]
+    return _spread_over_rows((total / view.session_norm).astype(np.float32), view)
+
+
+def base(question: Question, view: View) -> Floats:
+    """Words and meaning of turn, pair and session: z-sums brought to 0..1."""
+    if "base" not in question.memo:
+        total = np.zeros(view.size, np.float32)
+        for feature, weight in _BASE.items():
+            total += np.float32(weight) * _standard(feature(question, view), view)
+        low, high = _span(total, view)
+        question.memo["base"] = (total - low) / np.float32(max(high - low, RANGE_FLOOR))
+    return question.memo["base"]
+
+
+_BASE: Final[dict[Feature, float]] = {
+    bm25_turn: 1.0,
+    bm25_pair: 1.0,
+    bm25_session: SESSION_DOCUMENT,
+    cosine_turn: 1.0,
+    cosine_pair: 1.0,
+    cosine_session: SESSION_DOCUMENT,
+}
+
+
+def _standard(values: Floats, view: View) -> Floats:
+    """z over the live rows."""
+    seen = values if view.live is None else values[view.live]
+    if not len(seen):
+        return values
+    spread = float(seen.std())
+    return np.asarray((values - seen.mean()) / np.float32(spread if spread > 1e-6 else 1.0), np.float32)
+
+
+def _span(values: Floats, view: View) -> tuple[float, float]:
+    seen = values if view.live is None else values[view.live]
+    return (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
+
+
+def best_in_session(question: Question, view: View) -> Floats:
+    """The best base in the row's session, 0..1: good sessions lift all their turns."""
+    own = base(question, view)
+    order, starts, slots = view.by_session
+    best = np.zeros(view.sessions + 1, np.float32)
+    best[slots] = np.maximum.reduceat(own[order], starts)
+    value = np.where(view.in_session, best[view.slot], own)
+    low, high = _span(value, view)
+    return np.asarray((value - low) / np.float32(max(high - low, RANGE_FLOOR / 20)), np.float32)
+
+
+def said_by_named(question: Question, view: View) -> Floats:
+    """1 where the one partner the question names speaks."""
+    if len(question.speakers) != 1:
+        return np.zeros(view.size, np.float32)
+    return np.asarray(view.speaker == question.speakers[0], np.float32)
+
+
+def says_when(question: Question, view: View) -> Floats:
+    """1 where a question of time meets a time word."""
+    if not question.when:
+        return np.zeros(view.size, np.float32)
+    return view.has_time_word.astype(np.float32)
+
+
+def on_date(question: Question, view: View) -> Floats:
+    """1 on the day, in the month or in the year that the question names."""
+    value = np.zeros(view.size, bool)
+    for date in question.dates:
+        fits = np.ones(view.size, bool)
+        for column, part in enumerate(date):
+            if part is not None:
+                fits &= view.day[:, column] == part
+        value |= fits
+    return value.astype(np.float32)
+
+
+def answers_question(question: Question, view: View) -> Floats:
+    """Base of the turn before where that asks something: this row is its answer."""
+    own = base(question, view)
+    asked = view.has_previous & view.asks_question[view.previous]
+    return np.where(asked, own[view.previous], np.float32(0))
+
+
+def only_asks(question: Question, view: View) -> Floats:
+    """1 where the row asks something itself: questions hold fewer answers."""
+    return view.asks_question.astype(np.float32)
+
+
+def recent(question: Question, view: View) -> Floats:
+    """exp(-sessions since / 30); nothing for rows without a session."""
+    age = view.last_session - view.session
+    return np.where(view.in_session, np.exp(-age / RECENT_SESSIONS), 0).astype(np.float32)

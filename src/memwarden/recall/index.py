@@ -1,0 +1,250 @@
+"""One namespace in RAM, over any store: vectors, postings, columns to filter by, and which turn followed which.
+
+The index never decides anything; it answers with arrays. It follows its store by revision: rows that changed since are
+added, older versions of them are marked dead. A cold index and one that followed every change answer alike (tested).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.filters import Where
+from memwarden.recall.columns import Columns, Growing, Mask
+from memwarden.recall.links import Derived, link
+from memwarden.recall.postings import Counts, Postings, Rows
+from memwarden.recall.view import Floats, View
+from memwarden.records import Channel, IndexRow, Namespace, Scan
+from memwarden.stores.base import Store
+
+# More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
+THREAD_ROWS = 500
+
+NO_NAMES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
+"""What clients put into ``name`` that is nobody's name."""
+
+
+class NamespaceIndex:
+    """Every live memory of one namespace, as arrays with one place a memory version, in the order of arrival.
+
+    Attributes:
+        rev, epoch: the store's counters that the index is true for.
+        columns: what to filter by.
+    """
+
+    def __init__(self, session_gap: int, dimensions: int | None) -> None:
+        """session_gap: microseconds of silence that end a session. dimensions: of the vectors, None for no vectors."""
+        self.rev = 0
+        self.epoch = 0
+        self.columns = Columns()
+        self._postings = Postings()
+        self._session_gap = session_gap
+        self._place_of: dict[str, int] = {}
+        self._n = Growing(np.int64)
+        self._live = Growing(np.bool_)
+        self._flags = Growing(np.uint8)
+        self._length = Growing(np.float32)
+        self._vectors = Growing(np.float32, dimensions) if dimensions else None
+        self._sources: list[tuple[str, ...]] = []
+        self._derived = Derived()
+        self._view: View | None = None
+
+    def follow(self, scan: Scan) -> None:
+        """Take in what changed since ``rev``."""
+        for row in scan.rows:
+            old = self._place_of.pop(row.id, None)
+            if old is not None:
+                self._live.array[old] = False
+        self._append([row for row in scan.rows if row.live])
+        self.rev, self.epoch = scan.head
+        if scan.rows:
+            self._view = None
+
+    @property
+    def size(self) -> int:
+        """How many places the arrays have; dead ones count too."""
+        return len(self.columns.ids)
+
+    @property
+    def live(self) -> Mask:
+        return self._live.array
+
+    @property
+    def flags(self) -> npt.NDArray[np.uint8]:
+        return self._flags.array
+
+    @property
+    def length(self) -> Floats:
+        """Number of terms a memory."""
+        return self._length.array
+
+    @property
+    def vectors(self) -> Floats | None:
+        """Unit vectors, shape (size, dimensions); a row of zeros where there is none. None without an embedder."""
+        return None if self._vectors is None else self._vectors.array
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """The store's row numbers: the order in which memories were first written. Ties of score go to the smaller."""
+        return self._n.array
+
+    @property
+    def view(self) -> View:
+        """The arrays that features see, true for the present state."""
+        if self._view is None:
+            self._view = self._make_view()
+        return self._view
+
+    def place(self, memory_id: str) -> int | None:
+        """Return the place of a live memory."""
+        return self._place_of.get(memory_id)
+
+    def postings(self, term: int) -> tuple[Rows, Counts]:
+        """Return the places of the live memories that hold a term, ascending, and how often each does."""
+        places, counts = self._postings.of(term)
+        if len(self._place_of) == self.size:
+            return places, counts
+        alive = self.live[places]
+        return places[alive], counts[alive]
+
+    def mask(self, where: Where) -> Mask:
+        """Return which live memories fulfil every condition."""
+        return self.live & self.columns.mask(where) if where else self.live.copy()
+
+    def sources(self, place: int) -> tuple[str, ...]:
+        return self._sources[place]
+
+    def turns(self) -> Mask:
+        """Return which places hold live turns."""
+        channel = self.columns.coded["channel"]
+        said: Mask = channel.codes == channel.code(Channel.TURN)
+        return self.live & said
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the index takes."""
+        growing = [self._n, self._live, self._flags, self._length, self._vectors]
+        arrays = sum(one.nbytes for one in growing if one is not None)
+        return arrays + self._postings.nbytes + self.columns.nbytes + 100 * len(self._sources)
+
+    @property
+    def mostly_dead(self) -> bool:
+        """Whether so much of it is outdated that building it anew is cheaper than carrying it on."""
+        return self.size > 1_000 and self.size > 2 * len(self._place_of)
+
+    def _make_view(self) -> View:
+        turns = self.turns()
+        threads = self.columns.coded["thread_id"]
+        in_thread = self.live & (threads.codes != threads.code(None))
+        said = self.columns.number("created_at")
+        links = link(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
+        pair_norm, session_norm = self._derived.norms(self.vectors, links)
+        speakers = self._speakers(turns)
+        names = self.columns.coded["name"]
+        return View(
+            postings=self.postings,
+            length=self.length,
+            previous=links.previous,
+            session=links.session,
+            sessions=links.sessions,
+            speaker=names.codes,
+            speakers=speakers,
+            flags=self.flags,
+            created_at=said,
+            live=self.live,
+            vectors=self.vectors,
+            pair_norm=pair_norm,
+            session_norm=session_norm,
+            preset="chat" if self._is_chat(turns, speakers) else "assistant",
+        )
+
+    def _speakers(self, turns: Mask) -> dict[str, int]:
+        """The names of those who speak, people and assistants with a name of their own, by their code."""
+        names = self.columns.coded["name"]
+        codes = np.unique(names.codes[turns]).tolist()
+        return {
+            names.values[code]: code
+            for code in codes
+            if names.values[code] is not None and names.values[code].casefold() not in NO_NAMES
+        }
+
+    def _is_chat(self, turns: Mask, speakers: dict[str, int]) -> bool:
+        """Whether people talk to each other here: two or more names, and most turns have one."""
+        if len(speakers) < 2:
+            return False
+        named = np.isin(self.columns.coded["name"].codes, list(speakers.values()))
+        return int(np.count_nonzero(turns & named)) * 2 > int(np.count_nonzero(turns))
+
+    def _append(self, rows: list[IndexRow]) -> None:
+        if not rows:
+            return
+        columns: dict[str, tuple[Any, ...]] = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))
+        first = self.size
+        self._postings.extend(first, columns["terms"])
+        self.columns.extend(columns)
+        self._n.extend(columns["n"])
+        self._live.extend(np.ones(len(rows), dtype=np.bool_))
+        self._flags.extend(columns["flags"])
+        self._length.extend([len(terms) // 4 for terms in columns["terms"]])
+        self._sources.extend(columns["sources"])
+        if self._vectors is not None:
+            self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
+        self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
+
+
+def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:
+    missing = bytes(2 * dimensions)
+    whole = b"".join(blob if blob else missing for blob in blobs)
+    return np.frombuffer(whole, dtype="<f2").reshape(len(blobs), dimensions).astype(np.float32)
+
+
+class Indexes:
+    """The namespace indexes of one process, kept within a number of bytes, the least recently used dropped first."""
+
+    def __init__(self, store: Store, *, session_gap_hours: float, dimensions: int | None, max_bytes: int) -> None:
+        self._store = store
+        self._session_gap = int(session_gap_hours * 3_600_000_000)
+        self._dimensions = dimensions
+        self._max_bytes = max_bytes
+        self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
+        self._building: dict[Namespace, asyncio.Lock] = {}
+
+    async def current(self, namespace: Namespace) -> NamespaceIndex:
+        """Return the namespace's index, true for the store's head at the time of the call or later."""
+        head = await self._store.head(namespace)
+        index = self._indexes.get(namespace)
+        if index is not None and index.epoch == head.epoch and index.rev >= head.rev and not index.mostly_dead:
+            self._indexes.move_to_end(namespace)
+            return index
+        async with self._building.setdefault(namespace, asyncio.Lock()):
+            return await self._follow(namespace)
+
+    async def _follow(self, namespace: Namespace) -> NamespaceIndex:
+        index = self._indexes.get(namespace)
+        if index is not None and not index.mostly_dead:
+            scan = await self._store.scan(namespace, index.rev)
+            if scan.head.epoch == index.epoch and len(scan.rows) <= THREAD_ROWS:
+                index.follow(scan)
+                return index
+        # Built aside and then swapped in, so that queries never see a half-built index.
+        fresh = NamespaceIndex(self._session_gap, self._dimensions)
+        scan = await self._store.scan(namespace, 0)
+        await asyncio.to_thread(_build, fresh, scan)
+        self._indexes[namespace] = fresh
+        self._drop_over_limit()
+        return fresh
+
+    def _drop_over_limit(self) -> None:
+        total = sum(index.nbytes for index in self._indexes.values())
+        while total > self._max_bytes and len(self._indexes) > 1:
+            _, dropped = self._indexes.popitem(last=False)
+            total -= dropped.nbytes
+
+
+def _build(index: NamespaceIndex, scan: Scan) -> None:
+    index.follow(scan)
+    _ = index.view

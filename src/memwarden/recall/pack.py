@@ -1,0 +1,65 @@
+"""Packing an answer into a token budget, and saying what did not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memwarden.records import Item
+from memwarden.tokens import TokenCounter
+
+ALWAYS_SHARE = 0.4
+"""Memories of ``context: all`` categories take at most this share of the budget (decision 2.8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What fits. ``tokens`` is the size of ``text``; ``dropped`` are (item, gate) in the order of trying."""
+
+    items: tuple[Item, ...]
+    text: str
+    tokens: int
+    dropped: tuple[tuple[Item, str], ...]
+
+
+def pack(
+    always: Sequence[Item],
+    ranked: Sequence[Item],
+    *,
+    most: int,
+    budget: int | None,
+    render: Callable[[Sequence[Item]], str],
+    count: TokenCounter,
+) -> Packed:
+    """Take items in order as long as the rendered text fits.
+
+    ``always`` items come first, within 40 % of the budget and not counted in ``most``; then at most ``most`` of the
+    ranked ones. An item that does not fit is passed over and the next one tried. The size of the rendered text, titles
+    and all, never exceeds the budget.
+    """
+    dropped: list[tuple[Item, str]] = []
+    taken: list[Item] = []
+    for item in always:
+        _try(item, taken, dropped, None if budget is None else int(budget * ALWAYS_SHARE), render, count)
+    first = len(taken)
+    for item in ranked:
+        if len(taken) - first >= most:
+            dropped.append((item, "top_k"))
+        else:
+            _try(item, taken, dropped, budget, render, count)
+    text = render(taken)
+    return Packed(tuple(taken), text, count(text), tuple(dropped))
+
+
+def _try(
+    item: Item,
+    taken: list[Item],
+    dropped: list[tuple[Item, str]],
+    budget: int | None,
+    render: Callable[[Sequence[Item]], str],
+    count: TokenCounter,
+) -> None:
+    if budget is None or count(render([*taken, item])) <= budget:
+        taken.append(item)
+    else:
+        dropped.append((item, "budget"))

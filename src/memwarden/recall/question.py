@@ -1,0 +1,64 @@
+"""A question, made ready for one namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.models.base import Embedder
+from memwarden.recall import words
+from memwarden.recall.view import View
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, prepared for one view. ``memo`` holds what several features share.
+
+    Attributes:
+        terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
+        stems: the terms as text, to show which words matched.
+        vector: its embedding with partners' names as pronouns, or None without an embedder.
+        speakers: codes of the partners that it names.
+        when: whether it asks for a time. dates: the dates that it names.
+        small_talk: whether it asks memory nothing.
+    """
+
+    terms: tuple[int, ...]
+    idf_prior: tuple[float, ...]
+    stems: tuple[str, ...]
+    vector: npt.NDArray[np.float32] | None = None
+    speakers: tuple[int, ...] = ()
+    when: bool = False
+    dates: tuple[words.Date, ...] = ()
+    small_talk: bool = False
+    memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
+
+    def matched(self, text: str) -> tuple[str, ...]:
+        """Return the stems of the question that a text holds, in the order of the question."""
+        held = set(words.terms(text))
+        return tuple(stem for stem in self.stems if stem in held)
+
+    def weigh(self, sentence: str) -> float:
+        """How much of the question a sentence holds: rare words count more."""
+        held = set(words.terms(sentence))
+        rarity: Mapping[str, float] = dict(zip(self.stems, self.idf_prior, strict=True))
+        return sum(-float(np.log(prior)) for stem, prior in rarity.items() if stem in held)
+
+
+def ask(text: str, view: View, embedder: Embedder | None) -> Question:
+    """Prepare a question for a view."""
+    partners = list(view.speakers)
+    stems = words.question_terms(text, partners)
+    return Question(
+        terms=tuple(words.term_id(stem) for stem in stems),
+        idf_prior=tuple(words.everyday_share(stem) for stem in stems),
+        stems=tuple(stems),
+        vector=None if embedder is None else embedder.embed([words.to_pronouns(text, partners)])[0],
+        speakers=tuple(view.speakers[name] for name in words.partner_names(text, partners)),
+        when=words.is_when_question(text),
+        dates=tuple(words.dates_in(text)),
+        small_talk=words.is_small_talk(text, partners),
+    )

@@ -1,0 +1,177 @@
+"""What features see of a namespace: arrays of one value a place, derived once for each state of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.recall.columns import Mask
+from memwarden.recall.postings import Counts, Rows
+from memwarden.recall.words import Flag
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+K1: Final = 0.9
+B: Final = 0.4
+PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
+LONG_PAIR: Final = 30.0  # terms of a turn and the one before, from which length is discounted
+BREVITY: Final = 0.2
+
+_DAY: Final = 86_400_000_000
+
+
+class View:
+    """The arrays of one state of a namespace; places are in the order of arrival, dead ones among them.
+
+    Attributes:
+        postings: term id -> the live places that hold it, ascending, and how often each does.
+        length: terms of a memory.
+        previous: the live turn before in the same session, or -1.
+        session: number of the session, rising in time, or -1.
+        speaker: code of who said it; ``speakers`` maps the names of the namespace to their codes.
+        live: the places that are not dead.
+        vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
+        pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
+        session_norm: length of each session's summed vectors.
+        preset: the named set of weights that suits the namespace.
+    """
+
+    def __init__(
+        self,
+        *,
+        postings: Callable[[int], tuple[Rows, Counts]],
+        length: Floats,
+        previous: Ints,
+        session: Ints,
+        sessions: int,
+        speaker: npt.NDArray[np.int32],
+        speakers: Mapping[str, int],
+        flags: npt.NDArray[np.uint8],
+        created_at: Ints,
+        live: Mask,
+        vectors: Floats | None,
+        pair_norm: Floats | None,
+        session_norm: Floats | None,
+        preset: str,
+    ) -> None:
+        self.postings = postings
+        self.length = length
+        self.previous = previous
+        self.session = session
+        self.sessions = sessions
+        self.speaker = speaker
+        self.speakers = speakers
+        self.flags = flags
+        self.created_at = created_at
+        self.alive = live
+        self.live = None if bool(live.all()) else live
+        self.vectors = vectors
+        self.pair_norm = pair_norm
+        self.session_norm = session_norm
+        self.preset = preset
+
+    @property
+    def size(self) -> int:
+        return len(self.length)
+
+    @cached_property
+    def alive_count(self) -> int:
+        return int(np.count_nonzero(self.alive))
+
+    @cached_property
+    def has_previous(self) -> Mask:
+        return np.asarray(self.previous >= 0)
+
+    @cached_property
+    def following(self) -> Ints:
+        """The turn that has this one as its previous, or -1."""
+        after = np.full(self.size, -1, np.int64)
+        places = np.flatnonzero(self.has_previous)
+        after[self.previous[places]] = places
+        return after
+
+    @cached_property
+    def slot(self) -> Ints:
+        """Session of a place; those without one, and dead ones, share the last slot."""
+        return np.where((self.session >= 0) & self.alive, self.session, self.sessions)
+
+    @cached_property
+    def in_session(self) -> Mask:
+        return np.asarray(self.slot < self.sessions)
+
+    @cached_property
+    def session_length(self) -> Floats:
+        return np.bincount(self.slot, self.length, self.sessions + 1)[:-1].astype(np.float32)
+
+    @cached_property
+    def session_count(self) -> int:
+        """Number of sessions with words in them."""
+        return int(np.count_nonzero(self.session_length))
+
+    @cached_property
+    def last_session(self) -> int:
+        return int(self.session[self.alive].max(initial=0))
+
+    @cached_property
+    def by_session(self) -> tuple[Ints, Ints, Ints]:
+        """Places ordered by slot, where each slot starts in them, and which slot that is."""
+        order = np.argsort(self.slot, kind="stable")
+        slots, starts = np.unique(self.slot[order], return_index=True)
+        return order, starts, slots
+
+    @cached_property
+    def pair_length(self) -> Floats:
+        before = np.where(self.has_previous, self.length[self.previous], np.float32(0))
+        return np.asarray(self.length + before, np.float32)
+
+    @cached_property
+    def brevity(self) -> Floats:
+        """Discount of long pairs, which hold any word by chance; the same in every store."""
+        excess = np.maximum(self.pair_length / LONG_PAIR - 1, 0)
+        return np.asarray(1 / (1 + BREVITY * np.log1p(excess)), np.float32)
+
+    @cached_property
+    def norms(self) -> tuple[Floats, Floats, Floats]:
+        """Length parts of BM25 for turns, pairs and sessions."""
+        return (
+            _length_part(self.length, self.alive),
+            _length_part(self.pair_length, self.alive),
+            _length_part(self.session_length, self.session_length > 0),
+        )
+
+    @cached_property
+    def has_time_word(self) -> Mask:
+        return np.asarray((self.flags & Flag.TIME) != 0)
+
+    @cached_property
+    def asks_question(self) -> Mask:
+        return np.asarray((self.flags & Flag.QUESTION) != 0)
+
+    @cached_property
+    def chatter(self) -> Mask:
+        return np.asarray((self.flags & Flag.CHATTER) != 0)
+
+    @cached_property
+    def day(self) -> Ints:
+        """(size, 3): year, month and day (UTC) on which it was said."""
+        days = (self.created_at // _DAY).astype("datetime64[D]")
+        months = days.astype("datetime64[M]")
+        years = days.astype("datetime64[Y]")
+        return np.stack(
+            [
+                years.astype(np.int64) + 1970,
+                (months - years).astype(np.int64) + 1,
+                (days - months).astype(np.int64) + 1,
+            ],
+            axis=1,
+        )
+
+
+def _length_part(length: Floats, counted: Mask) -> Floats:
+    mean = float(length[counted].mean()) if counted.any() else 1.0
+    return np.asarray(K1 * (1 - B + B * length / max(mean, 1e-6)), np.float32)

@@ -1,0 +1,49 @@
+"""Making a text's signals: what recall will know of it, computed once, when it is written."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+
+from memwarden.models.base import Embedder
+from memwarden.recall import words
+from memwarden.records import Signals
+
+# A batch with more characters than this is prepared in a worker thread, so that the event loop goes on.
+THREAD_CHARACTERS = 4_000
+
+
+async def signals_of(texts: Sequence[str], embedder: Embedder | None) -> list[Signals]:
+    """Return the signals of each text, in order."""
+    if sum(map(len, texts)) > THREAD_CHARACTERS:
+        return await asyncio.to_thread(make_signals, texts, embedder)
+    return make_signals(texts, embedder)
+
+
+def make_signals(texts: Sequence[str], embedder: Embedder | None) -> list[Signals]:
+    """Return the signals of each text, in order. Blocking."""
+    vectors = _vectors(texts, embedder)
+    return [
+        Signals(term_bytes(text), vector, int(words.flags(text))) for text, vector in zip(texts, vectors, strict=True)
+    ]
+
+
+def term_bytes(text: str) -> bytes:
+    """The term ids of a text in order of appearance, as little-endian uint32."""
+    ids = array("I", [words.term_id(term) for term in words.terms(text)])
+    if sys.byteorder == "big":
+        ids.byteswap()
+    return ids.tobytes()
+
+
+def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[bytes | None]:
+    if embedder is None:
+        return [None] * len(texts)
+    rows = np.nan_to_num(embedder.embed(texts), nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    halves = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype("<f2")
+    return [half.tobytes() if length > 0 else None for half, length in zip(halves, lengths, strict=True)]

@@ -1,0 +1,449 @@
+"""The public API: a warden opens a store, a scope speaks for somebody. Methods check, delegate and answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
+
+from memwarden import clock
+from memwarden import config as configuration
+from memwarden import filters as filtering
+from memwarden import importance as scale
+from memwarden.config import Settings
+from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
+from memwarden.records import (
+    Channel,
+    ContextBlock,
+    Kind,
+    Memory,
+    QueryResult,
+    Scope,
+    WriteResult,
+)
+from memwarden.remember.draft import Draft
+from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
+from memwarden.stores.base import Store
+
+if TYPE_CHECKING:
+    from memwarden.models.base import Embedder
+    from memwarden.recall.recall import Recall, Request
+    from memwarden.remember.write import Writer
+
+Config = Settings | Mapping[str, Any] | str | Path | None
+Returns = Literal["bullets", "full"]
+MAX_TOP_K = 1_000
+T = TypeVar("T")
+
+
+class AsyncWarden:
+    """The memory of agents on one store. Make it with :meth:`open` and use it as an async context manager.
+
+    >>> async with AsyncWarden.open("sqlite:///notes.db") as warden:
+    ...     me = warden.scope(user="ana", thread="t1")
+    ...     await me.observe([{"role": "user", "content": "I am allergic to peanuts."}])
+    ...     found = await me.query("What can't I eat?")
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._recall: Recall | None = None
+        self._writer: Writer | None = None
+
+    @classmethod
+    def open(cls, url: str | None = None, config: Config = None) -> Self:
+        """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
+
+        Args:
+            url: ``memory://``, ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``. None means the setting
+                ``db``, by default a file in the user's data folder.
+            config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment
+                and ``memwarden.toml`` in the working folder.
+
+        Raises InvalidConfig for a wrong setting or URL.
+        """
+        settings = _settings(config)
+        return cls(_store(url or settings.db or configuration.default_db()), settings)
+
+    async def start(self) -> Self:
+        """Open the store and load the embedder. Raises StoreError; ModelMismatch if the store has another model."""
+        await self._store.open()
+        try:
+            embedder = await asyncio.to_thread(_embedder, self._settings.embedder)
+            await self._bind(embedder.name if embedder else "none")
+            self._recall, self._writer = _recall_and_writer(self._store, self._settings, embedder)
+        except BaseException:
+            await self._store.close()
+            raise
+        return self
+
+    async def close(self) -> None:
+        """Finish pending writes and let go of the store. May be called twice."""
+        await self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def scope(
+        self,
+        *,
+        user: str = "default",
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        tenant: str = "default",
+    ) -> AsyncScope:
+        """Return the verbs bound to somebody.
+
+        Args:
+            user: whose memory it is: everything is written to and read from the namespace ``user/<user>``.
+            agent: the agent that asks; it may read the categories of its allowlist only. None: all categories.
+            thread: the conversation; turns of one thread follow one another. None: the thread ``default``.
+            run, actor: recorded with what is written, to filter by.
+            tenant: hard isolation; nothing is ever shared between tenants.
+
+        Raises InvalidInput for names that are empty, too long or unprintable, UnknownAgent for an agent without an
+        allowlist.
+        """
+        self._settings.categories.readable(agent, None)
+        names = {"tenant": tenant, "user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
+        for required in ("tenant", "user"):
+            if names[required] is None:
+                raise InvalidInput(f"{required} is a text of at least one character, not None")
+        checked = {name: checked_name(value, name) for name, value in names.items()}
+        return AsyncScope(self, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._settings
+
+    @property
+    def store(self) -> Store:
+        """The store underneath, for what the verbs do not offer. Writing past the verbs is not supported."""
+        return self._store
+
+    async def _bind(self, model: str) -> None:
+        bound = await self._store.identity(model)
+        if bound != model:
+            raise ModelMismatch(
+                f"this store holds vectors of {bound!r}, the configured embedder is {model!r}; set embedder to the "
+                "store's, or use another store"
+            )
+
+
+class AsyncScope:
+    """The verbs, bound to who asks. Made by :meth:`AsyncWarden.scope`; cheap, holds nothing open."""
+
+    def __init__(self, warden: AsyncWarden, who: Scope) -> None:
+        self._warden = warden
+        self.who = who
+
+    async def observe(
+        self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
+    ) -> WriteResult:
+        """Store what was said, word for word, durably and once, before anything clever happens to it.
+
+        Args:
+            messages: ``{role, content, name=, id=, created_at=}`` each, oldest first. ``id`` comes back as the turn's
+                source id and makes the message idempotent within the thread. ``created_at`` (datetime, ISO text or
+                seconds; default now) is when it was said.
+            key: idempotency key of the whole call. The same key with the same messages answers as the first time;
+                with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
+                are known to be the conversation handed over again.
+
+        Returns one result a message: ``created`` (reason "already stored" if it was there), or ``rejected`` with the
+        reason (system prompts, tool output, no words). Applied whole or not at all.
+
+        Raises InvalidInput, Conflict, StoreError.
+        """
+        read = read_messages(messages, self._warden.settings.max_text_bytes)
+        return await self._writer.observe(self.who, read, checked_name(key, "key"))
+
+    async def remember(
+        self,
+        text_or_messages: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
+        *,
+        channel: str = Channel.SEMANTIC,
+        kind: str | None = None,
+        category: str = "activity",
+        importance: float = 0.5,
+        tags: Sequence[str] = (),
+        pinned: bool = False,
+        source: str | None = None,
+        sources: Sequence[str] = (),
+        summary: str | None = None,
+        context: str | None = None,
+        characters: Sequence[str] = (),
+        created_at: datetime | str | float | None = None,
+        valid_from: datetime | str | float | None = None,
+    ) -> WriteResult:
+        """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
+
+        Args:
+            text_or_messages: a text, a message, or a list of them; one memory is made of each.
+            channel: ``semantic``, ``episodic``, ``insight``, ``procedural`` or ``state``.
+            kind: what sort of statement; None lets its words decide.
+            category: a declared category; it decides which agents may read it.
+            importance: 0..1. pinned: first in line for a context block, never expires.
+            source: where it comes from, a path or URI. sources: ids of the turns that it rests on; such a turn is not
+                shown beside it.
+            summary, context: short forms for a context block. characters: who takes part in it.
+            created_at: when it was learned (default now). valid_from: since when it is true.
+
+        Returns ``created``, or ``rejected`` for a greeting or thanks alone. Raises InvalidInput, StoreError.
+        """
+        settings = self._warden.settings
+        if channel == Channel.TURN or channel not in set(Channel):
+            stated = ", ".join(one for one in Channel if one != Channel.TURN)
+            raise InvalidInput(f"channel is one of {stated}, not {channel!r}; use observe for turns")
+        if kind is not None and kind not in set(Kind):
+            raise InvalidInput(f"kind is one of {', '.join(Kind)}, not {kind!r}")
+        if not isinstance(pinned, bool):
+            raise InvalidInput(f"pinned is True or False, not {pinned!r}")
+        draft = Draft(
+            text="",
+            channel=str(channel),
+            kind=kind,
+            category=settings.categories.known(category),
+            importance=scale.checked(importance),
+            tags=checked_names(tags, "tags"),
+            pinned=pinned,
+            source=checked_name(source, "source"),
+            sources=checked_names(sources, "sources"),
+            summary=None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
+            context=None if context is None else checked_text(context, "context", settings.max_text_bytes),
+            characters=checked_names(characters, "characters"),
+            created_at=None if created_at is None else clock.parse(created_at, "created_at"),
+            valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
+        )
+        stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
+        return await self._writer.remember(self.who, [draft.of(one) for one in stated_texts])
+
+    async def query(
+        self,
+        query: str,
+        categories: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 3,
+        threshold: float | None = None,
+        budget_tokens: int | None = 512,
+        returns: Returns = "bullets",
+        explain: bool = False,
+    ) -> QueryResult:
+        """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant (B6).
+
+        Args:
+            query: the question, in words.
+            categories: the categories to search. None: all that the agent may read.
+            filters: see :mod:`memwarden.filters`.
+            top_k: the most items wanted, 1..1000.
+            threshold: drop items with a lower score. None: the calibrated bar, which decides whether there is an
+                answer at all. 0 switches the bar off.
+            budget_tokens: the most tokens that ``text`` may take; None for no limit.
+            returns: ``bullets`` (one line each, long texts cut to the part that matches) or ``full`` (whole texts).
+            explain: name the gate of every memory that was left out, not only of the nearest.
+
+        Raises InvalidInput, InvalidFilter, CategoryDenied, StoreError. Never writes.
+        """
+        request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        return await self._recall.query(self.who, request)
+
+    async def context(
+        self,
+        messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        budget_tokens: int = 500,
+        *,
+        threshold: float = 0.7,
+        participants: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        explain: bool = False,
+    ) -> ContextBlock:
+        """Make the ``<memories>`` block to put before a turn (C1, C6); empty when nothing is relevant.
+
+        The last message and the talk just before it are searched for; at most 10 candidates above the threshold are
+        ordered by importance x recency x relevance, and at most 5 of them go in, within the budget.
+
+        Args:
+            messages: the conversation so far, the message to answer last. What stands in it is not repeated.
+            budget_tokens: the most tokens that the whole block may take.
+            threshold: the least score of a memory, on the calibrated scale.
+            participants: only memories in which one of these takes part.
+        """
+        read = read_messages(messages, self._warden.settings.max_text_bytes)
+        said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
+        if not said:
+            raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
+        where = dict(filters or {})
+        if participants is not None:
+            where["characters"] = list(checked_names(participants, "participants"))
+        request = self._request(said[-1], None, where, 1, threshold, budget_tokens, "bullets", explain)
+        return await self._recall.context(self.who, said, request)
+
+    async def get(self, memory_id: str) -> Memory:
+        """Return one memory. Raises NotFound, also for one that the agent may not read."""
+        found = await self._warden.store.get(self.who.namespace, [_id(memory_id)])
+        allowed = self._warden.settings.categories.readable(self.who.agent, None)
+        if not found or (allowed is not None and found[0].category not in allowed):
+            raise NotFound(f"no memory {memory_id!r} in {self.who.namespace.path}")
+        return found[0]
+
+    async def find(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        limit: int = 100,
+        order_by: str = "created_at",
+        descending: bool = True,
+    ) -> list[Memory]:
+        """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything (C8).
+
+        Newest first by default. Raises InvalidFilter, CategoryDenied (a category filter outside the allowlist).
+        """
+        where = self._where(filters)
+        allowed = self._warden.settings.categories.readable(self.who.agent, None)
+        if allowed is not None:
+            where = (*where, filtering.Condition("category", "$in", allowed))
+        return await self._warden.store.find(
+            self.who.namespace,
+            where,
+            limit=_whole(limit, "limit", 1, None),
+            order_by=filtering.sort_field(order_by),
+            descending=descending,
+        )
+
+    async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
+        """Take memories out of every answer. Their words stay in the store's history until they are purged.
+
+        Raises NotFound for an unknown id, and then forgets nothing.
+        """
+        ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
+        for one in ids:
+            await self.get(one)
+        return await self._writer.forget(self.who, ids)
+
+    @property
+    def _recall(self) -> Recall:
+        return _started(self._warden._recall)
+
+    @property
+    def _writer(self) -> Writer:
+        return _started(self._warden._writer)
+
+    def _request(
+        self,
+        query: str,
+        categories: Sequence[str] | None,
+        filters: Mapping[str, Any] | None,
+        top_k: int,
+        threshold: float | None,
+        budget_tokens: int | None,
+        returns: str,
+        explain: bool,
+    ) -> Request:
+        from memwarden.recall.recall import Request
+
+        settings = self._warden.settings
+        if returns not in get_args(Returns):
+            raise InvalidInput(f"returns is 'bullets' or 'full', not {returns!r}")
+        wanted = None if categories is None else checked_names(categories, "categories")
+        return Request(
+            query=checked_text(query, "query", settings.max_text_bytes),
+            categories=settings.categories.readable(self.who.agent, wanted),
+            where=self._where(filters),
+            top_k=_whole(top_k, "top_k", 1, MAX_TOP_K),
+            threshold=None if threshold is None else _share(threshold, "threshold"),
+            budget_tokens=None if budget_tokens is None else _whole(budget_tokens, "budget_tokens", 1, None),
+            full=returns == "full",
+            explain=bool(explain),
+        )
+
+    def _where(self, filters: Mapping[str, Any] | None) -> filtering.Where:
+        """Parse filters. A category that the agent may not read is refused here too, never silently dropped."""
+        where = filtering.parse(filters)
+        for condition in where:
+            if condition.field == "category" and condition.op in ("$eq", "$in"):
+                named = condition.value if condition.op == "$in" else (condition.value,)
+                if named:
+                    self._warden.settings.categories.readable(self.who.agent, named)
+        return where
+
+
+def _settings(config: Config) -> Settings:
+    if isinstance(config, Settings):
+        return config
+    if isinstance(config, Mapping):
+        return configuration.load(**config)
+    return configuration.load(None if config is None else Path(config))
+
+
+def _store(url: str) -> Store:
+    """Return the store of a URL. Raises InvalidConfig for a URL that names none."""
+    if url == "memory://":
+        from memwarden.stores.memory import MemoryStore
+
+        return MemoryStore()
+    prefix, _, path = url.partition(":///")
+    if prefix == "sqlite" and path:
+        from memwarden.stores.sqlite import SqliteStore
+
+        return SqliteStore(Path(path))
+    raise InvalidConfig(f"{url!r} names no store; use memory://, sqlite:///file.db or sqlite:////absolute/file.db")
+
+
+def _embedder(name: str) -> Embedder | None:
+    """Load the configured embedder. Blocking: 0.3 s the first time in a process."""
+    if name == "none":
+        return None
+    from memwarden.models.wordllama import load
+
+    return load()
+
+
+def _recall_and_writer(store: Store, settings: Settings, embedder: Embedder | None) -> tuple[Recall, Writer]:
+    from memwarden.recall.index import Indexes
+    from memwarden.recall.recall import Recall
+    from memwarden.remember.write import Writer
+
+    indexes = Indexes(
+        store,
+        session_gap_hours=settings.session_gap_hours,
+        dimensions=embedder.dimensions if embedder else None,
+        max_bytes=settings.index_bytes,
+    )
+    return Recall(store, indexes, embedder, settings.categories), Writer(store, embedder)
+
+
+def _started(part: T | None) -> T:
+    if part is None:
+        raise StoreUnavailable("the warden is not open; use it as a context manager: with Warden.open(...) as warden")
+    return part
+
+
+def _id(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"a memory id is a text, not {value!r}")
+    return value
+
+
+def _whole(value: Any, what: str, least: int, most: int | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        upto = "" if most is None else f" to {most:,}"
+        raise InvalidInput(f"{what} is a whole number from {least}{upto}, not {value!r}")
+    return value
+
+
+def _share(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{what} is a number from 0 to 1, not {value!r}")
+    return float(value)
