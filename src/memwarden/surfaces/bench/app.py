@@ -1,0 +1,93 @@
+"""``memwarden bench``: what recall finds and what it costs, on your own machine and your own conversations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from memwarden.errors import InvalidInput
+from memwarden.surfaces.bench import machine, measure, report
+from memwarden.surfaces.bench.peers import PEERS
+from memwarden.surfaces.bench.replay import Tick, Variant
+
+app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)
+
+
+class Embedder(StrEnum):
+    """The embedders that can be measured."""
+
+    NONE = "none"
+    WORDLLAMA = "wordllama"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")]
+MarkdownFile = Annotated[Path | None, typer.Option("--markdown", help="Also write the report to this file.")]
+PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw a PNG (needs the extra bench).")]
+EmbedderName = Annotated[Embedder, typer.Option(help="none: words only.")]
+
+
+@app.command("quality")
+def quality_command(
+    files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    questions: Annotated[Path | None, typer.Option(help="Questions that belong to the first file.")] = None,
+    ablate: Annotated[bool, typer.Option("--ablate", help="Run every variant, not only one embedder.")] = False,
+    peers: Annotated[bool, typer.Option(help="Measure the named peers on the same questions too.")] = True,
+    captions: Annotated[bool, typer.Option(help="Add to a turn what its picture shows (LoCoMo).")] = True,
+    limit: Annotated[int, typer.Option(min=0, help="At most this many questions a conversation; 0: all.")] = 0,
+    left_out: Annotated[
+        int, typer.Option(min=0, help="Questions a conversation that are also asked of a store without their answer.")
+    ] = 40,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Replay conversations through the public API and count what their questions find."""
+    sources = measure.read_sources(files, questions=questions, captions=captions, limit=limit)
+    if not any(source.questions for source in sources):
+        raise InvalidInput('these files hold no questions; add "questions" to the file or give --questions FILE')
+    variants = measure.VARIANTS if ablate else (Variant(embedder.value, {"embedder": embedder.value}),)
+    names = tuple(PEERS) if peers else ()
+    asked = sum(source.questions for source in sources)
+    with progress(asked * (len(variants) + len(names))) as tick:
+        runs = {one.name: measure.run_variant(sources, one, left_out=left_out, tick=tick) for one in variants}
+        found = [figures for name in names for figures in measure.run_peer(sources, name, tick)]
+    result = report.QualityReport(machine.circumstances(files), runs, found, notes=NOTES)
+    _deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
+    if plot is not None:
+        report.quality_plot(result, plot)
+
+
+NOTES = (
+    "LoCoMo: turn figures are over categories 1 to 4; what a shared picture shows counts as part of its turn. "
+    "RealMem: sessions are the measure; its turns are those that a memory was written from, not all that help.",
+    "memwarden is asked through its public API with default settings; 200 items with the bar off for the ranking.",
+)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Tick]:
+    """Show a bar on stderr, on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("reading", total=total)
+
+        def tick(what: str) -> None:
+            bar.update(task, advance=0 if what.startswith("question without") else 1, description=what)
+
+        yield tick
+
+
+def _deliver(as_json_text: str, as_markdown: str, as_json: bool, markdown: Path | None) -> None:
+    typer.echo(as_json_text if as_json else as_markdown)
+    if markdown is not None:
+        markdown.write_text(as_markdown, encoding="utf-8")

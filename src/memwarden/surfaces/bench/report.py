@@ -1,0 +1,217 @@
+"""Results as JSON, as Markdown tables and as a picture."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from memwarden.surfaces.bench.metrics import Estimate
+from memwarden.surfaces.bench.peers import optional
+from memwarden.surfaces.bench.quality import Abstention, Figures, Table
+
+COLUMNS = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "all@5", "all@10", "all@20", "MRR", "nDCG@10")
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFigures:
+    """What a peer found in the conversations of one row, on the same questions."""
+
+    label: str
+    layout: str
+    name: str
+    turn: Table
+    session: Table
+    query_p50_ms: float
+    query_p95_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """Everything that one run of ``bench quality`` measured. ``runs``: figures a row, by the name of the variant."""
+
+    circumstances: Mapping[str, str]
+    runs: Mapping[str, Sequence[Figures]]
+    peers: Sequence[PeerFigures]
+    notes: Sequence[str]
+
+
+def to_json(report: Any) -> str:
+    """Any report as JSON; what could not be measured is null."""
+    return json.dumps(_plain(report), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return _plain(value._asdict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else round(value, 5)
+    return value
+
+
+# --- Markdown
+
+
+def quality_markdown(report: QualityReport) -> str:
+    """The whole report as Markdown."""
+    rows = [(name, one) for name, figures in report.runs.items() for one in figures]
+    parts = [
+        "# Recall",
+        grid(("what", "value"), list(report.circumstances.items())),
+        "## Turns found",
+        "Mean over questions with its bootstrap 95 % interval. R@k: share of the gold turns in the first k. hit@k: any "
+        "of them. all@k: every one.",
+        _metric_grid(rows, report.peers, "turn"),
+        "## Sessions found",
+        _metric_grid(rows, report.peers, "session"),
+        "## By category of question",
+        _category_grid(rows),
+        "## With the bar on",
+        "What comes back when the calibrated bar decides whether there is an answer (ten items, no budget), and the "
+        "answer with every argument left at its default.",
+        _gate_grid(rows),
+        "## Nothing relevant",
+        "The same questions where something can be found and where nothing can. precision: share of the unanswerable "
+        "among those that got nothing; recall: share of the unanswerable that got nothing; kept: share of the "
+        "answerable that got something; AUC of the confidence; and what a bar that keeps 90 % would refuse.",
+        _abstention_grid(rows),
+        "## Cost",
+        _cost_grid(rows, report.peers),
+        "## Excluded",
+        _excluded_grid(rows),
+        *report.notes,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, or nothing without rows."""
+    if not rows:
+        return ""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A figure as text; a dash where there is none."""
+    return "–" if math.isnan(value) else f"{value:,.{digits}f}"
+
+
+def between(found: Estimate | None, digits: int = 3) -> str:
+    """A mean with its interval."""
+    if found is None or math.isnan(found.mean):
+        return "–"
+    return f"{number(found.mean, digits)} ({number(found.low, digits)}–{number(found.high, digits)})"
+
+
+Row = tuple[str, Figures]
+
+
+def _metric_grid(rows: Sequence[Row], peers: Sequence[PeerFigures], sort: str) -> str:
+    lines = []
+    for system, label, table in [
+        *((f"memwarden, {name}", one.label, getattr(one, sort)) for name, one in rows),
+        *((peer.name, peer.label, getattr(peer, sort)) for peer in peers),
+    ]:
+        if table["R@10"].questions:
+            cells = [between(table[key]) if key in ("R@5", "R@10") else number(table[key].mean) for key in COLUMNS]
+            lines.append((label, system, str(table["R@10"].questions), *cells))
+    lines.sort(key=lambda line: line[0])
+    return grid(("conversations", "system", "questions", *COLUMNS), lines)
+
+
+def _category_grid(rows: Sequence[Row]) -> str:
+    lines = [
+        (one.label, name, category, str(table["session R@5"].questions), *map(between, table.values()))
+        for name, one in rows
+        for category, table in one.categories.items()
+    ]
+    return grid(("conversations", "variant", "category", "questions", "turn R@10", "session R@5"), lines)
+
+
+def _gate_grid(rows: Sequence[Row]) -> str:
+    lines = [(one.label, name, *map(between, one.gate.values())) for name, one in rows]
+    return grid(("conversations", "variant", *(rows[0][1].gate if rows else ())), lines)
+
+
+def _abstention_grid(rows: Sequence[Row]) -> str:
+    lines = [
+        (one.label, name, sort, str(found.questions), *_abstention_cells(found))
+        for name, one in rows
+        for sort, found in one.abstention.items()
+    ]
+    head = ("conversations", "variant", "unanswerable because", "questions", "precision", "recall", "kept", "AUC")
+    return grid((*head, "recall at 90 % kept"), lines)
+
+
+def _abstention_cells(found: Abstention) -> list[str]:
+    return [number(one) for one in (found.precision, found.recall, found.kept, found.auc, found.recall_at_90)]
+
+
+def _cost_grid(rows: Sequence[Row], peers: Sequence[PeerFigures]) -> str:
+    lines = [
+        (
+            one.label,
+            f"memwarden, {name}",
+            number(one.tokens["ten items"].mean, 0),
+            number(one.tokens["default answer"].mean, 0),
+            number(one.query_p50_ms, 2),
+            number(one.query_p95_ms, 2),
+            number(one.observe_per_second, 0),
+        )
+        for name, one in rows
+    ]
+    for peer in peers:
+        lines.append((peer.label, peer.name, "", "", number(peer.query_p50_ms, 2), number(peer.query_p95_ms, 2), ""))
+    head = ("conversations", "system", "tokens, ten items", "tokens, default", "query p50 ms", "query p95 ms")
+    return grid((*head, "observe turns/s"), lines)
+
+
+def _excluded_grid(rows: Sequence[Row]) -> str:
+    found = {(one.label, what): times for _, one in rows for what, times in one.excluded.items()}
+    return grid(("conversations", "what", "times"), [(*key, str(times)) for key, times in found.items()])
+
+
+# --- picture
+
+
+def quality_plot(report: QualityReport, file: Path) -> None:
+    """Draw turn R@10 and session R@5 of every system with their intervals."""
+    pyplot = _pyplot()
+    labels = list(dict.fromkeys(one.label for figures in report.runs.values() for one in figures))
+    systems: dict[str, dict[str, tuple[Table, Table]]] = {}
+    for name, figures in report.runs.items():
+        systems[f"memwarden, {name}"] = {one.label: (one.turn, one.session) for one in figures}
+    for peer in report.peers:
+        systems.setdefault(peer.name, {})[peer.label] = (peer.turn, peer.session)
+    figure, axes = pyplot.subplots(1, 2, figsize=(13, 1.6 + 0.34 * len(labels) * (len(systems) + 1)), sharey=True)
+    for axis, place, metric, title in ((axes[0], 0, "R@10", "turn R@10"), (axes[1], 1, "R@5", "session R@5")):
+        for number_, (name, tables) in enumerate(systems.items()):
+            found = [tables[label][place][metric] if label in tables else None for label in labels]
+            at = [line * (len(systems) + 1) + number_ for line, one in enumerate(found) if one and one.questions]
+            known = [one for one in found if one and one.questions]
+            error = [[one.mean - one.low for one in known], [one.high - one.mean for one in known]]
+            axis.barh(at, [one.mean for one in known], xerr=error, label=name, ecolor="0.3", capsize=2)
+        axis.set_xlim(0, 1)
+        axis.set_title(title)
+        axis.grid(axis="x", alpha=0.3)
+    axes[0].set_yticks([line * (len(systems) + 1) + (len(systems) - 1) / 2 for line in range(len(labels))], labels)
+    axes[0].invert_yaxis()
+    axes[0].legend(loc="best", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    pyplot.close(figure)
+
+
+def _pyplot() -> Any:
+    optional("matplotlib").use("Agg")
+    return optional("matplotlib.pyplot")
