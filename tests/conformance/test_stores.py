@@ -1,0 +1,20 @@
+"""Both shipped stores fulfil the contract, with no test skipped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memwarden.stores.base import Store
+from memwarden.stores.memory import MemoryStore
+from memwarden.stores.sqlite import SqliteStore
+from memwarden.testing.store_tests import StoreTests
+
+
+class TestMemoryStore(StoreTests):
+    def make_store(self, folder: Path) -> Store:
+        return MemoryStore()
+
+
+class TestSqliteStore(StoreTests):
+    def make_store(self, folder: Path) -> Store:
+        return SqliteStore(folder / "memory.db")
