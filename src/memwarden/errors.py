@@ -15,6 +15,7 @@
         ├── StoreFull           make room, then repeat the call
         ├── StoreCorrupt        restore a copy; the file was not changed
         ├── StoreTooNew         written by a later memwarden; upgrade
+        ├── MemoryBackendError  what design E's storage contract raises; also a MemoryError
         └── ModelMismatch       the store's vectors come from another embedding model
 
 Every message says what was wrong, where, and what to do.
@@ -81,6 +82,10 @@ class StoreCorrupt(StoreError):
 
 class StoreTooNew(StoreError):
     """The file was written by a later memwarden."""
+
+
+class MemoryBackendError(StoreError, MemoryError):
+    """The storage refused an item (design E's contract says MemoryError)."""
 
 
 class ModelMismatch(StoreError):

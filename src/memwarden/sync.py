@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from memwarden.backend import AsyncBackend
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
 from memwarden.warden import AsyncScope, AsyncWarden, Config
 
@@ -93,6 +94,19 @@ class BoundScope(Facade):
     forget = blocking(AsyncScope.forget)
 
 
+class Backend(Facade):
+    """Design E's storage contract on one namespace. See :class:`memwarden.backend.AsyncBackend`."""
+
+    add = blocking(AsyncBackend.add)
+    query = blocking(AsyncBackend.query)
+    get = blocking(AsyncBackend.get)
+    delete = blocking(AsyncBackend.delete)
+    list_all = blocking(AsyncBackend.list_all)
+    clear = blocking(AsyncBackend.clear)
+    count = blocking(AsyncBackend.count)
+    query_semantic = blocking(AsyncBackend.query_semantic)
+
+
 class Warden(Facade):
     """The memory of agents on one store, for blocking code. See :class:`memwarden.warden.AsyncWarden`.
 
@@ -130,6 +144,10 @@ class Warden(Facade):
         """Return the verbs bound to somebody. See :meth:`memwarden.warden.AsyncWarden.scope`."""
         scope = self._inner.scope(user=user, agent=agent, thread=thread, run=run, actor=actor, tenant=tenant)
         return BoundScope(scope, self._loop)
+
+    def backend(self, namespace: str, *, tenant: str = "default") -> Backend:
+        """Return design E's storage contract for one namespace. See :meth:`memwarden.warden.AsyncWarden.backend`."""
+        return Backend(self._inner.backend(namespace, tenant=tenant), self._loop)
 
     def close(self) -> None:
         """Finish pending writes and let go of the store and the thread. May be called twice."""

@@ -13,6 +13,7 @@ from memwarden import clock
 from memwarden import config as configuration
 from memwarden import filters as filtering
 from memwarden import importance as scale
+from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.config import Settings
 from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
 from memwarden.records import (
@@ -30,6 +31,7 @@ from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
     from memwarden.models.base import Embedder
+    from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall, Request
     from memwarden.remember.write import Writer
 
@@ -53,6 +55,7 @@ class AsyncWarden:
         self._settings = settings
         self._recall: Recall | None = None
         self._writer: Writer | None = None
+        self._indexes: Indexes | None = None
 
     @classmethod
     def open(cls, url: str | None = None, config: Config = None) -> Self:
@@ -75,7 +78,7 @@ class AsyncWarden:
         try:
             embedder = await asyncio.to_thread(_embedder, self._settings.embedder)
             await self._bind(embedder.name if embedder else "none")
-            self._recall, self._writer = _recall_and_writer(self._store, self._settings, embedder)
+            self._assemble(embedder)
         except BaseException:
             await self._store.close()
             raise
@@ -123,6 +126,17 @@ class AsyncWarden:
         checked = {name: checked_name(value, name) for name, value in names.items()}
         return AsyncScope(self, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
 
+    def backend(self, namespace: str, *, tenant: str = "default") -> AsyncBackend:
+        """Return design E's storage contract (E1) for one namespace.
+
+        Args:
+            namespace: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``.
+
+        Raises InvalidInput for another path.
+        """
+        where = parse_namespace(namespace, tenant)
+        return AsyncBackend(self._store, _started(self._writer), _started(self._indexes), where)
+
     @property
     def settings(self) -> Settings:
         """The settings in force."""
@@ -132,6 +146,21 @@ class AsyncWarden:
     def store(self) -> Store:
         """The store underneath, for what the verbs do not offer. Writing past the verbs is not supported."""
         return self._store
+
+    def _assemble(self, embedder: Embedder | None) -> None:
+        """Put the parts together; here, so that importing memwarden loads none of them."""
+        from memwarden.recall.index import Indexes
+        from memwarden.recall.recall import Recall
+        from memwarden.remember.write import Writer
+
+        self._indexes = Indexes(
+            self._store,
+            session_gap_hours=self._settings.session_gap_hours,
+            dimensions=embedder.dimensions if embedder else None,
+            max_bytes=self._settings.index_bytes,
+        )
+        self._recall = Recall(self._store, self._indexes, embedder, self._settings.categories)
+        self._writer = Writer(self._store, embedder)
 
     async def _bind(self, model: str) -> None:
         bound = await self._store.identity(model)
@@ -408,20 +437,6 @@ def _embedder(name: str) -> Embedder | None:
     from memwarden.models.wordllama import load
 
     return load()
-
-
-def _recall_and_writer(store: Store, settings: Settings, embedder: Embedder | None) -> tuple[Recall, Writer]:
-    from memwarden.recall.index import Indexes
-    from memwarden.recall.recall import Recall
-    from memwarden.remember.write import Writer
-
-    indexes = Indexes(
-        store,
-        session_gap_hours=settings.session_gap_hours,
-        dimensions=embedder.dimensions if embedder else None,
-        max_bytes=settings.index_bytes,
-    )
-    return Recall(store, indexes, embedder, settings.categories), Writer(store, embedder)
 
 
 def _started(part: T | None) -> T:

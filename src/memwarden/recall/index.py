@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.errors import InvalidInput
 from memwarden.filters import Where
 from memwarden.recall.columns import Columns, Growing, Mask
 from memwarden.recall.links import Derived, link
@@ -114,6 +116,22 @@ class NamespaceIndex:
     def mask(self, where: Where) -> Mask:
         """Return which live memories fulfil every condition."""
         return self.live & self.columns.mask(where) if where else self.live.copy()
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Where) -> list[str]:
+        """Return the ids of the memories nearest to a vector by cosine, nearest first; equal ones as written.
+
+        Raises InvalidInput for a vector of the wrong size, of zeros or NaN, and when there are no vectors.
+        """
+        if self.vectors is None:
+            raise InvalidInput("this store has no vectors (embedder 'none'); search it by words")
+        asked = np.asarray(vector, dtype=np.float32)
+        length = float(np.linalg.norm(asked)) if asked.shape == (self.vectors.shape[1],) else 0.0
+        if not np.isfinite(length) or length == 0.0:
+            raise InvalidInput(f"an embedding is {self.vectors.shape[1]} finite numbers, not all of them 0")
+        places = np.flatnonzero(self.mask(where) & self.vectors.any(axis=1))
+        closeness = self.vectors[places] @ (asked / length)
+        best = places[np.lexsort((self.order[places], -closeness))[:limit]]
+        return [self.columns.ids[place] for place in best]
 
     def sources(self, place: int) -> tuple[str, ...]:
         return self._sources[place]

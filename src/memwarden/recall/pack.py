@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from memwarden.records import Item
@@ -23,8 +23,8 @@ class Packed:
 
 
 def pack(
-    always: Sequence[Item],
-    ranked: Sequence[Item],
+    always: Iterable[Item],
+    ranked: Iterable[Item],
     *,
     most: int,
     budget: int | None,
@@ -34,7 +34,8 @@ def pack(
     """Take items in order as long as the rendered text fits.
 
     ``always`` items come first, within 40 % of the budget and not counted in ``most``; then at most ``most`` of the
-    ranked ones. An item that does not fit is passed over and the next one tried. The size of the rendered text, titles
+    ranked ones, which are not asked for further when there are enough. An item that does not fit is passed over and
+    the next one tried. The size of the rendered text, titles
     and all, never exceeds the budget.
     """
     dropped: list[tuple[Item, str]] = []
@@ -43,10 +44,9 @@ def pack(
         _try(item, taken, dropped, None if budget is None else int(budget * ALWAYS_SHARE), render, count)
     first = len(taken)
     for item in ranked:
+        _try(item, taken, dropped, budget, render, count)
         if len(taken) - first >= most:
-            dropped.append((item, "top_k"))
-        else:
-            _try(item, taken, dropped, budget, render, count)
+            break
     text = render(taken)
     return Packed(tuple(taken), text, count(text), tuple(dropped))
 

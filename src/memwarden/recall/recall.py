@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -14,16 +14,16 @@ from memwarden.models.base import Embedder
 from memwarden.recall import block
 from memwarden.recall.excerpt import excerpt
 from memwarden.recall.index import Indexes, NamespaceIndex
-from memwarden.recall.pack import pack
+from memwarden.recall.pack import Packed, pack
 from memwarden.recall.question import Question, ask
 from memwarden.recall.score import DEFAULT_BAR, Ranking, rank
-from memwarden.recall.select import GATES, Gates, Selection, select
+from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.records import Channel, ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
-SPARE = 3
-"""This many times the wanted number of candidates are tried, so that the next ones fill what the budget leaves."""
+SPARE = 10
+"""This many more candidates than wanted are at hand, to fill what the budget leaves when a long one does not fit."""
 SHOWN_CUTS = 20
 """Without ``explain`` this many of the nearest omissions are named."""
 
@@ -75,14 +75,13 @@ class Recall:
         question = ask(request.query, index.view, self._embedder)
         gates = _gates(index, request)
         ranking = rank(question, index.view, gates.open)
-        selection = self._select(index, ranking, gates, request, request.top_k * SPARE)
+        selection = self._select(index, ranking, gates, request, request.top_k + SPARE)
         found = await self._fetch(scope, index, selection)
-        words = partial(_whole, question) if request.full else partial(_excerpt, question)
-        always, ranked = self._items(index, question, ranking, selection, found, words)
-        ranked, echoes = _without_echoes(ranked, (request.query,))
+        echoes = _Echoes((request.query,))
+        make = partial(_item, question, ranking, found, ids, _whole if request.full else _excerpt)
         packed = pack(
-            always,
-            ranked,
+            map(make, selection.always),
+            map(make, echoes.left_out(selection.ranked, found, ids)),
             most=request.top_k,
             budget=request.budget_tokens,
             render=block.bullets,
@@ -94,38 +93,37 @@ class Recall:
             rev=rev,
             tokens=packed.tokens,
             budget_tokens=request.budget_tokens,
-            cut=_cuts(ids, selection, (*echoes, *packed.dropped), None if request.explain else SHOWN_CUTS),
+            cut=_cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS),
             categories=request.categories,
             confidence=ranking.confidence,
             preset=ranking.preset,
-            relevant=any(item in ranked for item in packed.items),
+            relevant=_relevant(packed, selection, ids),
         )
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt (C1, C6). ``said``: the recent messages, the one to answer last."""
         index = await self._indexes.current(scope.namespace)
         rev, ids = index.rev, index.columns.ids
+        gates = _gates(index, request)
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :])))
-        questions = [ask(text, index.view, self._embedder) for text in texts]
-        gates = _gates(index, request)
-        rankings = [rank(question, index.view, gates.open) for question in questions]
-        best = max(range(len(rankings)), key=lambda number: rankings[number].confidence)
-        question, ranking = questions[best], rankings[best]
+        asked = [ask(text, index.view, self._embedder) for text in texts]
+        ranked = [(question, rank(question, index.view, gates.open)) for question in asked]
+        question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES)
         found = await self._fetch(scope, index, selection)
-        always, ranked = self._items(index, question, ranking, selection, found, partial(_plain_excerpt, question))
-        ranked, echoes = _without_echoes(ranked, said)
-        now = self._now()
+        echoes, now = _Echoes(said), self._now()
+        make = partial(_item, question, ranking, found, ids, _plain_excerpt)
+        weighed = [make(one) for one in echoes.left_out(selection.ranked, found, ids)]
         packed = pack(
-            always,
-            sorted(ranked, key=lambda item: _weight(item, now), reverse=True),
+            map(make, selection.always),
+            sorted(weighed, key=lambda item: _weight(item, now), reverse=True),
             most=CONTEXT_MEMORIES,
             budget=request.budget_tokens,
             render=lambda items: block.memories_block(items, now),
             count=self._count,
         )
-        cut = _cuts(ids, selection, (*echoes, *packed.dropped), None if request.explain else SHOWN_CUTS)
+        cut = _cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
 
     def _select(self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int) -> Selection:
@@ -141,44 +139,37 @@ class Recall:
         )
 
     async def _fetch(self, scope: Scope, index: NamespaceIndex, selection: Selection) -> dict[str, Memory]:
-        wanted = [index.columns.ids[one.place] for one in selection.candidates]
-        return {memory.id: memory for memory in await self._store.get(scope.namespace, wanted)} if wanted else {}
-
-    def _items(
-        self,
-        index: NamespaceIndex,
-        question: Question,
-        ranking: Ranking,
-        selection: Selection,
-        found: Mapping[str, Memory],
-        words: Callable[[Memory], str],
-    ) -> tuple[list[Item], list[Item]]:
-        """Items of ``context: all`` categories, and the ranked ones. What vanished since the ranking is left out."""
-        always: list[Item] = []
-        ranked: list[Item] = []
-        for one in selection.candidates:
-            memory = found.get(index.columns.ids[one.place])
-            if memory is not None:
-                why = Why(
-                    words=question.matched(memory.text),
-                    features=ranking.explain(one.place),
-                    note="always offered: its category has context 'all'" if one.always else "",
-                )
-                (always if one.always else ranked).append(_item(memory, words(memory), one.score, why))
-        return always, ranked
+        """Read the candidates; the selection loses those that were forgotten since the ranking."""
+        ids = index.columns.ids
+        candidates = (*selection.always, *selection.ranked)
+        wanted = [ids[one.place] for one in candidates]
+        found = {memory.id: memory for memory in await self._store.get(scope.namespace, wanted)} if wanted else {}
+        if len(found) < len(wanted):
+            selection.keep({one.place for one in candidates if ids[one.place] in found})
+        return found
 
 
-def _item(memory: Memory, text: str, score: float, why: Why) -> Item:
+Words = Callable[[Question, Memory], str]
+
+
+def _item(
+    question: Question, ranking: Ranking, found: Mapping[str, Memory], ids: Sequence[str], words: Words, one: Candidate
+) -> Item:
+    memory = found[ids[one.place]]
     return Item(
         id=memory.id,
-        text=text,
+        text=words(question, memory),
         category=memory.category,
         channel=memory.channel,
         kind=memory.kind,
-        score=score,
+        score=one.score,
         sources=memory.sources,
         created_at=memory.created_at,
-        why=why,
+        why=Why(
+            words=question.matched(memory.text),
+            features=ranking.explain(one.place),
+            note="always offered: its category has context 'all'" if one.always else "",
+        ),
         memory=memory,
     )
 
@@ -195,15 +186,26 @@ def _plain_excerpt(question: Question, memory: Memory) -> str:
     return excerpt(memory.summary or memory.text, question.weigh)
 
 
-def _without_echoes(items: Sequence[Item], said: Sequence[str]) -> tuple[list[Item], list[tuple[Item, str]]]:
-    """Leave out turns that only repeat what stands in the prompt anyway."""
-    repeated = {" ".join(text.split()).casefold() for text in said}
-    kept: list[Item] = []
-    echoes: list[tuple[Item, str]] = []
-    for item in items:
-        echo = item.channel == Channel.TURN and " ".join(item.memory.text.split()).casefold() in repeated
-        (echoes.append((item, "echo")) if echo else kept.append(item))
-    return kept, echoes
+class _Echoes:
+    """Leaves out turns that only repeat what stands in the prompt anyway, and remembers which."""
+
+    def __init__(self, said: Sequence[str]) -> None:
+        self._said = {_bare(text) for text in said}
+        self.found: list[Candidate] = []
+
+    def left_out(
+        self, candidates: Iterable[Candidate], found: Mapping[str, Memory], ids: Sequence[str]
+    ) -> Iterator[Candidate]:
+        for one in candidates:
+            memory = found[ids[one.place]]
+            if memory.channel == Channel.TURN and _bare(memory.text) in self._said:
+                self.found.append(one)
+            else:
+                yield one
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _weight(item: Item, now: datetime) -> tuple[bool, float]:
@@ -220,10 +222,21 @@ def _gates(index: NamespaceIndex, request: Request) -> Gates:
     )
 
 
+def _relevant(packed: Packed, selection: Selection, ids: Sequence[str]) -> bool:
+    always = {ids[one.place] for one in selection.always}
+    return any(item.id not in always for item in packed.items)
+
+
 def _cuts(
-    ids: Sequence[str], selection: Selection, dropped: Sequence[tuple[Item, str]], most: int | None
+    ids: Sequence[str], selection: Selection, packed: Packed, echoes: _Echoes, most: int | None
 ) -> tuple[Cut, ...]:
     """Name what was left out: what nearly got in first."""
-    cuts = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in dropped]
-    cuts += [Cut(ids[one.place], gate, one.score, GATES[gate]) for one, gate in selection.left_out]
-    return tuple(cuts[:most])
+    cuts = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
+    cuts += [Cut(ids[one.place], "echo", one.score, GATES["echo"]) for one in echoes.found]
+    named = {cut.id for cut in cuts} | {item.id for item in packed.items}
+    spare = ((one, "top_k") for one in selection.ranked if ids[one.place] not in named)
+    for one, gate in (*spare, *selection.left_out):
+        if most is not None and len(cuts) >= most:
+            break
+        cuts.append(Cut(ids[one.place], gate, one.score, GATES[gate]))
+    return tuple(cuts)

@@ -40,26 +40,31 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From evidence to a probability, one for words only and one for each embedding model.
+    """From evidence to a probability: one for words only and one for each embedding model, not one for each preset.
+
+    The best of many places is high by chance, the more so the more places there are; ``growth`` takes that off, so
+    that a score means the same in a store of ten memories and of ten thousand.
 
     Attributes:
+        middle: the evidence, less the growth, at which the score is .5.
         slope: logits for one unit of evidence.
-        middle: the evidence at which an answer is as likely as none.
+        growth: evidence that each e-fold of places brings by chance.
         falloff: logits lost for one unit of ranking score below the best.
     """
 
-    slope: float
     middle: float
-    falloff: float = 4.0
+    slope: float = 10.0
+    growth: float = 0.04
+    falloff: float = 5.0
 
 
-WORDS_SCALE: Final = Scale(slope=6.0, middle=0.35)
-DENSE_SCALE: Final = Scale(slope=6.0, middle=0.60)
+WORDS_SCALE: Final = Scale(middle=0.13)
+DENSE_SCALE: Final = Scale(middle=0.35)
 
 DEFAULT_BAR: Final = 0.3
-"""A query answers when the best score reaches this."""
-WORDS_SHARE: Final = 0.7
-"""Weight of word evidence beside a cosine."""
+"""A query answers when the best score reaches this: lenient."""
+HEARD: Final = 0.7
+"""Weight of the share of the question that is heard in the words, beside a cosine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +75,46 @@ class Ranking:
         scores: calibrated 0..1, one a place, in the order of ranking.
         confidence: the score of the best allowed place; 0 when there is none.
         preset: the name of the weights.
+        parts: each feature's name, values and weight.
     """
 
     scores: Floats
     confidence: float
     preset: str
-    _question: Question
-    _view: View
+    parts: tuple[tuple[str, Floats, float], ...] = ()
 
     def explain(self, place: int) -> tuple[Explained, ...]:
         """Return each feature's value and weight for a place, the largest contribution first."""
-        parts = [
-            Explained(feature.__name__, float(feature(self._question, self._view)[place]), weight)
-            for feature, weight in PRESETS[self.preset].items()
-        ]
+        parts = [Explained(name, float(values[place]), weight) for name, values, weight in self.parts]
         return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
 
 def rank(question: Question, view: View, allowed: Mask) -> Ranking:
     """Score every place of a view. ``allowed``: the places that may be in the answer; the others only lend context."""
-    if not allowed.any():
-        return Ranking(np.zeros(view.size, np.float32), 0.0, view.preset, question, view)
+    rows = int(np.count_nonzero(allowed))
+    weights = PRESETS[view.preset].items()
+    if not rows:
+        return Ranking(np.zeros(view.size, np.float32), 0.0, view.preset)
+    parts = tuple((feature.__name__, feature(question, view), weight) for feature, weight in weights)
     total = np.zeros(view.size, np.float32)
-    for feature, weight in PRESETS[view.preset].items():
-        total += np.float32(weight) * feature(question, view)
+    for _, values, weight in parts:
+        total += np.float32(weight) * values
+    if question.small_talk:
+        return Ranking(np.zeros(view.size, np.float32), 0.0, view.preset, parts)
     scale = WORDS_SCALE if question.vector is None else DENSE_SCALE
-    logit = (
-        -np.inf
-        if question.small_talk
-        else scale.slope * (float(evidence(question, view)[allowed].max()) - scale.middle)
-    )
+    best = float(evidence(question, view)[allowed].max()) - scale.growth * float(np.log(rows))
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    with np.errstate(over="ignore"):
-        scores = (1 / (1 + np.exp(scale.falloff * below - logit))).astype(np.float32)
-    return Ranking(scores, float(scores[allowed].max()), view.preset, question, view)
+    logits = scale.slope * (best - scale.middle) - scale.falloff * below
+    scores = (1 / (1 + np.exp(-np.clip(logits, -60, 60)))).astype(np.float32)
+    return Ranking(scores, float(scores[allowed].max()), view.preset, parts)
 
 
 def evidence(question: Question, view: View) -> Floats:
-    """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words cover.
+    """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words hold.
 
-    It is not normalised by question or namespace, so that it means the same in a store of ten rows and of ten thousand.
+    It is not normalised by question or namespace, so that it means the same everywhere.
     """
-    share = features.words_heard(question, view) * view.brevity
+    heard = features.words_heard(question, view)
     if question.vector is None or view.vectors is None:
-        return np.asarray(share, np.float32)
-    return np.asarray(features.cosine_pair(question, view) + np.float32(WORDS_SHARE) * share, np.float32)
+        return heard
+    return np.asarray(features.cosine_pair(question, view) + np.float32(HEARD) * heard, np.float32)

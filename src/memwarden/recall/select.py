@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,12 +50,22 @@ class Candidate:
     always: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Selection:
-    """Candidates best first, those of ``context: all`` before the others, and what was left out by which gate."""
+    """What is tried for the answer, and what was left out by which gate.
 
-    candidates: tuple[Candidate, ...]
-    left_out: tuple[tuple[Candidate, str], ...]
+    Attributes:
+        always: memories of ``context: all`` categories, in the order of trying. ranked: the others, best first.
+    """
+
+    always: list[Candidate]
+    ranked: list[Candidate]
+    left_out: list[tuple[Candidate, str]]
+
+    def keep(self, places: Container[int]) -> None:
+        """Drop the candidates at other places."""
+        self.always = [one for one in self.always if one.place in places]
+        self.ranked = [one for one in self.ranked if one.place in places]
 
 
 def select(
@@ -103,7 +113,7 @@ def select(
             left_out.append((candidate, gate))
     if everything:
         left_out.extend(_shut_out(index, scores, gates))
-    return Selection((*_always(index, scores, always), *kept), tuple(left_out))
+    return Selection(_always(index, scores, always), kept, left_out)
 
 
 def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:

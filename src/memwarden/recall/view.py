@@ -19,8 +19,6 @@ Ints = npt.NDArray[np.int64]
 K1: Final = 0.9
 B: Final = 0.4
 PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
-LONG_PAIR: Final = 30.0  # terms of a turn and the one before, from which length is discounted
-BREVITY: Final = 0.2
 
 _DAY: Final = 86_400_000_000
 
@@ -128,12 +126,6 @@ class View:
     def pair_length(self) -> Floats:
         before = np.where(self.has_previous, self.length[self.previous], np.float32(0))
         return np.asarray(self.length + before, np.float32)
-
-    @cached_property
-    def brevity(self) -> Floats:
-        """Discount of long pairs, which hold any word by chance; the same in every store."""
-        excess = np.maximum(self.pair_length / LONG_PAIR - 1, 0)
-        return np.asarray(1 / (1 + BREVITY * np.log1p(excess)), np.float32)
 
     @cached_property
     def norms(self) -> tuple[Floats, Floats, Floats]:

@@ -23,6 +23,7 @@ from memwarden.records import (
     Batch,
     Channel,
     Memory,
+    Namespace,
     Outcome,
     Put,
     Remove,
@@ -109,10 +110,16 @@ class Writer:
         missing = [one for one in ids if one not in found]
         if missing:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
-        receipt = await self._store.apply(
-            Batch(scope.namespace, tuple(Remove(one) for one in ids), self._now(), actor=_actor(scope))
-        )
+        changes = tuple(Remove(one) for one in ids)
+        receipt = await self._store.apply(Batch(scope.namespace, changes, self._now(), actor=_actor(scope)))
         return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
+
+    async def remove(self, namespace: Namespace, ids: Sequence[str]) -> int:
+        """Take items out of a namespace, in one batch (E1). Returns how many were there."""
+        if not ids:
+            return 0
+        receipt = await self._store.apply(Batch(namespace, tuple(Remove(one) for one in ids), self._now()))
+        return sum(1 for one in receipt.applied if one.outcome == "deleted")
 
     async def _apply(
         self, scope: Scope, puts: tuple[Put, ...], at: datetime, key: str | None, asked: Sequence[Message]

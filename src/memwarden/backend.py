@@ -1,0 +1,186 @@
+"""Design E's storage contract (row E1): seven plain methods over one namespace, and a search by embedding (E9).
+
+For code that keeps items of its own making and wants storage, not recall. What is added is a memory like any other:
+journaled, found by the scopes of its namespace.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from memwarden import clock, filters
+from memwarden.errors import InvalidInput, MemoryBackendError, StoreError
+from memwarden.importance import checked
+from memwarden.records import Channel, Memory, Namespace
+from memwarden.remember.messages import checked_name, checked_names
+from memwarden.stores.base import Store
+
+if TYPE_CHECKING:
+    from memwarden.recall.index import Indexes
+    from memwarden.remember.write import Writer
+
+KINDS_OF_NAMESPACE = ("user", "project", "task")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """An item as design E names its fields; the same record as :class:`memwarden.records.Memory`.
+
+    Attributes:
+        context_item_id: the caller's id, unique in the namespace.
+        timestamp: ISO 8601; brought to UTC when the item is made, so that what comes back equals what was given.
+        token_cost: size in tokens as the caller counts them, or None.
+        payload: a JSON object. Its texts are what a search finds.
+    """
+
+    context_item_id: str
+    kind: str
+    source: str | None = None
+    timestamp: str = ""
+    tags: Sequence[str] = ()
+    importance: float = 0.5
+    token_cost: int | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        moment = clock.parse(self.timestamp, "timestamp") if self.timestamp else clock.now()
+        object.__setattr__(self, "timestamp", moment.isoformat())
+        object.__setattr__(self, "tags", checked_names(self.tags, "tags"))
+        object.__setattr__(self, "importance", checked(self.importance))
+        for name in ("context_item_id", "kind"):
+            if checked_name(getattr(self, name), name) is None:
+                raise InvalidInput(f"{name} is a text, not None")
+
+
+class AsyncBackend:
+    """The contract, bound to one namespace. Made by :meth:`memwarden.warden.AsyncWarden.backend`."""
+
+    def __init__(self, store: Store, writer: Writer, indexes: Indexes, namespace: Namespace) -> None:
+        self._store = store
+        self._writer = writer
+        self._indexes = indexes
+        self.namespace = namespace
+
+    async def add(self, item: ContextItem) -> None:
+        """Store an item, in place of one with the same id.
+
+        Raises InvalidInput for a payload that is no JSON object; MemoryBackendError (a StoreError and a MemoryError)
+        when the storage fails.
+        """
+        try:
+            await self._writer.put(self._memory(item))
+        except StoreError as error:
+            raise MemoryBackendError(str(error)) from error
+
+    async def query(
+        self, filters: Mapping[str, Any], limit: int = 100, order_by: str = "timestamp"
+    ) -> list[ContextItem]:
+        """Return items that match every filter (:mod:`memwarden.filters`), newest or largest first.
+
+        ``order_by`` names a field; with a leading ``-`` the order is ascending. Raises InvalidFilter.
+        """
+        return [_item(memory) for memory in await self._find(filters, limit, order_by)]
+
+    async def get(self, item_id: str) -> ContextItem | None:
+        """Return an item, or None."""
+        found = await self._store.get(self.namespace, [item_id])
+        return _item(found[0]) if found else None
+
+    async def delete(self, item_id: str) -> bool:
+        """Take an item out. Returns whether it was there."""
+        return await self._writer.remove(self.namespace, [item_id]) > 0
+
+    async def list_all(self) -> list[ContextItem]:
+        """Return every item, the first added first."""
+        return [_item(one) for one in await self._find({}, await self._store.count(self.namespace), "-written")]
+
+    async def clear(self) -> None:
+        """Take every item out, in one batch."""
+        await self._writer.remove(self.namespace, [item.context_item_id for item in await self.list_all()])
+
+    async def count(self) -> int:
+        """Return how many items there are."""
+        return await self._store.count(self.namespace, _ITEMS)
+
+    async def query_semantic(self, query_embedding: Sequence[float], limit: int) -> list[ContextItem]:
+        """Return the items nearest to an embedding by cosine, nearest first (E9). Exact, no approximation.
+
+        Raises InvalidInput for an embedding of another size than the store's model makes, or a store without one.
+        """
+        index = await self._indexes.current(self.namespace)
+        ids = index.nearest(query_embedding, limit, _ITEMS)
+        return [_item(memory) for memory in await self._store.get(self.namespace, ids)]
+
+    async def _find(self, wanted: Mapping[str, Any], limit: int, order_by: str) -> list[Memory]:
+        where = (*_ITEMS, *filters.parse(wanted))
+        field = filters.sort_field(order_by.removeprefix("-"))
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+            raise InvalidInput(f"limit is a whole number of at least 0, not {limit!r}")
+        return await self._store.find(
+            self.namespace, where, limit=limit, order_by=field, descending=not order_by.startswith("-")
+        )
+
+    def _memory(self, item: ContextItem) -> Memory:
+        moment = clock.parse(item.timestamp, "timestamp")
+        return Memory(
+            id=item.context_item_id,
+            namespace=self.namespace,
+            text=_text(item),
+            created_at=moment,
+            updated_at=moment,
+            channel=Channel.SEMANTIC,
+            kind=item.kind,
+            importance=item.importance,
+            tags=tuple(item.tags),
+            source=item.source,
+            payload=dict(item.payload),
+            token_cost=item.token_cost,
+        )
+
+
+_ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}})
+"""What people said is no item of design E."""
+
+
+def parse_namespace(path: str, tenant: str) -> Namespace:
+    """Return the namespace of a path: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``."""
+    kind, _, name = path.partition("/")
+    if (path == "global" or (kind in KINDS_OF_NAMESPACE and name)) and checked_name(path, "namespace"):
+        return Namespace(checked_name(tenant, "tenant") or "default", path)
+    raise InvalidInput(f"a namespace is user/<id>, project/<id>, task/<id> or global, not {path!r}")
+
+
+def _item(memory: Memory) -> ContextItem:
+    return ContextItem(
+        context_item_id=memory.id,
+        kind=memory.kind,
+        source=memory.source,
+        timestamp=memory.created_at.isoformat(),
+        tags=memory.tags,
+        importance=memory.importance,
+        token_cost=memory.token_cost,
+        payload=dict(memory.payload or {}),
+    )
+
+
+def _text(item: ContextItem) -> str:
+    """The texts of a payload, one a line; the kind when there are none."""
+    try:
+        json.dumps(item.payload, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the payload of {item.context_item_id!r} is no JSON object: {error}") from None
+    return "\n".join(_texts(item.payload)).strip() or item.kind
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, Sequence):
+        for one in value:
+            yield from _texts(one)
