@@ -1,0 +1,279 @@
+"""Queries: what is found, how much of it, who may see it, and why (B5, B6, F10, F14)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memwarden import Warden
+from memwarden.errors import CategoryDenied, InvalidFilter, InvalidInput, UnknownAgent
+from memwarden.recall.select import GATES
+from memwarden.records import QueryResult
+from memwarden.tokens import estimate
+
+TALK = [
+    ("t1", "Ana", "I am allergic to peanuts, so no satay for me.", "2026-01-05"),
+    ("t1", "Ben", "Good to know. I will cook a lentil curry on Saturday then.", "2026-01-05"),
+    ("t1", "Ana", "Lovely! Shall I bring the wine?", "2026-01-05"),
+    ("t1", "Ben", "Yes please, the Riesling from your uncle's vineyard.", "2026-01-05"),
+    ("t2", "Ana", "My new flat is on Harbour Street 12, third floor.", "2026-02-11"),
+    ("t2", "Ben", "Does it have a balcony?", "2026-02-11"),
+    ("t2", "Ana", "A small one, facing south. I planted tomatoes.", "2026-02-11"),
+    ("t3", "Ben", "My sister Ida had her baby yesterday, a boy called Emil.", "2026-03-20"),
+    ("t3", "Ana", "Congratulations!!", "2026-03-20"),
+    ("t3", "Ben", "We decided to sell the van because the repairs cost too much.", "2026-03-20"),
+]
+
+
+@pytest.fixture(scope="module", params=["wordllama", "none"])
+def warden(request: pytest.FixtureRequest) -> Iterator[Warden]:
+    with Warden.open("memory://", config={"embedder": request.param}) as opened:
+        for number, (thread, name, text, day) in enumerate(TALK):
+            opened.scope(user="pair", thread=thread).observe(
+                {"role": "user", "name": name, "content": text, "id": f"m{number}", "created_at": day}
+            )
+        yield opened
+
+
+def ask(warden: Warden, query: str, **arguments: Any) -> QueryResult:
+    scope = {name: arguments.pop(name) for name in ("agent", "user") if name in arguments}
+    return warden.scope(**{"user": "pair", **scope}).query(query, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("question", "source"),
+    [
+        ("What is Ana allergic to?", "m0"),
+        ("Where does Ana live? Which street is the flat on?", "m4"),
+        ("What is the name of Ida's baby?", "m7"),
+        ("Why did they sell the van?", "m9"),
+        ("What did Ana plant on the balcony?", "m6"),
+    ],
+)
+def test_the_answer_comes_first(warden: Warden, question: str, source: str) -> None:
+    result = ask(warden, question)
+    assert result
+    assert source in [one for item in result.items[:2] for one in item.sources]
+    assert 0 < result.items[0].score <= 1
+    assert result.confidence == pytest.approx(max(item.score for item in result.items))
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How do the rings of Saturn stay in place?", "Which gearbox oil does a tractor need?", "hey, how are you?", "lol"],
+)
+def test_nothing_is_returned_when_nothing_is_relevant(warden: Warden, question: str) -> None:
+    result = ask(warden, question)
+    assert not result
+    assert (result.items, result.text, result.tokens) == ((), "", 0)
+    assert {cut.gate for cut in result.cut} <= {"relevance", "category", "filter", "chatter"}
+
+
+def test_an_empty_store_answers_nothing(warden: Warden) -> None:
+    result = ask(warden, "What is Ana allergic to?", user="nobody")
+    assert (bool(result), result.items, result.confidence, result.rev) == (False, (), 0.0, 0)
+
+
+def test_scores_fall_with_the_rank_and_a_threshold_cuts_them(warden: Warden) -> None:
+    everything = ask(warden, "What did Ana plant on the balcony?", top_k=10, threshold=0.0)
+    scores = [item.score for item in everything.items]
+    assert len(scores) > 3
+    assert scores == sorted(scores, reverse=True)
+    bar = scores[1]
+    above = ask(warden, "What did Ana plant on the balcony?", top_k=10, threshold=bar)
+    assert [item.id for item in above.items] == [item.id for item in everything.items[:2]]
+    assert "threshold" in {cut.gate for cut in above.cut}
+
+
+def test_top_k_limits_and_names_what_it_cut(warden: Warden) -> None:
+    result = ask(warden, "What did Ana plant on the balcony?", top_k=2, threshold=0.0)
+    assert len(result.items) == 2
+    assert "top_k" in {cut.gate for cut in result.cut}
+
+
+def test_bullets_are_one_line_with_category_speaker_and_day(warden: Warden) -> None:
+    item = ask(warden, "What is Ana allergic to?").items[0]
+    assert item.text == "[activity] Ana, 5 Jan 2026: I am allergic to peanuts, so no satay for me."
+    assert item.category == "activity"
+
+
+def test_filters_apply_before_ranking(warden: Warden) -> None:
+    wanted = {"thread_id": "t2", "name": "Ana"}
+    result = ask(warden, "What is Ana allergic to?", filters=wanted, top_k=10, threshold=0.0, explain=True)
+    assert {item.memory.thread_id for item in result.items} == {"t2"}
+    assert {item.memory.name for item in result.items} == {"Ana"}
+    assert sum(1 for cut in result.cut if cut.gate == "filter") == 8
+    later = ask(warden, "Ana", filters={"created_at": {"$gte": "2026-03-01"}}, top_k=10, threshold=0.0)
+    assert {item.memory.thread_id for item in later.items} == {"t3"}
+
+
+def test_an_agent_reads_its_allowlist_only(warden: Warden) -> None:
+    me = warden.scope(user="shop", agent="planner")
+    warden.scope(user="shop").remember("The launch of the web shop is planned for May.", category="tasks")
+    warden.scope(user="shop").remember("The web shop's owner loves cycling.", category="preferences")
+    result = me.query("web shop", top_k=10, threshold=0.0, explain=True)
+    assert [item.category for item in result.items] == ["tasks"]
+    assert result.categories == ("goals", "tasks", "projects", "procedural")
+    assert [cut.gate for cut in result.cut] == ["category"]
+    assert [memory.category for memory in me.find()] == ["tasks"]
+    with pytest.raises(CategoryDenied, match="'preferences'"):
+        me.query("web shop", categories=["tasks", "preferences"])
+    with pytest.raises(CategoryDenied, match="'preferences'"):
+        me.query("web shop", filters={"category": ["preferences"]})
+    with pytest.raises(CategoryDenied, match="'preferences'"):
+        me.find({"category": "preferences"})
+    assert me.query("web shop", filters={"category": {"$ne": "tasks"}}, threshold=0.0).items == ()
+    with pytest.raises(UnknownAgent, match="'intruder'"):
+        warden.scope(user="shop", agent="intruder")
+
+
+def test_a_category_of_context_all_is_always_offered_within_its_share(warden: Warden) -> None:
+    me = warden.scope(user="known")
+    me.remember("The user's name is Kari and she runs a bakery.", category="profile")
+    me.remember("The oven is repaired.", category="tasks")
+    result = me.query("How do the rings of Saturn stay in place?")
+    assert not result  # nothing relevant was found, and yet:
+    assert [item.category for item in result.items] == ["profile"]
+    assert "always" in result.items[0].why.note
+    tight = me.query("How do the rings of Saturn stay in place?", budget_tokens=20)
+    assert tight.items == ()
+    assert [cut.gate for cut in tight.cut if cut.gate == "budget"]
+
+
+def test_rag_length_caps_a_category() -> None:
+    categories = {"categories": {"system": [{"name": "activity"}, {"name": "event", "rag_length": 2}]}}
+    with Warden.open("memory://", config={"embedder": "none", "categories": categories}) as warden:
+        me = warden.scope(user="ana")
+        me.remember([f"Ana went to concert number {number} in Oslo." for number in range(6)], category="event")
+        me.remember("Ana likes the concert hall in Oslo.", category="activity")
+        result = me.query("concert in Oslo", top_k=10, threshold=0.0)
+        assert sorted(item.category for item in result.items) == ["activity", "event", "event"]
+        assert [cut.gate for cut in result.cut].count("rag_length") == 4
+
+
+def test_a_fact_hides_its_own_turn_and_takes_its_place(warden: Warden) -> None:
+    me = warden.scope(user="hiding", thread="t1")
+    me.observe({"role": "user", "content": "We finally moved in, the house has a red door.", "id": "m1"})
+    me.observe({"role": "user", "content": "The garden of the house needs work.", "id": "m2"})
+    turn = me.query("What colour is the door of the house?", threshold=0.0).items[0]
+    assert turn.sources == ("m1",)
+    me.remember("The house has a red door.", sources=["m1"])
+    result = me.query("What colour is the door of the house?", threshold=0.0, top_k=10)
+    assert result.items[0].channel == "semantic"
+    assert result.items[0].sources == ("m1",)
+    assert turn.id not in [item.id for item in result.items]
+    assert [cut.gate for cut in result.cut if cut.id == turn.id] == ["covered"]
+
+
+def test_what_only_repeats_the_question_is_left_out(warden: Warden) -> None:
+    me = warden.scope(user="echo", thread="t1")
+    me.observe({"role": "user", "content": "My locker code is 4417."})
+    me.observe({"role": "user", "content": "What is my locker code?"})
+    result = me.query("What is my  locker code?", threshold=0.0)
+    assert [item.memory.text for item in result.items] == ["My locker code is 4417."]
+    assert [cut.gate for cut in result.cut] == ["echo"]
+
+
+def test_returns_full_gives_whole_texts_and_bullets_the_part_that_matches(warden: Warden) -> None:
+    me = warden.scope(user="long", thread="t1")
+    filler = "The weather was mild and we talked about nothing in particular. " * 12
+    text = f"{filler}The spare key hangs behind the barometer. {filler}"
+    me.observe({"role": "user", "content": text})
+    bullet = me.query("Where is the spare key?", threshold=0.0).items[0]
+    assert "behind the barometer" in bullet.text
+    assert len(bullet.text) < 340
+    assert "…" in bullet.text
+    whole = me.query("Where is the spare key?", threshold=0.0, returns="full", budget_tokens=2000).items[0]
+    assert text in whole.text
+
+
+def test_every_item_says_why_and_every_omission_names_its_gate(warden: Warden) -> None:
+    result = ask(warden, "What did Ana plant on the balcony?", top_k=2, threshold=0.0, explain=True)
+    for item in result.items:
+        assert {feature.name for feature in item.why.features} >= {"base", "best_in_session"}
+        assert all(feature.contribution == feature.value * feature.weight for feature in item.why.features)
+    assert "plant" in result.items[0].why.words
+    stored = {memory.id for memory in warden.scope(user="pair").find(limit=100)}
+    assert {item.id for item in result.items} | {cut.id for cut in result.cut} == stored
+    assert len(result.items) + len(result.cut) == len(stored)
+    assert {cut.gate for cut in result.cut} <= set(GATES)
+    assert [cut.gate for cut in result.cut].count("chatter") == 1  # "Congratulations!!"
+
+
+def test_explain_names_the_gate_of_100_random_items_not_returned() -> None:
+    chance = random.Random(7)
+    nouns = ["boat", "bread", "piano", "garden", "ticket", "lamp", "letter", "horse", "bridge", "violin"]
+    verbs = ["sold", "bought", "painted", "lost", "found", "repaired", "borrowed", "ordered"]
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        for number in range(300):
+            verb, noun, place = chance.choice(verbs), chance.choice(nouns), chance.choice(nouns)
+            text = f"Number {number}: we {verb} the {noun} near {place} hall"
+            scope = warden.scope(user="u", thread=f"t{number % 7}")
+            scope.remember(text, category=chance.choice(["tasks", "event", "activity"]), tags=[chance.choice("abc")])
+        me = warden.scope(user="u", agent="supervisor")
+        for number in range(100):
+            question = f"Who {chance.choice(verbs)} the {chance.choice(nouns)}?"
+            filters = {"tags": [chance.choice("abc")]} if number % 2 else None
+            categories = ["tasks", "event"] if number % 3 else None
+            result = me.query(
+                question, categories, filters, top_k=3, explain=True, budget_tokens=chance.choice([30, 200])
+            )
+            gates = {cut.id: cut.gate for cut in result.cut}
+            lost = [memory for memory in me.find(limit=300) if memory.id not in {item.id for item in result.items}]
+            memory = chance.choice(lost)
+            assert gates[memory.id] in GATES
+            if categories and memory.category not in categories:
+                assert gates[memory.id] == "category"
+            elif filters and filters["tags"][0] not in memory.tags:
+                assert gates[memory.id] == "filter"
+            else:
+                assert gates[memory.id] in ("relevance", "rag_length", "top_k", "budget")
+
+
+@pytest.mark.parametrize("returns", ["bullets", "full"])
+def test_the_budget_is_never_exceeded(warden: Warden, returns: str) -> None:
+    chance = random.Random(3)
+    for _ in range(100):
+        budget = chance.randint(1, 120)
+        words = " ".join(chance.sample("Ana Ben flat van baby wine balcony peanuts street vineyard curry".split(), 3))
+        result = ask(warden, words, top_k=10, threshold=0.0, budget_tokens=budget, returns=returns)
+        assert result.tokens == estimate(result.text) <= budget
+        assert result.text == "\n".join(f"- {item.text}" for item in result.items)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"query": ""}, InvalidInput, "query is empty"),
+        ({"query": None}, InvalidInput, "query must be text"),
+        ({"query": "x" * 300_000}, InvalidInput, "limit is 262,144"),
+        ({"query": "\x00\x00"}, InvalidInput, "binary"),
+        ({"top_k": 0}, InvalidInput, "top_k is a whole number from 1 to 1,000"),
+        ({"top_k": 2.5}, InvalidInput, "top_k"),
+        ({"top_k": True}, InvalidInput, "top_k"),
+        ({"budget_tokens": -5}, InvalidInput, "budget_tokens is a whole number from 1"),
+        ({"budget_tokens": 0}, InvalidInput, "budget_tokens"),
+        ({"threshold": 1.5}, InvalidInput, "threshold is a number from 0 to 1"),
+        ({"threshold": "high"}, InvalidInput, "threshold"),
+        ({"returns": "html"}, InvalidInput, "'bullets' or 'full'"),
+        ({"categories": []}, InvalidInput, "categories is an empty list"),
+        ({"categories": ["gossip"]}, InvalidInput, "unknown category 'gossip'"),
+        ({"categories": "tasks"}, InvalidInput, "categories is a list"),
+        ({"filters": {"colour": "red"}}, InvalidFilter, "unknown filter field 'colour'; known fields"),
+        ({"filters": {"importance": {"$near": 1}}}, InvalidFilter, r"unknown operator '\$near'"),
+        ({"filters": {"importance": "high"}}, InvalidFilter, "takes number"),
+        ({"filters": ["a"]}, InvalidFilter, "mapping"),
+    ],
+)
+def test_bad_queries_get_a_clear_error(warden: Warden, arguments: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        warden.scope(user="pair").query(**{"query": "Ana", **arguments})
+
+
+def test_a_query_never_writes(warden: Warden) -> None:
+    before = ask(warden, "What is Ana allergic to?").rev
+    ask(warden, "Where does Ana live?", explain=True, threshold=0.0)
+    assert ask(warden, "What is Ana allergic to?").rev == before
