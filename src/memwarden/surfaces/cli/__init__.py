@@ -1,0 +1,1 @@
+"""The command line. ``memwarden.surfaces.cli.main:main`` is its entry point."""

@@ -1,0 +1,1 @@
+"""``memwarden demo``: a shipped history is observed, then asked about."""

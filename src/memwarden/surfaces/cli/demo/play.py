@@ -1,0 +1,148 @@
+"""Observe the shipped history, ask the questions, judge the answers and show how they came to be."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memwarden import AsyncWarden
+from memwarden.records import ContextBlock, Cut, Memory
+from memwarden.surfaces.cli.demo.script import Asked, history, questions
+from memwarden.surfaces.cli.observe import Summary, planned, store
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import print_json, progress
+from memwarden.warden import AsyncScope
+
+USER = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """An expected message that is not in the block, and the gate that stopped it."""
+
+    source: str
+    gate: str
+    score: float
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A question and what came of it.
+
+    Attributes:
+        found: expected messages that are in the block.
+        missed: those that are not.
+        right: an expected message is in the block, or nothing is where nothing is relevant.
+    """
+
+    asked: Asked
+    block: ContextBlock
+    found: tuple[str, ...]
+    missed: tuple[Missed, ...]
+    right: bool
+
+
+@command
+async def demo(
+    options: Options,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's store, to ask it more.")] = False,
+    budget_tokens: Annotated[int, typer.Option(help="The most tokens that a block may take.")] = 500,
+    threshold: Annotated[float, typer.Option(help="The least score of a memory, 0..1.")] = 0.7,
+) -> None:
+    """Observe a shipped history and ask it questions, with reasons.
+
+    Two people and an assistant talk over eight months about a bread stall, a dog and a move; plans change, facts are
+    corrected. Each question shows the exact block that would be put before it, why each memory is in, what was cut by
+    which gate, and whether the message that holds the answer is in. Some have no answer: then nothing may be put in.
+
+    \b
+    Examples:
+      memwarden demo
+      memwarden demo --keep
+      memwarden demo --embedder none          words only
+      memwarden demo --json
+    """
+    with ExitStack() as stack:
+        url = options.db or _file(stack, keep)
+        mine = replace(options, db=url, user=options.user or USER)
+        async with mine.open() as warden:
+            summary = await _observe(warden, mine)
+            me = mine.scope(warden)
+            memories = {memory.id: memory for memory in await me.find(limit=10_000)}
+            played = [await _ask(me, one, memories, budget_tokens, threshold) for one in questions()]
+        if options.as_json:
+            print_json(_told(url, summary, played))
+            return
+        from memwarden.surfaces.cli.demo.show import show
+
+        show(history(), summary, played, memories, mine if keep or options.db else None)
+
+
+def _file(stack: ExitStack, keep: bool) -> str:
+    """The URL of a new file, which goes away after the demo unless it is kept."""
+    if keep:
+        folder = tempfile.mkdtemp(prefix="memwarden-demo-")
+    else:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memwarden-demo-"))
+    return f"sqlite:///{Path(folder) / 'demo.db'}"
+
+
+async def _observe(warden: AsyncWarden, options: Options) -> Summary:
+    conversation = history()
+    plans = list(planned([conversation], options.user, None))
+    with progress("observing", conversation.turns) as tick:
+        return await store(warden, options, [conversation], plans, tick)
+
+
+async def _ask(
+    me: AsyncScope, asked: Asked, memories: dict[str, Memory], budget_tokens: int, threshold: float
+) -> Played:
+    message = {"role": "user", "content": asked.question}
+    block = await me.context([message], budget_tokens, threshold=threshold, explain=True)
+    return judge(asked, block, memories)
+
+
+def judge(asked: Asked, block: ContextBlock, memories: dict[str, Memory]) -> Played:
+    """Compare a block with what was expected."""
+    inside = {source for item in block.items for source in item.sources}
+    found = tuple(one for one in asked.expect if one in inside)
+    missed = tuple(_missed(one, block.cut, memories) for one in asked.expect if one not in inside)
+    return Played(asked, block, found, missed, bool(found) if asked.expect else not block)
+
+
+def _missed(source: str, cut: Sequence[Cut], memories: dict[str, Memory]) -> Missed:
+    for place, one in enumerate(cut, 1):
+        if one.id in memories and source in memories[one.id].sources:
+            return Missed(source, one.gate, one.score, place)
+    return Missed(source, "not stored", 0.0, 0)
+
+
+def _told(url: str, summary: Summary, played: Sequence[Played]) -> dict[str, object]:
+    return {
+        "db": url,
+        "observed": summary,
+        "right": sum(one.right for one in played),
+        "questions": [
+            {
+                "question": one.asked.question,
+                "answer": one.asked.answer,
+                "expect": one.asked.expect,
+                "found": one.found,
+                "missed": one.missed,
+                "right": one.right,
+                "block": one.block.text,
+                "tokens": one.block.tokens,
+                "budget_tokens": one.block.budget_tokens,
+                "items": one.block.items,
+                "cut": one.block.cut[:20],
+            }
+            for one in played
+        ],
+    }

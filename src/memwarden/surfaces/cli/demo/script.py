@@ -1,0 +1,43 @@
+"""What the demo plays: a history and questions of our own, shipped with the package."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from memwarden.surfaces.conversations import Conversation, recognise
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with a known answer.
+
+    Attributes:
+        expect: ids of the messages that hold the answer; none when the right answer is "nothing relevant".
+        answer: the answer in words, which is shown but never searched.
+        note: what is difficult about it.
+    """
+
+    question: str
+    expect: tuple[str, ...]
+    answer: str
+    note: str
+
+
+def history() -> Conversation:
+    """Two people, an assistant and a bread stall, over eight months."""
+    (conversation,) = recognise(_content("history.json"), "demo", where="history.json")
+    return conversation
+
+
+def questions() -> list[Asked]:
+    """The questions of the demo."""
+    return [
+        Asked(one["question"], tuple(one["expect"]), one["answer"], one["note"]) for one in _content("questions.json")
+    ]
+
+
+def _content(name: str) -> Any:
+    return json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))

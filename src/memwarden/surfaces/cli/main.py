@@ -1,0 +1,157 @@
+"""``memwarden``: finds the command that was asked for, loads that one only, and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound
+
+HELP = """The memory of LLM agents: what to load, what to keep, and why.
+
+Everything stays in one SQLite file on this machine. No key, no download, no network.
+"""
+EPILOG = """\b
+Begin here:
+  memwarden demo                            a shipped history is observed, then asked about
+  memwarden observe chat.json               remember a conversation of your own
+  memwarden query "Where does Ana work?"    ask about it
+\b
+Every command takes --db URL, --user, --agent, --tenant, --embedder and --json.
+Settings: option > environment MEMWARDEN_* > memwarden.toml > default; see memwarden config show.
+Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 denied, 5 done in part, 130 interrupted.
+"""
+
+FAILED, MISUSED, NOT_FOUND, DENIED, INTERRUPTED = 1, 2, 3, 4, 130
+EXIT_CODES: tuple[tuple[type[MemwardenError], int], ...] = (
+    (NotFound, NOT_FOUND),
+    (Denied, DENIED),
+    (InvalidInput, MISUSED),
+    (MemwardenError, FAILED),
+)
+# typer carries its own copy of click since 0.26; this is click's UsageError in either of them.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+class Place(NamedTuple):
+    """Where a command stands, as ``module:name`` of a function or of a typer app, and one line about it."""
+
+    target: str
+    about: str
+
+
+_HERE = "memwarden.surfaces.cli"
+COMMANDS: Mapping[str, Place] = {
+    "demo": Place(f"{_HERE}.demo.play:demo", "Observe a shipped history and ask it questions, with reasons."),
+    "observe": Place(f"{_HERE}.observe:observe", "Remember conversations from files, word for word and once."),
+    "add": Place(f"{_HERE}.memories:add", "Remember one thing, as stated."),
+    "query": Place(f"{_HERE}.ask:query", "Find what answers a question; nothing when nothing is relevant."),
+    "context": Place(f"{_HERE}.ask:context", "Print the <memories> block to put before a message."),
+    "get": Place(f"{_HERE}.memories:get", "Show one memory."),
+    "find": Place(f"{_HERE}.memories:find", "List memories by filter, without a question."),
+    "forget": Place(f"{_HERE}.memories:forget", "Take a memory out of every answer."),
+    "bench": Place("memwarden.surfaces.bench.app:app", "Measure recall and speed on your own files."),
+    "config": Place(f"{_HERE}.settings:app", "Show the settings in force and where they come from."),
+    "version": Place(f"{_HERE}.settings:version", "Show the version."),
+}
+
+
+class LazyCommands(TyperGroup):
+    """The commands of :data:`COMMANDS`, each loaded when it is asked for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        place = COMMANDS.get(cmd_name)
+        return None if place is None else _load(cmd_name, place)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.about) for name, place in COMMANDS.items()])
+
+
+def _load(name: str, place: Place) -> Any:
+    module, _, attribute = place.target.partition(":")
+    target = getattr(import_module(module), attribute)
+    if isinstance(target, typer.Typer):
+        target.rich_markup_mode = None
+        return typer.main.get_group(target)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name)(target)
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    name="memwarden", cls=LazyCommands, help=HELP, epilog=EPILOG, add_completion=False, rich_markup_mode=None
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Nothing happens before a command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if given == ["--version"]:
+        given = ["version"]
+    _forgive_encoding()
+    sys.exit(run(given))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return the exit code."""
+    as_json = "--json" in arguments
+    try:
+        code = typer.main.get_command(app)(list(arguments), prog_name="memwarden", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except _UsageError as error:
+        _say("Usage", _usage(error), as_json)
+        return MISUSED
+    except MemwardenError as error:
+        _say(type(error).__name__, str(error), as_json)
+        return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
+    except BrokenPipeError:
+        return let_go_of_stdout()
+
+
+def let_go_of_stdout() -> int:
+    """Whoever read our output stopped; nothing more can be said to it, not even when Python exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
+
+
+def _usage(error: Any) -> str:
+    message = str(error.format_message()).strip().rstrip(".")
+    path = getattr(getattr(error, "ctx", None), "command_path", "memwarden")
+    return f"{message}{'' if message.endswith('?') else ';'} see {path} --help"
+
+
+def _say(kind: str, message: str, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        message = json.dumps({"error": {"type": kind, "message": message}})
+    else:
+        message = f"memwarden: {message}"
+    print(message, file=sys.stderr)  # noqa: T201  # the one place where the command line itself speaks
+
+
+def _forgive_encoding() -> None:
+    """A terminal that cannot show a sign gets a question mark for it, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

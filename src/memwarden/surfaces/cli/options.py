@@ -1,0 +1,95 @@
+"""What every command takes, and how an async function becomes a command."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+
+import typer
+
+from memwarden import AsyncWarden, config
+from memwarden.config import Settings
+from memwarden.errors import NotFound
+from memwarden.warden import AsyncScope
+
+P = ParamSpec("P")
+_SQLITE = "sqlite:///"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that every command has."""
+
+    db: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    tenant: str = "default"
+    embedder: str | None = None
+    as_json: bool = False
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force with these options."""
+        return config.load(db=self.db, embedder=self.embedder)
+
+    def open(self, *, existing: bool = False) -> AsyncWarden:
+        """Return a warden, to be used as an async context manager.
+
+        existing: refuse a SQLite file that is not there, so that a question to a mistyped path makes no empty store.
+        """
+        settings = self.settings
+        url = settings.db or config.default_db()
+        if existing and url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists():
+            raise NotFound(
+                f"there is no store at {url!r} yet; memwarden observe FILE makes one, --db URL names another one"
+            )
+        return AsyncWarden.open(url, settings)
+
+    def scope(self, warden: AsyncWarden, *, user: str | None = None, thread: str | None = None) -> AsyncScope:
+        """Return the verbs for whoever these options name; ``user`` overrides."""
+        whose = user or self.user or "default"
+        return warden.scope(user=whose, agent=self.agent, tenant=self.tenant, thread=thread)
+
+
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "db": (
+        Annotated[str | None, typer.Option(metavar="URL", help="The store, such as sqlite:///notes.db.")],
+        None,
+    ),
+    "user": (Annotated[str | None, typer.Option(help="Whose memory. [default: default]", show_default=False)], None),
+    "agent": (Annotated[str | None, typer.Option(help="The agent that asks; its allowlist decides.")], None),
+    "tenant": (Annotated[str, typer.Option(help="Hard isolation; nothing is shared between tenants.")], "default"),
+    "embedder": (Annotated[str | None, typer.Option(metavar="NAME", help="wordllama, or none: words only.")], None),
+    "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")], False),
+}
+
+
+def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | None]]) -> Callable[..., int]:
+    """Make a command of an async function: it gets the shared options first, then its own parameters.
+
+    It may return an exit code.
+    """
+
+    def run(**given: Any) -> int:
+        options = Options(**{name: given.pop(name) for name in _SHARED})
+        bound: Any = action
+        code = asyncio.run(bound(options, **given))
+        sys.stdout.flush()
+        return code or 0
+
+    own = list(inspect.signature(action).parameters.values())[1:]
+    hints = get_type_hints(action, include_extras=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [one.replace(kind=kind, annotation=hints[one.name]) for one in own]
+    parameters += [
+        inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in _SHARED.items()
+    ]
+    run.__name__, run.__doc__ = action.__name__, action.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

@@ -1,0 +1,92 @@
+"""Where a command's words go: results to stdout, progress to stderr, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any, NoReturn, Protocol, TextIO
+
+from rich.console import Console
+
+from memwarden.records import Item, Namespace
+
+WIDEST = 100
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Printer(Console):
+    """A console that leaves a closed pipe to whoever runs the command."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+def printer(stream: TextIO | None = None) -> Printer:
+    """A console for stdout (or ``stream``): at most 100 columns, colours on a terminal only."""
+    stream = stream or sys.stdout
+    return Printer(file=stream, width=_width(stream), highlight=False, markup=False, emoji=False)
+
+
+def _width(stream: TextIO) -> int:
+    if os.environ.get("COLUMNS", "").isdigit():
+        return max(20, min(WIDEST, int(os.environ["COLUMNS"])))
+    if not stream.isatty():
+        return WIDEST
+    try:
+        return max(20, min(WIDEST, os.get_terminal_size(stream.fileno()).columns))
+    except (OSError, ValueError):
+        return 80
+
+
+def print_json(value: Any) -> None:
+    """Print a record, or anything made of records, as JSON."""
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(plain(value), indent=2, ensure_ascii=not utf8) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Turn records into what JSON knows. An item is told without its whole memory; ``get`` shows that."""
+    if isinstance(value, Item):
+        memory = value.memory
+        told = {one.name: plain(getattr(value, one.name)) for one in fields(value) if one.name != "memory"}
+        return told | {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
+    if isinstance(value, Namespace):
+        return {"tenant": value.tenant, "path": value.path}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def clean(text: str) -> str:
+    """Keep what somebody once said from steering the terminal that it is shown on."""
+    return _CONTROL.sub("�", text)
+
+
+class Tick(Protocol):
+    """Called when ``done`` more steps are done."""
+
+    def __call__(self, done: int) -> None: ...
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Tick]:
+    """Show a bar on stderr, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=printer(sys.stderr), transient=True) as bars:
+        task = bars.add_task(what, total=total)
+        yield lambda done: bars.advance(task, done)
