@@ -1,0 +1,71 @@
+# memwarden: `make run` shows the main job, `make test` runs every check. Both set up what they need first.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format bench soak clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Newest first; a plain python3 last, whatever it is.
+PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3 python
+DEMO := src/memwarden/surfaces/cli/demo
+# Conversations with questions to measure on: make bench FILES="locomo10.json"
+FILES ?=
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+setup: $(READY) ## Make .venv with everything that the lock file names
+
+run: $(READY) ## Run the demo: a history is observed, then asked about
+	@$(BIN)/memwarden demo
+
+test: $(READY) lint ## Run every check: lint, types, layers and the tests
+	$(BIN)/pytest -q
+
+lint: $(READY) ## Check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Measure recall on the demo's history and on FILES, and a real install
+	$(BIN)/memwarden bench quality $(DEMO)/history.json --questions $(DEMO)/questions.json
+	@if [ -n "$(FILES)" ]; then $(BIN)/memwarden bench quality $(FILES); fi
+	$(BIN)/pytest -q -m slow
+
+soak: $(READY) ## Run the long tests: kills, several processes, many writes
+	$(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
+
+clean: ## Remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# --inexact: uv itself is not in the lock file, and stays in .venv.
+$(READY): uv.lock pyproject.toml
+	@if ! $(BIN)/python -c '' 2>/dev/null; then \
+		found=; \
+		for python in $(PYTHONS); do \
+			if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+				found=$$python; break; \
+			fi; \
+		done; \
+		if [ -z "$$found" ]; then \
+			echo "memwarden needs Python 3.11 or later with its venv module, and found none of: $(PYTHONS)." >&2; \
+			echo "Install one (on Debian and Ubuntu: apt-get install python3 python3-venv), or name one: make PYTHONS=/path/to/python3.12" >&2; \
+			exit 1; \
+		fi; \
+		echo "setting up $(VENV) with $$($$found --version)"; \
+		rm -rf $(VENV); \
+		$$found -m venv $(VENV); \
+	fi
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --default-pip >/dev/null
+	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
+		$(BIN)/python -m uv sync --quiet --frozen --all-extras --inexact --python $(BIN)/python
+	@touch $(READY)
