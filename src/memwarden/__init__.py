@@ -8,8 +8,9 @@
 """
 
 from memwarden.errors import MemwardenError
+from memwarden.recall.block import format_context
 from memwarden.sync import Warden
 from memwarden.warden import AsyncWarden
 
 __version__ = "0.1.0"
-__all__ = ["AsyncWarden", "MemwardenError", "Warden", "__version__"]
+__all__ = ["AsyncWarden", "MemwardenError", "Warden", "__version__", "format_context"]

@@ -87,6 +87,7 @@ class BoundScope(Facade):
 
     observe = blocking(AsyncScope.observe)
     remember = blocking(AsyncScope.remember)
+    extract = blocking(AsyncScope.extract)
     query = blocking(AsyncScope.query)
     context = blocking(AsyncScope.context)
     get = blocking(AsyncScope.get)

@@ -27,6 +27,7 @@ from memwarden.records import (
 )
 from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
+from memwarden.remember.response import read_response
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
@@ -258,6 +259,30 @@ class AsyncScope:
         )
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
         return await self._writer.remember(self.who, [draft.of(one) for one in stated_texts])
+
+    async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
+        """Store the memories that a model's answer lists as worth remembering (C8).
+
+        Args:
+            response: JSON, bare, fenced or with words around it: a list of texts or of objects with ``content``, and
+                maybe ``summary``, ``type``, ``importance`` (1..10) and ``tags``.
+
+        All of them are stored in one batch, or none. Raises InvalidInput when there is no such list in it.
+        """
+        settings = self._warden.settings
+        drafts = [
+            Draft(
+                text=checked_text(one.text, f"memory {number} of the response", settings.max_text_bytes),
+                category=settings.categories.known(category),
+                kind=one.kind,
+                importance=one.importance,
+                tags=checked_names(one.tags, "tags"),
+                source=checked_name(source, "source"),
+                summary=one.summary,
+            )
+            for number, one in enumerate(read_response(checked_text(response, "response", settings.max_text_bytes)))
+        ]
+        return await self._writer.remember(self.who, drafts)
 
     async def query(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memwarden import Warden, clock
+from memwarden import Warden, clock, format_context
 from memwarden.errors import InvalidInput
 from memwarden.tokens import estimate
 
@@ -145,3 +145,10 @@ def test_ages_in_words(age: dict[str, float], words: str) -> None:
 def test_messages_without_words_are_refused(warden: Warden) -> None:
     with pytest.raises(InvalidInput, match="no words"):
         warden.scope(user="ana").context([{"role": "system", "content": "Be kind."}])
+
+
+def test_chosen_memories_can_be_formatted_alike(warden: Warden) -> None:
+    me = quest(warden)
+    block = format_context(me.find({"kind": "discovery"}))
+    assert block.split("\n")[3:6] == SNAPSHOT.split("\n")[3:6]
+    assert format_context([]) == ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from memwarden import importance
+from memwarden import clock, importance
 from memwarden.recall.excerpt import one_line
 from memwarden.records import Channel, Item, Kind, Memory
 
@@ -37,10 +37,19 @@ def bullets(items: Sequence[Item]) -> str:
 
 def memories_block(items: Sequence[Item], now: datetime) -> str:
     """Items as design C's block; an empty text for no items."""
-    if not items:
+    return _block([(item.memory, item.text) for item in items], now)
+
+
+def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
+    """Memories of the caller's choice as design C's ``<memories>`` block (C8), ages counted to ``now``."""
+    return _block([(memory, memory.summary or memory.text) for memory in memories], now or clock.now())
+
+
+def _block(entries: Sequence[tuple[Memory, str]], now: datetime) -> str:
+    if not entries:
         return ""
-    entries = [f"{number}. {_entry(item, now)}" for number, item in enumerate(items, 1)]
-    return "\n".join(["<memories>", PREFIX, "", "\n\n".join(entries), "", SUFFIX, "</memories>"])
+    texts = [f"{number}. {_entry(memory, words, now)}" for number, (memory, words) in enumerate(entries, 1)]
+    return "\n".join(["<memories>", PREFIX, "", "\n\n".join(texts), "", SUFFIX, "</memories>"])
 
 
 def age(since: datetime, now: datetime) -> str:
@@ -67,11 +76,10 @@ def _said(memory: Memory) -> str:
     return f"{speaker(memory)}, {day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
 
 
-def _entry(item: Item, now: datetime) -> str:
-    memory = item.memory
+def _entry(memory: Memory, words: str, now: datetime) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     title = f"[{kind.upper()}, importance={importance.to_ten(memory.importance)}, {age(memory.created_at, now)}]"
-    lines = [f"Summary: {escape(item.text)}"]
+    lines = [f"Summary: {escape(one_line(words))}"]
     occasion = memory.context or _occasion(memory)
     if occasion:
         lines.append(f"Context: {escape(one_line(occasion))}")

@@ -63,7 +63,9 @@ class Coded:
         self._codes = Growing(np.int32)
 
     def extend(self, values: tuple[Any, ...]) -> None:
-        self._codes.extend([self.code(value) for value in values])
+        for value in dict.fromkeys(values):
+            self.code(value)
+        self._codes.extend(np.fromiter(map(self._code_of.__getitem__, values), np.int32, len(values)))
 
     def code(self, value: Hashable) -> int:
         """Return the code of a value, giving it one if it is new."""

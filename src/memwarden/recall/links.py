@@ -10,6 +10,9 @@ import numpy.typing as npt
 from memwarden.recall.columns import Mask
 from memwarden.recall.view import PREVIOUS, Floats, Ints
 
+CHUNK = 2_048
+"""So many vectors at a time fit into a processor's cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
@@ -91,10 +94,14 @@ class Derived:
         return self._pair_norm, session_norm.astype(np.float32)
 
     def _norm_pairs(self, places: Ints, vectors: Floats, previous: Ints) -> None:
-        before = previous[places]
-        earlier = np.where((before >= 0)[:, None], vectors[before], np.float32(0))
-        pair = vectors[places] + np.float32(PREVIOUS) * earlier
-        self._pair_norm[places] = np.maximum(np.linalg.norm(pair, axis=1), 1e-3)
+        for start in range(0, len(places), CHUNK):
+            some = places[start : start + CHUNK]
+            before = previous[some]
+            earlier = vectors[before]
+            earlier[before < 0] = 0
+            earlier *= np.float32(PREVIOUS)
+            earlier += vectors[some]
+            self._pair_norm[some] = np.maximum(np.sqrt(np.einsum("ij,ij->i", earlier, earlier)), 1e-3)
 
     def _sum_sessions(self, vectors: Floats, links: Links) -> None:
         known = len(self._session)

@@ -28,6 +28,10 @@ GATES: Mapping[str, str] = {
 """Every gate that can leave a memory out, in the order in which they stand, and what it means."""
 
 
+BLOCK = 64
+"""Scores are looked through in blocks of this many, to find the best few without sorting all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gates:
     """What may be searched, as masks over the index's places. A place passes when it is in all three."""
@@ -119,10 +123,16 @@ def select(
 def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:
     """The best passing places, best first; equal scores in the order of writing."""
     places = np.flatnonzero(passing)
-    if len(places) > most:
-        places = places[np.argpartition(-scores[places], most)[:most]]
-    places = places[np.lexsort((index.order[places], -scores[places]))]
+    if len(places) > BLOCK * most:
+        places = places[scores[places] >= _floor(scores[places], most)]
+    places = places[np.lexsort((index.order[places], -scores[places]))][:most]
     return [Candidate(int(place), float(scores[place])) for place in places]
+
+
+def _floor(scores: Floats, most: int) -> float:
+    """A score that at least ``most`` of many reach, and few more: so many blocks have a best one that high."""
+    best = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+    return float(np.partition(best, len(best) - most)[len(best) - most])
 
 
 def _facts_over_turns(index: NamespaceIndex, ranked: list[Candidate]) -> list[tuple[Candidate, bool]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from memwarden.records import Channel
 from memwarden.remember.messages import Message
 
 
@@ -13,19 +14,19 @@ class Draft:
     """A memory that a caller asks for, checked, before it has an id."""
 
     text: str
-    channel: str
-    kind: str | None
-    category: str
-    importance: float
-    tags: tuple[str, ...]
-    pinned: bool
-    source: str | None
-    sources: tuple[str, ...]
-    summary: str | None
-    context: str | None
-    characters: tuple[str, ...]
-    created_at: datetime | None
-    valid_from: datetime | None
+    channel: str = Channel.SEMANTIC
+    kind: str | None = None
+    category: str = "activity"
+    importance: float = 0.5
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    source: str | None = None
+    sources: tuple[str, ...] = ()
+    summary: str | None = None
+    context: str | None = None
+    characters: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    valid_from: datetime | None = None
     role: str | None = None
     name: str | None = None
 
