@@ -1,0 +1,170 @@
+"""What the house promises about itself: light to import, silent on the network, one surface, small to install."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.markers import Marker
+
+import memwarden
+from memwarden.sync import BoundScope, Warden
+from memwarden.warden import AsyncScope, AsyncWarden
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("numpy", "pydantic", "structlog", "tokenizers", "safetensors", "wordllama", "yaml", "rich", "typer", "sqlite3")
+MOST_PACKAGES = 45
+MOST_MEGABYTES = 225
+
+# Prints which packages are loaded and which socket events happened; the code under test stands where {code} is.
+WATCHED = """
+import json, sys
+events = []
+sys.addaudithook(lambda event, given: events.append(event) if event.startswith("socket.") else None)
+try:
+    {code}
+except SystemExit as left:
+    assert not left.code, left.code
+loaded = sorted({{name.partition(".")[0] for name in sys.modules}})
+print(json.dumps({{"loaded": loaded, "events": events}}), file=sys.stderr)
+"""
+
+
+def watch(code: str) -> dict[str, list[str]]:
+    """Run code in a fresh Python and tell what it loaded and which socket events it raised."""
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED.format(code=code)], capture_output=True, text=True, check=True, timeout=60
+    )
+    answer: dict[str, list[str]] = json.loads(done.stderr.splitlines()[-1])
+    return answer
+
+
+def test_importing_is_light_and_opens_no_socket() -> None:
+    seen = watch("import memwarden")
+    assert not set(HEAVY) & set(seen["loaded"])
+    assert seen["events"] == []
+
+
+def test_help_loads_no_command() -> None:
+    seen = watch("from memwarden.surfaces.cli.main import main; main(['--help'])")
+    assert not (set(HEAVY) - {"typer"}) & set(seen["loaded"])
+    assert seen["events"] == []
+
+
+def test_the_whole_demo_reaches_no_network(tmp_path: Path) -> None:
+    seen = watch(f"from memwarden.surfaces.cli.main import main; main(['demo', '--db', 'sqlite:///{tmp_path}/d.db'])")
+    # asyncio wakes its own loop through a pair of sockets of this process; that pair is bound to nothing.
+    assert set(seen["events"]) <= {"socket.__new__"}
+
+
+def test_the_public_surface_is_short() -> None:
+    assert sorted(memwarden.__all__) == ["AsyncWarden", "MemwardenError", "Warden", "__version__", "format_context"]
+    assert all(hasattr(memwarden, name) for name in memwarden.__all__)
+
+
+def public_functions(cls: type) -> dict[str, Callable[..., Any]]:
+    """The functions of a class that users call, class methods too."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name, value in vars(cls).items():
+        function = value.__func__ if isinstance(value, classmethod) else value
+        if not name.startswith("_") and inspect.isfunction(function):
+            found[name] = function
+    return found
+
+
+def parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]]:
+    """Names, kinds and defaults, without self."""
+    return [(one.name, one.kind, one.default) for one in list(inspect.signature(function).parameters.values())[1:]]
+
+
+@pytest.mark.parametrize(("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncWarden, Warden)])
+def test_every_async_method_has_its_blocking_twin(calling: type, blocking: type) -> None:
+    ours, twins = public_functions(calling), public_functions(blocking)
+    assert set(ours) - {"start"} == set(twins)  # start is what opening a blocking warden does
+    for name, twin in twins.items():
+        assert parameters(twin) == parameters(ours[name]), name
+        assert inspect.getdoc(twin), name
+
+
+def test_blocking_verbs_are_documented_as_the_async_ones() -> None:
+    for name, function in public_functions(AsyncScope).items():
+        assert inspect.getdoc(getattr(BoundScope, name)) == inspect.getdoc(function)
+
+
+def base_packages() -> list[str]:
+    """What `pip install memwarden` installs on this platform, out of the lock file."""
+    packages = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
+    needs = {one["name"]: one.get("dependencies", []) for one in packages}
+    extras = {one["name"]: one.get("optional-dependencies", {}) for one in packages}
+    found: set[str] = set()
+    waiting = [{"name": "memwarden"}]
+    while waiting:
+        one = waiting.pop()
+        wanted = [*needs[one["name"]]] if one["name"] not in found else []
+        wanted += [more for extra in one.get("extra", ()) for more in extras[one["name"]].get(extra, ())]
+        found.add(one["name"])
+        waiting += [more for more in wanted if more["name"] not in found and applies(more.get("marker"))]
+    return sorted(found)
+
+
+def applies(marker: str | None) -> bool:
+    return marker is None or Marker(marker).evaluate()
+
+
+def test_the_base_install_has_few_packages() -> None:
+    names = base_packages()
+    assert {"numpy", "tokenizers", "wordllama"} <= set(names)
+    assert len(names) <= MOST_PACKAGES, names
+
+
+def test_the_base_install_is_small() -> None:
+    """The folders that the base packages take in this environment."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    total = 0
+    for name in base_packages():
+        try:
+            files = distribution(name).files or []
+        except PackageNotFoundError:
+            pytest.fail(f"{name} is in the lock file for {platform.system()}, but not installed; run make setup")
+        paths = [Path(str(file.locate())) for file in files if not str(file).endswith(".pyc")]
+        total += sum(path.stat().st_size for path in paths if path.is_file())
+    assert total / 1e6 <= MOST_MEGABYTES
+
+
+@pytest.mark.slow
+def test_a_real_install_is_small(tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv/bin/python"
+    site = next((tmp_path / "venv/lib").glob("python*/site-packages"))
+    before = megabytes(site)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-compile", str(ROOT)], check=True)
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True, text=True
+    ).stdout
+    assert len(json.loads(listed)) - 1 <= MOST_PACKAGES  # pip itself was there before
+    assert megabytes(site) - before <= MOST_MEGABYTES
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run(
+        [tmp_path / "venv/bin/memwarden", "demo", "--json"], check=True, stdout=subprocess.DEVNULL, env=environment
+    )
+
+
+def megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+def test_modules_have_plain_names() -> None:
+    vague = re.compile(r"(core|engine|service|manager|helpers?|utils?|common|handlers?|impl|v\d+)")
+    assert not [path for path in (ROOT / "src").rglob("*.py") if vague.fullmatch(path.stem)]
