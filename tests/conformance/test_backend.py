@@ -1,0 +1,223 @@
+"""Design E's storage contract on every store (rows E1, E9, E12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memwarden import Warden
+from memwarden.backend import ContextItem
+from memwarden.errors import InvalidFilter, InvalidInput, MemoryBackendError, StoreError
+from memwarden.models import wordllama
+from memwarden.sync import Backend
+
+
+@pytest.fixture
+def backend(warden: Warden) -> Backend:
+    return warden.backend("project/web_app")
+
+
+def item(number: int = 1, **fields: Any) -> ContextItem:
+    defaults = {
+        "context_item_id": f"decision-{number}",
+        "kind": "decision",
+        "source": "project/web_app",
+        "timestamp": f"2026-01-{number:02d}T10:00:00",
+        "tags": ["project", "decision"],
+        "importance": 0.9,
+        "token_cost": 6,
+        "payload": {"decision": f"use htmx for page {number}"},
+    }
+    return ContextItem(**{**defaults, **fields})
+
+
+def ids(items: list[ContextItem]) -> list[str]:
+    return [one.context_item_id for one in items]
+
+
+def test_an_item_comes_back_as_it_was_added(backend: Backend) -> None:
+    backend.add(item())
+    assert backend.get("decision-1") == item()
+    assert item().timestamp == "2026-01-01T10:00:00+00:00"
+    assert backend.get("decision-2") is None
+
+
+def test_add_replaces_an_item_of_the_same_id(backend: Backend) -> None:
+    backend.add(item())
+    backend.add(item(payload={"decision": "use plain HTML"}, importance=0.2))
+    assert backend.count() == 1
+    replaced = backend.get("decision-1")
+    assert replaced is not None
+    assert (replaced.payload, replaced.importance) == ({"decision": "use plain HTML"}, 0.2)
+
+
+def test_delete_says_whether_it_was_there(backend: Backend) -> None:
+    backend.add(item())
+    assert backend.delete("decision-1") is True
+    assert backend.delete("decision-1") is False
+    assert backend.get("decision-1") is None
+    backend.add(item())
+    assert backend.get("decision-1") == item()
+
+
+def test_list_all_count_and_clear(backend: Backend) -> None:
+    assert (backend.list_all(), backend.count()) == ([], 0)
+    for number in (3, 1, 2):
+        backend.add(item(number))
+    assert ids(backend.list_all()) == ["decision-3", "decision-1", "decision-2"]
+    assert backend.count() == 3
+    backend.clear()
+    assert (backend.list_all(), backend.count()) == ([], 0)
+    backend.clear()
+
+
+def test_query_orders_newest_first_and_ascending_with_a_minus(backend: Backend) -> None:
+    for number in (2, 3, 1):
+        backend.add(item(number, importance=number / 10))
+    assert ids(backend.query({})) == ["decision-3", "decision-2", "decision-1"]
+    assert ids(backend.query({}, order_by="-timestamp")) == ["decision-1", "decision-2", "decision-3"]
+    assert ids(backend.query({}, order_by="importance", limit=2)) == ["decision-3", "decision-2"]
+    assert ids(backend.query({}, order_by="-importance", limit=1)) == ["decision-1"]
+    assert backend.query({}, limit=0) == []
+
+
+def test_query_returns_at_most_100_by_default(backend: Backend) -> None:
+    for number in range(105):
+        backend.add(item(1, context_item_id=f"n{number}"))
+    assert len(backend.query({})) == 100
+    assert len(backend.query({}, limit=1000)) == 105
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"kind": "failure"}, [2]),
+        ({"kind": {"$eq": "failure"}}, [2]),
+        ({"kind": {"$ne": "failure"}}, [3, 1]),
+        ({"kind": ["failure", "pattern"]}, [3, 2]),
+        ({"kind": []}, []),
+        ({"importance": {"$gt": 0.5}}, [3]),
+        ({"importance": {"$gte": 0.5}}, [3, 2]),
+        ({"importance": {"$lt": 0.5}}, [1]),
+        ({"importance": {"$lte": 0.5}}, [2, 1]),
+        ({"importance": {"$gte": 0.2, "$lt": 0.9}}, [2]),
+        ({"tags": ["red", "blue"]}, [3, 2]),
+        ({"tags": "green"}, [1]),
+        ({"source": "global", "importance": {"$gt": 0.8}}, [3]),
+        ({"timestamp": {"$gte": "2026-01-02"}}, [3, 2]),
+        ({"context_item_id": "decision-2"}, [2]),
+        ({"source": {"$eq": None}}, [1]),
+    ],
+)
+def test_filters(backend: Backend, wanted: dict[str, Any], found: list[int]) -> None:
+    backend.add(item(1, importance=0.1, tags=["green"], source=None))
+    backend.add(item(2, kind="failure", importance=0.5, tags=["red", "green2"]))
+    backend.add(item(3, kind="pattern", importance=0.9, tags=["blue", "red"], source="global"))
+    assert ids(backend.query(wanted)) == [f"decision-{number}" for number in found]
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"colour": 1}, {"importance": {"$near": 1}}, {"importance": "big"}, {"tags": {"$gt": 1}}]
+)
+def test_unknown_fields_and_operators_are_errors(backend: Backend, wanted: dict[str, Any]) -> None:
+    with pytest.raises(InvalidFilter):
+        backend.query(wanted)
+    with pytest.raises(InvalidFilter, match="order by"):
+        backend.query({}, order_by="payload")
+
+
+def test_namespaces_do_not_see_each_other(warden: Warden) -> None:
+    one, other = warden.backend("project/one"), warden.backend("project/other")
+    one.add(item())
+    assert other.get("decision-1") is None
+    assert other.delete("decision-1") is False
+    other.clear()
+    assert (one.count(), other.count(), other.query({})) == (1, 0, [])
+    assert warden.backend("project/one", tenant="acme").list_all() == []
+    other.add(item(payload={"decision": "something else"}))
+    assert one.get("decision-1") == item()
+
+
+def test_semantic_query_is_by_cosine_nearest_first(backend: Backend) -> None:
+    texts = {
+        "a": "The deployment failed because the database was locked.",
+        "b": "We prefer tabs over spaces in Python code.",
+        "c": "Cats sleep most of the day.",
+    }
+    for name, text in texts.items():
+        backend.add(item(1, context_item_id=name, payload={"text": text}))
+    model = wordllama.load()
+    question = model.embed(["code formatting: spaces or tabs?"])[0]
+    expected = sorted(texts, key=lambda name: -float(model.embed([texts[name]])[0] @ question))
+    assert ids(backend.query_semantic((question * 3).tolist(), 3)) == expected
+    assert expected[0] == "b"
+    assert ids(backend.query_semantic(question.tolist(), 1)) == ["b"]
+    backend.delete("b")
+    assert ids(backend.query_semantic(question.tolist(), 3)) == expected[1:]
+
+
+@pytest.mark.parametrize("embedding", [[], [1.0] * 5, [0.0] * 256, [float("nan")] * 256])
+def test_a_wrong_embedding_is_refused(backend: Backend, embedding: list[float]) -> None:
+    backend.add(item())
+    with pytest.raises(InvalidInput, match="256 finite numbers"):
+        backend.query_semantic(embedding, 3)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"context_item_id": ""},
+        {"context_item_id": None},
+        {"kind": None},
+        {"timestamp": "yesterday"},
+        {"importance": 2},
+        {"tags": "project"},
+    ],
+)
+def test_a_wrong_item_cannot_be_made(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        item(**fields)
+
+
+def test_a_payload_that_is_no_json_is_refused(backend: Backend) -> None:
+    with pytest.raises(InvalidInput, match="no JSON object"):
+        backend.add(item(payload={"when": object()}))
+    assert backend.count() == 0
+
+
+@pytest.mark.parametrize("path", ["", "user/", "team/x", "project", "globals", "user/a\nb"])
+def test_a_namespace_has_a_known_form(warden: Warden, path: str) -> None:
+    with pytest.raises(InvalidInput):
+        warden.backend(path)
+
+
+def test_a_failing_store_raises_the_contracts_memory_error() -> None:
+    warden = Warden.open("memory://", config={"embedder": "none"})
+    backend = warden.backend("global")
+    loop = warden._loop
+    loop.run(warden._inner.close())
+    with pytest.raises(MemoryError) as caught:
+        backend.add(item())
+    assert isinstance(caught.value, MemoryBackendError | StoreError)
+    loop.stop()
+
+
+def test_items_are_memories_of_the_namespace(warden: Warden) -> None:
+    warden.backend("user/ana").add(item(payload={"text": "Ana keeps bees behind the barn."}))
+    (found,) = warden.scope(user="ana").query("Where does Ana keep bees?").items
+    assert found.id == "decision-1"
+    assert found.memory.payload == {"text": "Ana keeps bees behind the barn."}
+
+
+def test_a_thousand_items_and_more(backend: Backend) -> None:
+    for number in range(1_200):
+        backend.add(item(1, context_item_id=f"n{number:04d}", importance=(number % 100) / 100, tags=[f"t{number % 7}"]))
+    assert backend.count() == 1_200
+    assert len(backend.query({"tags": ["t3"], "importance": {"$gte": 0.5}}, limit=5_000)) == sum(
+        1 for number in range(1_200) if number % 7 == 3 and number % 100 >= 50
+    )
+    question = np.zeros(256)
+    question[0] = 1.0
+    assert len(backend.query_semantic(question.tolist(), 10)) == 10
