@@ -1,0 +1,148 @@
+"""One tokeniser for every language, and what is known of a text when it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from memwarden.recall import words
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("She loves running", "she loved to run"),
+        ("Ana's allergies", "an allergy of ANA"),
+        ("café", "Cafe"),
+        ("naïve résumé", "naive resume"),
+        ("1,250 kroner", "1250 kroner"),
+        ("ｆｕｌｌ ｗｉｄｔｈ", "full width"),
+        ("Die Häuser sind nicht alt", "Das Haus ist nicht so groß wie der Turm"),
+        ("Straße", "strasse"),
+        ("mis hermanas viven en Lima", "mi hermana vive en Lima"),
+        ("мои кошки спят", "моя кошка спит"),
+    ],
+)
+def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
+    assert set(words.terms(one)) & set(words.terms(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("私は京都に住んでいます", ["京都"]),
+        ("我对花生过敏", ["花生", "过敏"]),
+        ("ฉันแพ้ถั่วลิสง", ["ถั"]),
+        ("저는 부산에 살아요", ["부산"]),
+        ("Wir trinken 花茶 am Abend", ["花茶"]),
+    ],
+)
+def test_scripts_without_spaces_give_pairs_of_characters(text: str, held: list[str]) -> None:
+    found = words.terms(text)
+    assert set(held) <= set(found)
+    assert all(len(term) <= 2 for term in words.terms("私は京都に住んでいます"))
+
+
+def test_addresses_are_found_whole_and_in_parts() -> None:
+    found = words.terms("Write to ana.berg@example.org or see https://example.org/menu.")
+    assert "ana.berg@example.org" in found
+    assert "https://example.org/menu" in found
+    assert {"ana", "berg"} <= set(found)
+
+
+def test_question_words_are_stop_words_but_a_question_is_never_empty() -> None:
+    assert words.terms("what when where who how why did does") == []
+    assert words.question_terms("What does Ana like?", ["Ana"]) != []
+    assert words.question_terms("Who is Ana?", ["Ana"]) == words.terms("Ana")
+
+
+def test_a_name_of_a_partner_does_not_count_as_a_word_of_the_question() -> None:
+    assert words.question_terms("What did Ana plant?", ["Ana", "Ben"]) == words.terms("plant")
+
+
+def test_partners_become_pronouns_on_the_dense_side() -> None:
+    assert words.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"]) == "What does I think of my dog?"
+    assert words.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
+
+
+def test_term_ids_are_stable() -> None:
+    # Stored in every row: another value here means that every store must be indexed anew.
+    assert words.term_id("peanut") == 801184389
+    assert words.term_id("花茶") == 126417254
+
+
+@pytest.mark.parametrize("text", ["", " ", "!!!", "\u0000", "🙂🙃", "\ud83d", "\u200d\u200d", "'" * 50, "a" * 10_000])
+def test_odd_texts_break_nothing(text: str) -> None:
+    words.terms(text.encode("utf-8", "replace").decode("utf-8"))
+    words.flags(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "text", ["last week", "in May", "on 8 May 2023", "yesterday", "2022", "nächste Woche", "昨天", "at 9 pm"]
+)
+def test_time_words(text: str) -> None:
+    assert words.has_time_word(f"We met {text} there")
+
+
+@pytest.mark.parametrize("text", ["may I come in", "the second-hand van", "a marching band"])
+def test_no_time_words(text: str) -> None:
+    assert not words.has_time_word(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["When did Ana move?", "What year was it?", "How long ago?", "Wann kommst du?", "什么时候?"]
+)
+def test_when_questions(text: str) -> None:
+    assert words.is_when_question(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("What happened on 8 May 2023?", [(2023, 5, 8)]),
+        ("What happened on May 8th?", [(None, 5, 8)]),
+        ("in June 2024", [(2024, 6, None)]),
+        ("2023-05-08", [(2023, 5, 8)]),
+        ("in 2022", [(2022, None, None)]),
+        ("may I?", []),
+        ("a nice march", []),
+    ],
+)
+def test_dates_of_a_question(text: str, dates: list[words.Date]) -> None:
+    assert words.dates_in(text) == dates
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hello",
+        "Thanks!",
+        "ok",
+        "lol",
+        "hi there!",
+        "good night",
+        "👍👍",
+        "",
+        "haha nice",
+        "thank you so much!",
+        "danke",
+        "谢谢",
+    ],
+)
+def test_chatter(text: str) -> None:
+    assert words.is_chatter(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Peanuts, sadly.",
+        "Two kids.",
+        "the blue one",
+        "Thanks, the code is 4417.",
+        "In Bergen.",
+        "花生过敏",
+        "No dairy.",
+    ],
+)
+def test_short_answers_are_not_chatter(text: str) -> None:
+    assert not words.is_chatter(text)
