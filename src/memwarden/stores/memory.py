@@ -71,8 +71,7 @@ class _Draft:
         self._journal: list[Change] = []
 
     def put(self, put: Put) -> Applied:
-        _text(put.source_key)
-        memory = _checked(put.memory, self._batch.namespace)
+        memory = put.memory
         row = self._rows.get(memory.id)
         if put.mode == WriteMode.UPDATE:
             if row is None or not row.live:
@@ -127,10 +126,8 @@ class _Draft:
     def _log(self, event: str, memory: Memory, old: int | None, new: int | None) -> int:
         batch = self._batch
         seq = self._space.rev + len(self._journal) + 1
-        at = batch.at.astimezone(UTC)
-        self._journal.append(
-            Change(seq, batch.namespace, event, memory.id, old, new, batch.actor, memory.thread_id, at)
-        )
+        entry = Change(seq, batch.namespace, event, memory.id, old, new, batch.actor, memory.thread_id, batch.at)
+        self._journal.append(entry)
         return seq
 
 
@@ -158,13 +155,12 @@ class MemoryStore:
     async def apply(self, batch: Batch) -> Receipt:
         self._ready()
         space = self._spaces.get(batch.namespace) or _Space()
+        batch = _checked(batch)
         if batch.key is not None and batch.key in space.receipts:
             fingerprint, first = space.receipts[batch.key]
             if fingerprint != batch.fingerprint:
                 raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
             return replace(first, replayed=True)
-        _text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
-        _aware(batch.at)
         draft = _Draft(space, batch)
         applied = tuple(draft.put(one) if isinstance(one, Put) else draft.remove(one) for one in batch.changes)
         receipt = Receipt(draft.keep(), applied)
@@ -240,8 +236,20 @@ def _active(memory: Memory) -> Memory:
     return replace(memory, state=State.ACTIVE)
 
 
-def _checked(memory: Memory, namespace: Namespace) -> Memory:
-    """Return a copy that nobody else can change, as every engine would give it back."""
+def _checked(batch: Batch) -> Batch:
+    """Return a copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
+    _text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
+    _aware(batch.at)
+    changes = tuple(
+        replace(one, memory=_checked_memory(one, batch.namespace)) if isinstance(one, Put) else one
+        for one in batch.changes
+    )
+    return replace(batch, changes=changes, at=batch.at.astimezone(UTC))
+
+
+def _checked_memory(put: Put, namespace: Namespace) -> Memory:
+    memory = put.memory
+    _text(put.source_key)
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
     for one in (memory.created_at, memory.updated_at, memory.valid_from):

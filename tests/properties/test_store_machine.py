@@ -1,0 +1,62 @@
+"""Random calls: SQLite answers as the reference does; and a broken store is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from memwarden.filters import Where
+from memwarden.records import Batch, Memory, Namespace, Receipt, Scan
+from memwarden.stores.base import Store
+from memwarden.stores.memory import MemoryStore
+from memwarden.stores.sqlite import SqliteStore
+from memwarden.testing.state_machine import store_machine
+
+_SETTINGS = settings(
+    max_examples=60,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink a failure takes minutes; do it by hand
+    print_blob=True,
+)
+
+
+def test_sqlite_answers_as_the_reference_does() -> None:
+    run_state_machine_as_test(store_machine(lambda folder: SqliteStore(folder / "memory.db")), settings=_SETTINGS)
+
+
+class _ForgetsAnUpdate(MemoryStore):
+    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
+        return await super().version(namespace, memory_id, 1) if version == 2 else None
+
+
+class _SkipsTombstones(MemoryStore):
+    async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
+        scan = await super().scan(namespace, since)
+        return replace(scan, rows=[row for row in scan.rows if row.live])
+
+
+class _DropsACondition(MemoryStore):
+    async def count(self, namespace: Namespace, where: Where = ()) -> int:
+        return await super().count(namespace, where[1:])
+
+
+class _ForgetsKeys(MemoryStore):
+    async def apply(self, batch: Batch) -> Receipt:
+        return await super().apply(replace(batch, key=None))
+
+
+@pytest.mark.parametrize("broken", [_ForgetsAnUpdate, _SkipsTombstones, _DropsACondition, _ForgetsKeys])
+def test_a_broken_store_is_found_out(broken: Callable[[], Store]) -> None:
+    def make(folder: Path) -> Store:
+        return broken()
+
+    hunt = settings(_SETTINGS, max_examples=300, database=None, derandomize=True)
+    with pytest.raises(AssertionError, match="the reference"):
+        run_state_machine_as_test(store_machine(make), settings=hunt)
