@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.bench import machine, measure, report
+from memwarden.surfaces.bench import machine, measure, report, speed
 from memwarden.surfaces.bench.peers import PEERS
 from memwarden.surfaces.bench.replay import Tick, Variant
 
@@ -64,6 +64,40 @@ def quality_command(
     _deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
     if plot is not None:
         report.quality_plot(result, plot)
+
+
+@app.command("speed")
+def speed_command(
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Turns in the namespace; give it several times.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Take the turns from this file, repeated with variation.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the stores, to choose the disk.")] = None,
+    queries: Annotated[int, typer.Option(min=speed.STARTS, help="Questions a size.")] = 200,
+    install: Annotated[
+        str | None,
+        typer.Option(help="Also install this into a fresh environment and weigh it: a folder, wheel or name."),
+    ] = None,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Time queries and writes in namespaces of 100, 10,000 and 100,000 turns."""
+    sizes = size or list(speed.SIZES)
+    with progress(3 * len(sizes)) as tick:
+        bare, added = speed.start_up()
+        found = [
+            speed.measure_size(rows, embedder.value, data=data, folder=folder, queries=queries, tick=tick)
+            for rows in sizes
+        ]
+        weighed = speed.install(install) if install else None
+    rows_from = data.name if data else "made-up sentences"
+    files = [data] if data else []
+    result = speed.SpeedReport(machine.circumstances(files), embedder.value, rows_from, bare, added, found, weighed)
+    _deliver(report.to_json(result), report.speed_markdown(result), as_json, markdown)
+    if plot is not None:
+        report.speed_plot(result, plot)
 
 
 NOTES = (

@@ -24,6 +24,9 @@ class Peer(Protocol):
     def add(self, session: Session) -> None:
         """Take in the turns of a session."""
 
+    def settle(self) -> None:
+        """Make ready to answer; no part of the time of a question."""
+
     def rank(self, question: str, most: int) -> list[TurnKey]:
         """Return the turns that answer best, best first, at most ``most``."""
 
@@ -42,6 +45,7 @@ def ask_peer(peer: Peer, conversation: Conversation, tick: Tick = lambda what: N
     answers = []
     for event in timeline(conversation):
         if isinstance(event, Question):
+            peer.settle()
             start = time.perf_counter()
             turns = tuple(peer.rank(event.text, DEPTH))
             answers.append(PeerAnswer(event, turns, time.perf_counter() - start))
@@ -67,6 +71,9 @@ class FullText:
         texts = [(text_of(message),) for message in session.messages]
         self._database.executemany("INSERT INTO turn (text) VALUES (?)", texts)
         self._keys.extend(keys_of(session))
+
+    def settle(self) -> None:
+        """See :class:`Peer`."""
 
     def rank(self, question: str, most: int) -> list[TurnKey]:
         """See :class:`Peer`."""
@@ -103,13 +110,16 @@ class Bm25s:
         self._keys.extend(keys_of(session))
         self._index = None
 
-    def rank(self, question: str, most: int) -> list[TurnKey]:
-        """See :class:`Peer`. The index is built anew when turns came since; that is part of no other question."""
-        if not self._keys:
-            return []
-        if self._index is None:
+    def settle(self) -> None:
+        """See :class:`Peer`. It cannot add to an index, so one is built anew when turns came since."""
+        if self._index is None and self._keys:
             self._index = self._bm25s.BM25(k1=0.9, b=0.4)
             self._index.index(self._words, show_progress=False)
+
+    def rank(self, question: str, most: int) -> list[TurnKey]:
+        """See :class:`Peer`."""
+        if self._index is None:
+            return []
         most = min(most, len(self._keys))
         found, scores = self._index.retrieve([self._split(question)], k=most, show_progress=False)
         ranked = zip(found[0].tolist(), scores[0].tolist(), strict=True)
@@ -136,11 +146,15 @@ class Dense:
         self._blocks.append(self._model.embed([text_of(message) for message in session.messages]))
         self._keys.extend(keys_of(session))
 
+    def settle(self) -> None:
+        """See :class:`Peer`."""
+        if len(self._blocks) > 1:
+            self._blocks = [self._numpy.concatenate(self._blocks)]
+
     def rank(self, question: str, most: int) -> list[TurnKey]:
         """See :class:`Peer`."""
         if not self._keys:
             return []
-        self._blocks = [self._numpy.concatenate(self._blocks)]
         scores = self._blocks[0] @ self._model.embed([question])[0]
         return [self._keys[place] for place in self._numpy.argsort(-scores, kind="stable")[:most]]
 

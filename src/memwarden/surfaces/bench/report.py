@@ -12,6 +12,7 @@ from typing import Any
 from memwarden.surfaces.bench.metrics import Estimate
 from memwarden.surfaces.bench.peers import optional
 from memwarden.surfaces.bench.quality import Abstention, Figures, Table
+from memwarden.surfaces.bench.speed import SizeFigures, SpeedReport
 
 COLUMNS = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "all@5", "all@10", "all@20", "MRR", "nDCG@10")
 
@@ -181,7 +182,78 @@ def _excluded_grid(rows: Sequence[Row]) -> str:
     return grid(("conversations", "what", "times"), [(*key, str(times)) for key, times in found.items()])
 
 
+def speed_markdown(report: SpeedReport) -> str:
+    """The whole report of ``bench speed`` as Markdown."""
+    parts = [
+        "# Speed",
+        grid(("what", "value"), list(report.circumstances.items())),
+        f"Embedder {report.embedder}; rows from {report.rows_from}. Starting Python takes "
+        f"{number(report.python_ms, 0)} ms; `import memwarden` adds {number(report.import_ms, 0)} ms.",
+        "## A query, in milliseconds (p50 / p95)",
+        "hot: the namespace is in memory. cold: the model is loaded, the namespace is read from the file. fresh: a "
+        "process from its start to its answer.",
+        grid(
+            ("rows", "hot", "cold", "fresh", "of that: open", "query", "memory MB"),
+            [_query_line(one) for one in report.sizes],
+        ),
+        "## Writing",
+        "A call observes a thread of 20 turns, durably. sync: what this disk takes to sync 4 KB, in the same run.",
+        grid(
+            ("rows", "turns/s", "call of 20, ms", "one turn, ms (p50 / p95)", "sync, ms", "memory MB", "file MB"),
+            [_write_line(one) for one in report.sizes],
+        ),
+    ]
+    if report.installed:
+        found = report.installed
+        parts.append(
+            f"Installed: {found.packages} packages, {number(found.size_mb, 0)} MB, in {number(found.seconds, 0)} s."
+        )
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _query_line(one: SizeFigures) -> tuple[str, ...]:
+    return (
+        f"{one.rows:,}",
+        f"{number(one.hot_p50_ms, 1)} / {number(one.hot_p95_ms, 1)}",
+        f"{number(one.cold_p50_ms, 0)} / {number(one.cold_p95_ms, 0)}",
+        f"{number(one.fresh_p50_ms, 0)} / {number(one.fresh_p95_ms, 0)}",
+        number(one.fresh_open_ms, 0),
+        number(one.fresh_query_ms, 0),
+        number(one.ask_rss_mb, 0),
+    )
+
+
+def _write_line(one: SizeFigures) -> tuple[str, ...]:
+    return (
+        f"{one.rows:,}",
+        number(one.turns_per_second, 0),
+        number(one.call_p50_ms, 1),
+        f"{number(one.single_p50_ms, 1)} / {number(one.single_p95_ms, 1)}",
+        f"{number(one.sync_p50_ms, 1)} / {number(one.sync_p95_ms, 1)}",
+        number(one.fill_rss_mb, 0),
+        number(one.file_mb, 1),
+    )
+
+
 # --- picture
+
+
+def speed_plot(report: SpeedReport, file: Path) -> None:
+    """Draw the time of a query over the number of rows, hot, cold and fresh."""
+    pyplot = _pyplot()
+    figure, axis = pyplot.subplots(figsize=(7, 4.5))
+    rows = [one.rows for one in report.sizes]
+    for name in ("hot", "cold", "fresh"):
+        middle = [getattr(one, f"{name}_p50_ms") for one in report.sizes]
+        high = [getattr(one, f"{name}_p95_ms") for one in report.sizes]
+        (line,) = axis.plot(rows, middle, marker="o", label=f"{name}, p50")
+        axis.plot(rows, high, marker=".", linestyle=":", color=line.get_color(), label=f"{name}, p95")
+    axis.set(xscale="log", yscale="log", xlabel="turns in the namespace", ylabel="ms", title="time of one query")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    pyplot.close(figure)
 
 
 def quality_plot(report: QualityReport, file: Path) -> None:

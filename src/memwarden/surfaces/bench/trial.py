@@ -1,0 +1,120 @@
+"""One trial of ``bench speed`` in a process of its own: ``python -m memwarden.surfaces.bench.trial '<JSON>'``.
+
+The process prints one line of JSON. Memory is that of this process only, and a fresh process is really fresh.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+WARM_UP = 5
+USER = "bench"
+
+
+def ask_once(order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Open and ask one question: what a command line pays. The parent's clock has run since the process began."""
+    from memwarden import Warden
+
+    start = time.perf_counter()
+    with Warden.open(order["url"], config={"embedder": order["embedder"]}) as warden:
+        opened = time.perf_counter()
+        found = warden.scope(user=USER).query(order["question"], top_k=10)
+        answered = time.perf_counter()
+        print(json.dumps({"answered": True, "items": len(found.items)}), flush=True)  # noqa: T201
+    return {"open_ms": 1_000 * (opened - start), "query_ms": 1_000 * (answered - opened)}
+
+
+def fill(order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write the rows in threads of 20 turns a call, then single turns."""
+    from memwarden import Warden
+    from memwarden.surfaces.bench import metrics, sentences
+
+    made = sentences.threads(_rows(order))
+    calls: list[float] = []
+    with Warden.open(order["url"], config={"embedder": order["embedder"]}) as warden:
+        for thread, messages in made:
+            scope = warden.scope(user=USER, thread=thread)
+            start = time.perf_counter()
+            scope.observe(messages)
+            calls.append(time.perf_counter() - start)
+        single = []
+        scope = warden.scope(user="single", thread="single")
+        for message in sentences.turns(order["singles"], seed=7):
+            start = time.perf_counter()
+            scope.observe(message)
+            single.append(1_000 * (time.perf_counter() - start))
+    return {
+        "turns_per_second": order["rows"] / sum(calls),
+        "call_p50_ms": 1_000 * metrics.percentile(calls, 0.5),
+        "single_p50_ms": metrics.percentile(single, 0.5),
+        "single_p95_ms": metrics.percentile(single, 0.95),
+        "rss_mb": _peak_memory(),
+    }
+
+
+def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Ask many questions hot, and each of a few of a fresh warden, whose namespace is cold."""
+    from memwarden import Warden
+    from memwarden.surfaces.bench import metrics, sentences
+
+    config = {"embedder": order["embedder"]}
+    questions = order["questions"] or sentences.questions(order["queries"])
+    asked = [questions[number % len(questions)] for number in range(order["queries"])]
+    with Warden.open(order["url"], config=config) as warden:
+        me = warden.scope(user=USER)
+        for question in questions[:WARM_UP]:
+            me.query(question, top_k=10)
+        hot = [_timed(me, question) for question in asked]
+        rss = _peak_memory()
+    cold = []
+    for question in asked[: order["colds"]]:
+        with Warden.open(order["url"], config=config) as warden:
+            me = warden.scope(user=USER)
+            cold.append(_timed(me, question))
+    return {
+        "hot_p50_ms": metrics.percentile(hot, 0.5),
+        "hot_p95_ms": metrics.percentile(hot, 0.95),
+        "cold_p50_ms": metrics.percentile(cold, 0.5),
+        "cold_p95_ms": metrics.percentile(cold, 0.95),
+        "rss_mb": rss,
+    }
+
+
+def _rows(order: Mapping[str, Any]) -> Any:
+    from memwarden.surfaces.bench import sentences
+    from memwarden.surfaces.conversations import read_conversations
+
+    if not order["data"]:
+        return sentences.turns(order["rows"])
+    talks = read_conversations(Path(order["data"]))
+    messages = [message for talk in talks for session in talk.sessions for message in session.messages]
+    return sentences.varied(messages, order["rows"])
+
+
+def _timed(me: Any, question: str) -> float:
+    start = time.perf_counter()
+    me.query(question, top_k=10)
+    return 1_000 * (time.perf_counter() - start)
+
+
+def _peak_memory() -> float:
+    """The most memory that this process has had, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+TRIALS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "ask_once": ask_once,
+    "fill": fill,
+    "ask": ask,
+}
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    print(json.dumps(TRIALS[given["trial"]](given)))  # noqa: T201
