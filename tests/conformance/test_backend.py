@@ -158,10 +158,10 @@ def test_semantic_query_is_by_cosine_nearest_first(backend: Backend) -> None:
     assert ids(backend.query_semantic(question.tolist(), 3)) == expected[1:]
 
 
-@pytest.mark.parametrize("embedding", [[], [1.0] * 5, [0.0] * 256, [float("nan")] * 256])
+@pytest.mark.parametrize("embedding", [[], [1.0] * 5, [0.0] * 128, [float("nan")] * 128])
 def test_a_wrong_embedding_is_refused(backend: Backend, embedding: list[float]) -> None:
     backend.add(item())
-    with pytest.raises(InvalidInput, match="256 finite numbers"):
+    with pytest.raises(InvalidInput, match="128 finite numbers"):
         backend.query_semantic(embedding, 3)
 
 
@@ -218,6 +218,6 @@ def test_a_thousand_items_and_more(backend: Backend) -> None:
     assert len(backend.query({"tags": ["t3"], "importance": {"$gte": 0.5}}, limit=5_000)) == sum(
         1 for number in range(1_200) if number % 7 == 3 and number % 100 >= 50
     )
-    question = np.zeros(256)
+    question = np.zeros(128)
     question[0] = 1.0
     assert len(backend.query_semantic(question.tolist(), 10)) == 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.recall import words
+from memwarden.recall import asking, signs, words
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_addresses_are_found_whole_and_in_parts() -> None:
 
 def test_question_words_are_stop_words_but_a_question_is_never_empty() -> None:
     assert words.terms("what when where who how why did does") == []
-    assert words.question_terms("What does Ana like?", ["Ana"]) != []
-    assert words.question_terms("Who is Ana?", ["Ana"]) == words.terms("Ana")
+    assert asking.question_terms("What does Ana like?", ["Ana"]) != []
+    assert asking.question_terms("Who is Ana?", ["Ana"]) == words.terms("Ana")
 
 
 def test_a_name_of_a_partner_does_not_count_as_a_word_of_the_question() -> None:
-    assert words.question_terms("What did Ana plant?", ["Ana", "Ben"]) == words.terms("plant")
+    assert asking.question_terms("What did Ana plant?", ["Ana", "Ben"]) == words.terms("plant")
 
 
 def test_partners_become_pronouns_on_the_dense_side() -> None:
-    assert words.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"]) == "What does I think of my dog?"
-    assert words.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
+    assert asking.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"]) == "What does I think of my dog?"
+    assert asking.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
 
 
 def test_term_ids_are_stable() -> None:
@@ -73,26 +73,26 @@ def test_term_ids_are_stable() -> None:
 @pytest.mark.parametrize("text", ["", " ", "!!!", "\u0000", "🙂🙃", "\ud83d", "\u200d\u200d", "'" * 50, "a" * 10_000])
 def test_odd_texts_break_nothing(text: str) -> None:
     words.terms(text.encode("utf-8", "replace").decode("utf-8"))
-    words.flags(text.encode("utf-8", "replace").decode("utf-8"))
+    signs.flags(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 @pytest.mark.parametrize(
     "text", ["last week", "in May", "on 8 May 2023", "yesterday", "2022", "nächste Woche", "昨天", "at 9 pm"]
 )
 def test_time_words(text: str) -> None:
-    assert words.has_time_word(f"We met {text} there")
+    assert signs.has_time_word(f"We met {text} there")
 
 
 @pytest.mark.parametrize("text", ["may I come in", "the second-hand van", "a marching band"])
 def test_no_time_words(text: str) -> None:
-    assert not words.has_time_word(text)
+    assert not signs.has_time_word(text)
 
 
 @pytest.mark.parametrize(
     "text", ["When did Ana move?", "What year was it?", "How long ago?", "Wann kommst du?", "什么时候?"]
 )
 def test_when_questions(text: str) -> None:
-    assert words.is_when_question(text)
+    assert asking.is_when_question(text)
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_when_questions(text: str) -> None:
         ("a nice march", []),
     ],
 )
-def test_dates_of_a_question(text: str, dates: list[words.Date]) -> None:
-    assert words.dates_in(text) == dates
+def test_dates_of_a_question(text: str, dates: list[asking.Date]) -> None:
+    assert asking.dates_in(text) == dates
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_dates_of_a_question(text: str, dates: list[words.Date]) -> None:
     ],
 )
 def test_chatter(text: str) -> None:
-    assert words.is_chatter(text)
+    assert signs.is_chatter(text)
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_chatter(text: str) -> None:
     ],
 )
 def test_short_answers_are_not_chatter(text: str) -> None:
-    assert not words.is_chatter(text)
+    assert not signs.is_chatter(text)

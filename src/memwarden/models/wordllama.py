@@ -1,4 +1,7 @@
-"""WordLlama: 256 dimensions from a table of word pieces that lies in the package `wordllama` (MIT), no download.
+"""WordLlama: a table of word-piece vectors that lies in the package `wordllama` (MIT), no download.
+
+The table has 256 dimensions and was trained so that the first 128 serve alone: measured, they find as much (LoCoMo
+R@10 .796 against .795, RealMem session R@5 .640 against .641) for half the memory and time.
 
 Only the package's two data files are read. The package itself is not imported: that costs 240 ms, reconfigures the
 root logger and pulls in an HTTP client; and its pooling pads every text of a batch to the longest one.
@@ -27,14 +30,14 @@ MAX_CHARACTERS = 6_000
 class WordLlamaEmbedder:
     """The default embedder: the mean of a text's word-piece vectors, normalised."""
 
-    name = "wordllama-l2-supercat-256"
-    dimensions = 256
+    name = "wordllama-l2-supercat-128"
+    dimensions = 128
 
     def __init__(self) -> None:
         folder = _package_folder()
         tensors = load_file(folder / "weights" / "l2_supercat_256.safetensors")
         (table,) = tensors.values()
-        self._table = np.ascontiguousarray(table, dtype=np.float32)
+        self._table = np.ascontiguousarray(table[:, : self.dimensions], dtype=np.float32)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -61,7 +64,7 @@ _loading = threading.Lock()
 
 
 def load() -> WordLlamaEmbedder:
-    """Return the process's one embedder, loading it (about 0.2 s, 45 MB) the first time."""
+    """Return the process's one embedder, loading it (about 0.2 s, 20 MB) the first time."""
     global _loaded
     with _loading:
         if _loaded is None:

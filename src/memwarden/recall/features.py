@@ -12,12 +12,11 @@ from typing import Final
 import numpy as np
 
 from memwarden.recall.question import Question
-from memwarden.recall.view import PREVIOUS, Floats, View
+from memwarden.recall.view import Floats, View
 
 Feature = Callable[[Question, View], Floats]
 
 SESSION_DOCUMENT: Final = 0.7  # weight of the whole session as a document, beside the turn's 1
-RECENT_SESSIONS: Final = 30.0
 PSEUDO_MASS: Final = 2.0  # idf mass of doubt: one matched word is less than five
 PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have one
 RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
@@ -114,8 +113,8 @@ def cosine_pair(question: Question, view: View) -> Floats:
     if "cosine_pair" not in question.memo:
         own = cosine_turn(question, view)
         if view.pair_norm is not None:
-            before = np.where(view.has_previous, own[view.previous], np.float32(0))
-            own = np.asarray((own + np.float32(PREVIOUS) * before) / view.pair_norm, np.float32)
+            before = own[view.previous] * view.before_share
+            own = np.asarray((own + before) / view.pair_norm, np.float32)
         question.memo["cosine_pair"] = own
     return question.memo["cosine_pair"]
 
@@ -129,13 +128,17 @@ def cosine_session(question: Question, view: View) -> Floats:
 
 
 def base(question: Question, view: View) -> Floats:
-    """Words and meaning of turn, pair and session: z-sums brought to 0..1."""
+    """Words and meaning of turn, pair and session: z-sums brought to 0..1.
+
+    The means of the z-scores are left out: they move all places alike.
+    """
     if "base" not in question.memo:
         total = np.zeros(view.size, np.float32)
         for feature, weight in _BASE.items():
-            total += np.float32(weight) * _standard(feature(question, view), view)
+            value = feature(question, view)
+            total += np.float32(weight / _deviation(value, view)) * value
         low, high = _span(total, view)
-        question.memo["base"] = (total - low) / np.float32(max(high - low, RANGE_FLOOR))
+        question.memo["base"] = np.asarray((total - low) / np.float32(max(high - low, RANGE_FLOOR)), np.float32)
     return question.memo["base"]
 
 
@@ -149,13 +152,14 @@ _BASE: Final[dict[Feature, float]] = {
 }
 
 
-def _standard(values: Floats, view: View) -> Floats:
-    """z over the live rows."""
+def _deviation(values: Floats, view: View) -> float:
+    """Standard deviation over the live places; 1 where all are alike."""
     seen = values if view.live is None else values[view.live]
     if not len(seen):
-        return values
-    spread = float(seen.std())
-    return np.asarray((values - seen.mean()) / np.float32(spread if spread > 1e-6 else 1.0), np.float32)
+        return 1.0
+    mean = float(seen.mean())
+    spread = float(np.dot(seen, seen)) / len(seen) - mean * mean
+    return spread**0.5 if spread > 1e-9 else 1.0
 
 
 def _span(values: Floats, view: View) -> tuple[float, float]:
@@ -169,7 +173,9 @@ def best_in_session(question: Question, view: View) -> Floats:
     order, starts, slots = view.by_session
     best = np.zeros(view.sessions + 1, np.float32)
     best[slots] = np.maximum.reduceat(own[order], starts)
-    value = np.where(view.in_session, best[view.slot], own)
+    value = best[view.slot]
+    if view.loose:
+        value = np.where(view.in_session, value, own)
     low, high = _span(value, view)
     return np.asarray((value - low) / np.float32(max(high - low, RANGE_FLOOR / 20)), np.float32)
 
@@ -202,9 +208,9 @@ def on_date(question: Question, view: View) -> Floats:
 
 def answers_question(question: Question, view: View) -> Floats:
     """Base of the turn before where that asks something: this row is its answer."""
-    own = base(question, view)
-    asked = view.has_previous & view.asks_question[view.previous]
-    return np.where(asked, own[view.previous], np.float32(0))
+    value = np.zeros(view.size, np.float32)
+    value[view.answering] = base(question, view)[view.previous[view.answering]]
+    return value
 
 
 def only_asks(question: Question, view: View) -> Floats:
@@ -214,5 +220,4 @@ def only_asks(question: Question, view: View) -> Floats:
 
 def recent(question: Question, view: View) -> Floats:
     """exp(-sessions since / 30); nothing for rows without a session."""
-    age = view.last_session - view.session
-    return np.where(view.in_session, np.exp(-age / RECENT_SESSIONS), 0).astype(np.float32)
+    return view.recency

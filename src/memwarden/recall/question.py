@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.models.base import Embedder
-from memwarden.recall import words
+from memwarden.recall import asking, words
 from memwarden.recall.view import View
 
 
@@ -32,7 +32,7 @@ class Question:
     vector: npt.NDArray[np.float32] | None = None
     speakers: tuple[int, ...] = ()
     when: bool = False
-    dates: tuple[words.Date, ...] = ()
+    dates: tuple[asking.Date, ...] = ()
     small_talk: bool = False
     memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -51,14 +51,14 @@ class Question:
 def ask(text: str, view: View, embedder: Embedder | None) -> Question:
     """Prepare a question for a view."""
     partners = list(view.speakers)
-    stems = words.question_terms(text, partners)
+    stems = asking.question_terms(text, partners)
     return Question(
         terms=tuple(words.term_id(stem) for stem in stems),
-        idf_prior=tuple(words.everyday_share(stem) for stem in stems),
+        idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
-        vector=None if embedder is None else embedder.embed([words.to_pronouns(text, partners)])[0],
-        speakers=tuple(view.speakers[name] for name in words.partner_names(text, partners)),
-        when=words.is_when_question(text),
-        dates=tuple(words.dates_in(text)),
-        small_talk=words.is_small_talk(text, partners),
+        vector=None if embedder is None else embedder.embed([asking.to_pronouns(text, partners)])[0],
+        speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
+        when=asking.is_when_question(text),
+        dates=tuple(asking.dates_in(text)),
+        small_talk=asking.is_small_talk(text, partners),
     )

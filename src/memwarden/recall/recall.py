@@ -16,7 +16,7 @@ from memwarden.recall.excerpt import excerpt
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.pack import Packed, pack
 from memwarden.recall.question import Question, ask
-from memwarden.recall.score import DEFAULT_BAR, Ranking, rank
+from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.records import Channel, ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
 from memwarden.stores.base import Store
@@ -132,7 +132,7 @@ class Recall:
             ranking.scores,
             gates,
             relevant=ranking.confidence >= (DEFAULT_BAR if request.threshold is None else request.threshold),
-            threshold=request.threshold or 0.0,
+            threshold=ITEM_FLOOR if request.threshold is None else request.threshold,
             declared=self._declared,
             limit=limit,
             everything=request.explain,

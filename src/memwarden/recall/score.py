@@ -55,14 +55,16 @@ class Scale:
     middle: float
     slope: float = 10.0
     growth: float = 0.04
-    falloff: float = 5.0
+    falloff: float = 3.0
 
 
-WORDS_SCALE: Final = Scale(middle=0.13)
-DENSE_SCALE: Final = Scale(middle=0.35)
+WORDS_SCALE: Final = Scale(middle=0.07)
+DENSE_SCALE: Final = Scale(middle=0.32)
 
-DEFAULT_BAR: Final = 0.3
-"""A query answers when the best score reaches this: lenient."""
+DEFAULT_BAR: Final = 0.5
+"""A query answers when the best score reaches this."""
+ITEM_FLOOR: Final = 0.1
+"""Where the best reaches the bar, the others are let in down to this: a list question has many lesser answers."""
 HEARD: Final = 0.7
 """Weight of the share of the question that is heard in the words, beside a cosine."""
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from memwarden.recall.columns import Mask
 from memwarden.recall.postings import Counts, Rows
-from memwarden.recall.words import Flag
+from memwarden.recall.signs import Flag
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 K1: Final = 0.9
 B: Final = 0.4
 PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
+RECENT_SESSIONS: Final = 30.0
 
 _DAY: Final = 86_400_000_000
 
@@ -86,6 +87,16 @@ class View:
         return np.asarray(self.previous >= 0)
 
     @cached_property
+    def before_share(self) -> Floats:
+        """.7 where a place has a turn before it, else 0."""
+        return np.where(self.has_previous, np.float32(PREVIOUS), np.float32(0))
+
+    @cached_property
+    def answering(self) -> Ints:
+        """Places whose turn before asks something."""
+        return np.flatnonzero(self.has_previous & self.asks_question[self.previous])
+
+    @cached_property
     def following(self) -> Ints:
         """The turn that has this one as its previous, or -1."""
         after = np.full(self.size, -1, np.int64)
@@ -101,6 +112,17 @@ class View:
     @cached_property
     def in_session(self) -> Mask:
         return np.asarray(self.slot < self.sessions)
+
+    @cached_property
+    def loose(self) -> bool:
+        """Whether some places belong to no session."""
+        return not bool(self.in_session.all())
+
+    @cached_property
+    def recency(self) -> Floats:
+        """exp(-sessions since / 30); nothing for places without a session."""
+        age = np.maximum(self.last_session - self.session, 0)
+        return np.where(self.in_session, np.exp(-age / RECENT_SESSIONS), 0).astype(np.float32)
 
     @cached_property
     def session_length(self) -> Floats:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from memwarden.models.base import Embedder
-from memwarden.recall import words
+from memwarden.recall import signs, words
 from memwarden.records import Signals
 
 # A batch with more characters than this is prepared in a worker thread, so that the event loop goes on.
@@ -27,9 +27,7 @@ async def signals_of(texts: Sequence[str], embedder: Embedder | None) -> list[Si
 def make_signals(texts: Sequence[str], embedder: Embedder | None) -> list[Signals]:
     """Return the signals of each text, in order. Blocking."""
     vectors = _vectors(texts, embedder)
-    return [
-        Signals(term_bytes(text), vector, int(words.flags(text))) for text, vector in zip(texts, vectors, strict=True)
-    ]
+    return [Signals(term_bytes(text), vector, signs.flags(text)) for text, vector in zip(texts, vectors, strict=True)]
 
 
 def term_bytes(text: str) -> bytes:

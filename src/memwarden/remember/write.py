@@ -17,7 +17,7 @@ import uuid_utils
 from memwarden import clock, filters
 from memwarden.errors import NotFound
 from memwarden.models.base import Embedder
-from memwarden.recall import words
+from memwarden.recall.signs import Flag
 from memwarden.records import (
     Applied,
     Batch,
@@ -85,7 +85,7 @@ class Writer:
         """Store memories that a caller states."""
         signals = await signals_of([draft.text for draft in drafts], self._embedder)
         at = self._now()
-        worthy = [not one.flags & words.Flag.CHATTER for one in signals]
+        worthy = [not one.flags & Flag.CHATTER for one in signals]
         puts = tuple(Put(_stated(scope, d, at), s) for d, s, good in zip(drafts, signals, worthy, strict=True) if good)
         rev, applied = await self._apply(scope, puts, at, None, ())
         made = iter(applied)
@@ -212,7 +212,7 @@ def _observed(message: Message, applied: Applied, signals: Signals, stored: Mapp
         if stored.get(applied.id, message.text) == message.text:
             return Written(applied.id, Outcome.CREATED, ALREADY)
         return Written(applied.id, Outcome.REJECTED, f"the id {message.id!r} already holds other words in this thread")
-    return Written(applied.id, Outcome.CREATED, CHATTER if signals.flags & words.Flag.CHATTER else "")
+    return Written(applied.id, Outcome.CREATED, CHATTER if signals.flags & Flag.CHATTER else "")
 
 
 def _turn(scope: Scope, message: Message, at: datetime) -> Memory:
