@@ -27,11 +27,14 @@ FEATURES: Mapping[str, str] = {
 """The features of recall in words; others are shown by their own name."""
 SHOWN_CUTS = 5
 BAR = 10
+ROOMY = 70
 GATE = 9  # the width of most gates' names
 
 
 def bar(console: Console, score: float) -> Text:
-    """A score as ``0.82 ████████░░``, legible without colour and in ASCII."""
+    """A score as ``0.82 ████████░░``, legible without colour and in ASCII; a narrow terminal gets the figure alone."""
+    if console.width < ROOMY:
+        return Text(f"{score:.2f}")
     full, empty = ("█", "░") if console.encoding.startswith("utf") else ("#", ".")
     filled = round(score * BAR)
     return Text.assemble(f"{score:.2f} ", (full * filled, "green"), (empty * (BAR - filled), "dim"))
@@ -101,6 +104,6 @@ def _short(memory: Memory) -> str:
 def _grid() -> Table:
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(justify="right", width=3)
-    table.add_column(no_wrap=True, width=5 + BAR)
+    table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     return table

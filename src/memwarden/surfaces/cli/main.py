@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -105,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given == ["--version"]:
         given = ["version"]
     _forgive_encoding()
+    # asyncio would turn Ctrl-C into a cancellation, which does not wake a command that waits for stdin.
+    signal.signal(signal.SIGINT, _interrupt)
     sys.exit(run(given))
 
 
@@ -125,6 +128,10 @@ def run(arguments: Sequence[str]) -> int:
         return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
     except BrokenPipeError:
         return let_go_of_stdout()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def let_go_of_stdout() -> int:

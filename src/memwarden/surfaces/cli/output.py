@@ -16,7 +16,7 @@ from rich.console import Console
 
 from memwarden.records import Item, Namespace
 
-WIDEST = 100
+WIDEST, NARROWEST = 100, 24
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -34,14 +34,15 @@ def printer(stream: TextIO | None = None) -> Printer:
 
 
 def _width(stream: TextIO) -> int:
-    if os.environ.get("COLUMNS", "").isdigit():
-        return max(20, min(WIDEST, int(os.environ["COLUMNS"])))
-    if not stream.isatty():
+    asked = os.environ.get("COLUMNS", "")
+    columns = int(asked) if asked.isdecimal() else 0
+    if not columns and not stream.isatty():
         return WIDEST
     try:
-        return max(20, min(WIDEST, os.get_terminal_size(stream.fileno()).columns))
+        columns = columns or os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
-        return 80
+        columns = 0
+    return max(NARROWEST, min(WIDEST, columns or 80))  # some terminals say that they have 0 columns
 
 
 def print_json(value: Any) -> None:

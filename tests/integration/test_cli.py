@@ -1,0 +1,427 @@
+"""Every command as users run it: a process of its own, with its output, its errors and its exit code.
+
+A process costs a second, so each command is run as one a few times, and in this process for the rest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import memwarden
+from memwarden.surfaces.cli.main import run
+
+MEMWARDEN = Path(sys.executable).with_name("memwarden")
+HISTORY = Path(memwarden.__file__).parent / "surfaces/cli/demo/history.json"
+CHAT = Path(__file__).parents[2] / "examples/chat.json"
+ANSI = re.compile(r"\x1b\[")
+QUIET = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("MEMWARDEN_") and name not in ("FORCE_COLOR", "PY_COLORS", "COLUMNS", "GITHUB_ACTIONS")
+}
+
+
+class Ran(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Cli(NamedTuple):
+    """Runs memwarden in a folder, on a store."""
+
+    folder: Path
+    db: str
+
+    def __call__(
+        self, *words: str, stdin: str | bytes = "", code: int = 0, env: Mapping[str, str] | None = None
+    ) -> Ran:
+        """Run a command as a process."""
+        done = subprocess.run(
+            [MEMWARDEN, *self._on_store(words)],
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            cwd=self.folder,
+            env={**QUIET, "HOME": str(self.folder), **(env or {})},
+            timeout=60,
+            check=False,
+        )
+        return checked(Ran(done.returncode, done.stdout.decode(), done.stderr.decode()), code)
+
+    def inside(self, *words: str, code: int = 0) -> Ran:
+        """Run a command in this process."""
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+            exit_code = run(self._on_store(words))
+        return checked(Ran(exit_code, out.getvalue(), err.getvalue()), code)
+
+    def _on_store(self, words: tuple[str, ...]) -> list[str]:
+        named = "--db" in words or "--help" in words
+        return [*words] if named else [*words, "--db", self.db]
+
+
+def checked(ran: Ran, code: int) -> Ran:
+    """What holds for every run."""
+    assert ran.code == code, ran
+    assert "Traceback" not in ran.err
+    assert not ANSI.search(ran.out + ran.err), "colour in a pipe"
+    return ran
+
+
+@pytest.fixture(autouse=True)
+def unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of whoever runs the tests."""
+    for name in set(os.environ) - set(QUIET):
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """A store that holds the demo's history, for reading."""
+    folder = tmp_path_factory.mktemp("demo")
+    cli = Cli(folder, f"sqlite:///{folder}/demo.db")
+    cli("observe", str(HISTORY))
+    return cli
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Cli:
+    """A folder without a store."""
+    return Cli(tmp_path, f"sqlite:///{tmp_path}/fresh.db")
+
+
+# --- observe
+
+
+def test_observing_twice_stores_nothing_twice(demo: Cli) -> None:
+    again = demo("observe", str(HISTORY), "--json").json
+    assert (again["stored"], again["known"], again["sessions"]) == (0, 259, 12)
+    assert len(demo.inside("find", "--limit", "1000", "--json").json) == 259
+
+
+def test_observe_says_what_was_left_out(fresh: Cli) -> None:
+    ran = fresh("observe", str(CHAT))
+    assert "Stored 22 new turns of 1 session" in ran.out
+    assert "messages of the role 'system' (1)" in ran.out
+    assert ran.err == ""
+
+
+def test_observe_names_user_and_thread(fresh: Cli) -> None:
+    fresh.inside("observe", str(CHAT), "--user", "wilma", "--thread", "autumn")
+    assert len(fresh.inside("find", "--user", "wilma", "--filter", "thread_id=autumn", "--json").json) == 22
+    nobody = fresh.inside("query", "When is the meeting?")
+    assert "'default' has no memory in this store; users are: wilma" in nobody.out
+
+
+def test_observe_reads_stdin(fresh: Cli) -> None:
+    line = json.dumps({"messages": [{"role": "user", "content": "Our cat is called Pixel."}]})
+    assert fresh("observe", "-", "--json", stdin=line).json["stored"] == 1
+
+
+def test_each_conversation_of_a_locomo_file_is_a_user(fresh: Cli) -> None:
+    def sample(name: str) -> dict[str, object]:
+        turn = {"speaker": "Ann", "dia_id": "D1:1", "text": f"I moved to the {name} street."}
+        talk = {"speaker_a": "Ann", "speaker_b": "Bo", "session_1_date_time": "1:56 pm on 8 May, 2023"}
+        return {"sample_id": name, "qa": [], "conversation": {**talk, "session_1": [turn]}}
+
+    file = fresh.folder / "locomo.json"
+    file.write_text(json.dumps([sample("north"), sample("south")]))
+    ran = fresh("observe", str(file))
+    assert "Each conversation has a user of its own: north, south" in ran.out
+    assert "--user north" in ran.out
+    assert len(fresh.inside("find", "--user", "south", "--json").json) == 1
+    together = fresh.inside("observe", str(file), "--user", "both", "--json").json
+    assert (together["stored"], together["users"]) == (2, ["both"])
+
+
+def test_observe_in_part_is_exit_5(fresh: Cli) -> None:
+    def chat(said: str) -> str:
+        return json.dumps([{"role": "user", "content": said, "id": "1"}])
+
+    fresh("observe", "-", stdin=chat("The bus leaves at eight."))
+    ran = fresh("observe", "-", stdin=chat("The bus leaves at nine."), code=5)
+    assert "already holds other words" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "No such file"),
+        (b"", "is empty"),
+        (bytes(range(256)), "is no UTF-8 text"),
+        (b'{"role": "user"', "is not valid JSON"),
+        (b'{"colour": "red"}', "an object with the keys 'colour'"),
+        (b"[1, 2]", "a list whose first element is the int 1"),
+    ],
+    ids=["missing", "empty", "binary", "cut off", "other JSON", "numbers"],
+)
+def test_observe_refuses_other_files(fresh: Cli, content: bytes | None, says: str) -> None:
+    file = fresh.folder / "chat.json"
+    if content is not None:
+        file.write_bytes(content)
+    ran = fresh.inside("observe", str(file), code=2)
+    assert says in ran.err
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    assert not (fresh.folder / "fresh.db").exists()
+
+
+def test_a_thread_name_fits_one_session_only(fresh: Cli) -> None:
+    assert "12 sessions" in fresh.inside("observe", str(HISTORY), "--thread", "t1", code=2).err
+
+
+# --- query, context
+
+
+def test_query_finds_and_explains(demo: Cli) -> None:
+    question = "Until when is Tomas's passport good?"
+    found = demo.inside("query", question, "--json").json
+    assert found["relevant"]
+    assert found["items"][0]["sources"] == ["s5-17"]
+    assert found["tokens"] <= found["budget_tokens"] == 512
+    ran = demo("query", question, "--explain")
+    for part in ("expires November", "s5-17", "matches", "passport", "words and meaning", "Left out", "more:"):
+        assert part in ran.out
+
+
+def test_query_says_when_nothing_is_relevant(demo: Cli) -> None:
+    ran = demo("query", "How do the rings of Saturn stay in place?")
+    assert "Nothing relevant was found" in ran.out
+    assert demo.inside("query", "How do the rings of Saturn stay in place?", "--json").json["relevant"] is False
+
+
+def test_query_reads_stdin_and_filters(demo: Cli) -> None:
+    filters = ("--filter", 'name=["Ines"]', "--filter", 'created_at={"$lt": "2026-01-01"}')
+    found = demo("query", "-", *filters, "--threshold", "0", "--json", stdin="Where is the market stall?").json
+    assert found["items"]
+    assert {item["name"] for item in found["items"]} == {"Ines"}
+    assert all(item["created_at"] < "2026" for item in found["items"])
+
+
+def test_context_is_the_block_alone(demo: Cli) -> None:
+    asked = "Until when is Tomas's passport good?"
+    ran = demo("context", asked)
+    assert ran.out.startswith("<memories>\n")
+    assert ran.out.endswith("</memories>\n")
+    assert demo.inside("context", asked, "--json").json["text"] + "\n" == ran.out
+    assert "Why each is in" in demo.inside("context", asked, "--explain").out
+
+
+def test_context_of_a_file_and_of_nothing(demo: Cli) -> None:
+    file = demo.folder / "so_far.json"
+    messages = [{"role": "user", "content": "hi"}, {"role": "user", "content": "How do Saturn's rings stay in place?"}]
+    file.write_text(json.dumps(messages))
+    ran = demo.inside("context", str(file))
+    assert ran.out == ""
+    assert "Nothing relevant" in ran.err
+
+
+def test_a_bar_shows_on_any_terminal(demo: Cli) -> None:
+    question = ("query", "Until when is Tomas's passport good?", "--explain")
+    plain = demo(*question, env={"PYTHONIOENCODING": "ascii"})
+    assert plain.out.isascii()
+    assert "####" in plain.out
+    narrow = demo(*question, env={"COLUMNS": "40"})
+    assert max(map(len, narrow.out.splitlines())) <= 40
+    assert "passport" in narrow.out
+    assert max(map(len, demo.inside(*question).out.splitlines())) <= 100
+
+
+# --- one memory
+
+
+def test_a_memory_from_add_to_forget(fresh: Cli) -> None:
+    written = fresh("add", "Tomas is allergic to hazelnuts only.", "--tag", "health", "--importance", "0.9", "--json")
+    (identity,) = [one["id"] for one in written.json["results"]]
+    assert fresh.inside("get", identity, "--json").json["tags"] == ["health"]
+    assert "hazelnuts" in fresh("get", identity).out
+    assert "hazelnuts" in fresh.inside("find", "--filter", "tags=health").out
+    assert "hazelnuts" in fresh.inside("query", "What is Tomas allergic to?").out
+    assert "Forgotten" in fresh("forget", identity).out
+    assert identity in fresh.inside("get", identity, code=3).err
+    assert fresh("forget", identity, "--json", code=3).out == ""
+    assert "No memory fits" in fresh.inside("find").out
+
+
+def test_small_talk_is_not_kept(fresh: Cli) -> None:
+    assert "Not kept" in fresh("add", "-", stdin="thanks!").out
+
+
+# --- bad input
+
+BAD = [
+    (("query", "x", "--filter", "colour=red"), 2, "InvalidFilter", "unknown filter field 'colour'"),
+    (("query", "x", "--filter", 'importance={"$near": 1}'), 2, "InvalidFilter", "unknown operator '$near'"),
+    (("query", "x", "--filter", "kind"), 2, "InvalidFilter", "name=value"),
+    (("query", "x", "--filter", "kind=note", "--filter", "kind=fact"), 2, "InvalidFilter", "twice"),
+    (("query", "x", "--budget-tokens", "-5"), 2, "InvalidInput", "budget_tokens"),
+    (("query", "x", "--top-k", "0"), 2, "InvalidInput", "top_k"),
+    (("query", "x", "--top-k", "many"), 2, "Usage", "--top-k"),
+    (("query", "x", "--threshold", "7"), 2, "InvalidInput", "threshold"),
+    (("query", ""), 2, "InvalidInput", "empty"),
+    (("query", "x", "--agent", "nobody"), 4, "UnknownAgent", "no allowlist"),
+    (("query", "x", "--agent", "stylist", "--category", "goals"), 4, "CategoryDenied", "may not read 'goals'"),
+    (("query", "x", "--category", "nonsense"), 2, "InvalidInput", "unknown category"),
+    (("query", "x", "--embedder", "huge"), 2, "InvalidConfig", "unknown embedder"),
+    (("query", "x", "--embedder", "none"), 1, "ModelMismatch", "embedder"),
+    (("query", "x", "--db", "oracle://x"), 2, "InvalidConfig", "names no store"),
+    (("query", "x", "--db", "sqlite:///nothing.db"), 3, "NotFound", "no store"),
+    (("context", "x", "--budget-tokens", "-1"), 2, "InvalidInput", "budget_tokens"),
+    (("find", "--limit", "-1"), 2, "InvalidInput", "limit"),
+    (("find", "--order-by", "colour"), 2, "InvalidFilter", "cannot order by"),
+    (("get", "0000"), 3, "NotFound", "0000"),
+    (("add", "x", "--importance", "9"), 2, "InvalidInput", "importance"),
+    (("add", "x", "--category", "nonsense"), 2, "InvalidInput", "unknown category"),
+    (("forget", "0000"), 3, "NotFound", "0000"),
+    (("qury", "x"), 2, "Usage", "'query'"),
+    (("query", "x", "--nope"), 2, "Usage", "--nope"),
+    (("query",), 2, "Usage", "TEXT"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "kind", "says"), BAD, ids=[" ".join(one[0]) for one in BAD])
+def test_bad_input_is_one_clear_sentence(demo: Cli, words: tuple[str, ...], code: int, kind: str, says: str) -> None:
+    ran = demo.inside(*words, "--json", code=code)
+    assert ran.out == ""
+    error = json.loads(ran.err)["error"]
+    assert error["type"] == kind
+    assert says in error["message"]
+
+
+def test_an_error_in_words_is_one_line(demo: Cli) -> None:
+    ran = demo.inside("query", "x", "--agent", "nobody", code=4)
+    assert ran.err.startswith("memwarden: agent 'nobody'")
+    assert ran.err.count("\n") == 1
+
+
+def test_damaged_and_newer_stores_are_refused(fresh: Cli) -> None:
+    file = fresh.folder / "fresh.db"
+    file.write_bytes(b"this is no database at all" * 100)
+    assert "fresh.db" in fresh.inside("query", "x", code=1).err
+    file.unlink()
+    fresh.inside("add", "The stall opens at eight.")
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("UPDATE meta SET value = 9999 WHERE key = 'schema'")
+        db.commit()
+    newer = json.loads(fresh.inside("query", "x", "--json", code=1).err)["error"]
+    assert newer["type"] == "StoreTooNew"
+
+
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root writes where it likes")
+def test_a_read_only_folder_is_refused(fresh: Cli) -> None:
+    folder = fresh.folder / "locked"
+    folder.mkdir(mode=0o500)
+    ran = fresh("add", "x y z", "--db", f"sqlite:///{folder}/a.db", code=1)
+    assert "read-only" in ran.err
+
+
+# --- the rest
+
+
+def test_demo_judges_itself(demo: Cli) -> None:
+    told = demo.inside("demo", "--json").json
+    assert told["observed"]["stored"] == 259
+    assert len(told["questions"]) == 14
+    for one in told["questions"]:
+        assert one["tokens"] <= one["budget_tokens"]
+        assert sorted([*one["found"], *(missed["source"] for missed in one["missed"])]) == sorted(one["expect"])
+        assert one["right"] == (bool(one["found"]) if one["expect"] else not one["items"])
+    silent = [one for one in told["questions"] if not one["expect"]]
+    assert silent
+    assert all(one["right"] for one in silent)
+
+
+def test_demo_in_words(tmp_path: Path) -> None:
+    cli = Cli(tmp_path, f"sqlite:///{tmp_path}/kept.db")
+    begun = time.monotonic()
+    ran = cli("demo")
+    assert time.monotonic() - begun < 10
+    for part in ("<memories>", "of 500 tokens", "Why each is in", "What was cut", "Nothing relevant", "RIGHT", "next"):
+        assert part in ran.out
+    assert ran.err == ""
+    assert f"--db {cli.db} --user demo" in ran.out
+    assert cli.inside("query", "Until when is Tomas's passport good?", "--user", "demo", "--json").json["relevant"]
+
+
+def test_help_teaches(fresh: Cli) -> None:
+    begun = fresh("--help").out
+    for name in ("demo", "observe", "query", "context", "add", "get", "find", "forget", "bench", "config", "version"):
+        assert re.search(rf"^  {name} ", begun, re.MULTILINE), name
+        helped = fresh.inside(name, "--help").out
+        assert "Usage: memwarden" in helped
+    for name in ("demo", "observe", "query", "context", "add", "get", "find", "forget"):
+        assert f"\n    memwarden {name} " in fresh.inside(name, "--help").out, f"no example of {name}"
+
+
+def test_no_word_at_all_shows_the_help(fresh: Cli) -> None:
+    done = subprocess.run([MEMWARDEN], capture_output=True, text=True, cwd=fresh.folder, check=True)
+    assert "Begin here" in done.stdout
+
+
+def test_config_and_version(fresh: Cli) -> None:
+    (fresh.folder / "memwarden.toml").write_text('embedder = "none"\n')
+    assert fresh("config", "show", "--json").json["embedder"] == "none"
+    assert fresh("config", "show", "--json", env={"MEMWARDEN_EMBEDDER": "wordllama"}).json["embedder"] == "wordllama"
+    paths = fresh("config", "path", "--json").json
+    assert paths == {
+        "settings_file": str((fresh.folder / "memwarden.toml").resolve()),
+        "environment": [],
+        "db": fresh.db,
+    }
+    assert "supervisor" in fresh.inside("config", "show").out
+    assert fresh("version").out.startswith(f"memwarden {memwarden.__version__} ")
+    assert fresh.inside("version", "--json").json["memwarden"] == memwarden.__version__
+    (fresh.folder / "memwarden.toml").write_text("colour = 1\n")
+    assert "unknown setting 'colour'" in fresh("config", "show", code=2).err
+
+
+def test_bench_is_mounted(fresh: Cli) -> None:
+    assert "quality" in fresh.inside("bench", "--help").out
+
+
+def test_a_closed_pipe_is_no_traceback(demo: Cli) -> None:
+    command = f"{MEMWARDEN} find --limit 1000 --json --db {demo.db} | head -c 20"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=QUIET, timeout=60, check=False)
+    assert len(done.stdout) == 20
+    assert done.stderr == ""
+
+
+def test_control_signs_do_not_reach_a_terminal(fresh: Cli) -> None:
+    fresh.inside("add", "The red\x1b[2J alert is \x9bover for today.")
+    out = fresh("query", "Is the red alert over?", "--threshold", "0").out + fresh.inside("find").out
+    assert "alert" in out
+    assert "\x1b" not in out
+    assert "\x9b" not in out
+
+
+def test_ctrl_c_is_exit_130(fresh: Cli) -> None:
+    command = [str(MEMWARDEN), "add", "-", "--db", fresh.db]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=QUIET) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        while not (fresh.folder / "fresh.db").exists():  # it opens the store, then waits for stdin
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr.read() == b""
