@@ -1,6 +1,7 @@
 """A process that writes to a store until it kills itself, inside a write, at the point that it was told.
 
 Usage: kill_child.py FILE LOG NAME JOB, with JOB as JSON: {"batches": n, "at": label or null, "nth": n, "fault": name}.
+The label "opening" stands for every statement that makes a new file ready, before the first write.
 
 Every acknowledged batch is written to LOG, and synced, after the acknowledgement; a later run goes on from there and
 sends the last acknowledged batch of each writer once more, as a caller does who did not hear the answer.
@@ -83,7 +84,7 @@ class Death:
         self._statement = ""
 
     def passed(self, label: str) -> None:
-        if not self.armed or label != self._at:
+        if label != self._at:
             return
         self._left -= 1
         if self._left == 0:
@@ -91,7 +92,8 @@ class Death:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def traced(self, sql: str) -> None:
-        self._statement = next((label for label, start in STATEMENTS.items() if re.match(start, sql)), "")
+        label = next((label for label, start in STATEMENTS.items() if re.match(start, sql)), "")
+        self._statement = label if self.armed else "opening"
         self.passed(self._statement)
 
     def stepped(self) -> int:

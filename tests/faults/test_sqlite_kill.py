@@ -156,6 +156,19 @@ def test_kills_at_every_point_of_a_write(tmp_path: Path) -> None:
     _finish(site)
 
 
+@pytest.mark.parametrize("nth", [2, 6, 7, 9, 12, 18, 24, 25])
+def test_kills_while_a_file_is_made(tmp_path: Path, nth: int) -> None:
+    """At the nth statement of claiming and migrating a new file; the next to open it begins anew."""
+    site = Site(tmp_path)
+    code, errors = _end(site.start("p", at="opening", nth=nth))
+    assert code == -signal.SIGKILL, errors
+    for child in [site.start(name, batches=2) for name in "pq"]:
+        code, errors = _end(child)
+        assert code == 0, errors
+    assert len(site.acknowledged()) == 2 * WRITERS * 2
+    assert damage(site) == []
+
+
 def test_kills_at_any_time(tmp_path: Path) -> None:
     site = Site(tmp_path)
     chance = random.Random(11)

@@ -197,7 +197,7 @@ class _Open:
         try:
             return read(self.reader)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
                 raise _TakesLonger from None
             raise
 
