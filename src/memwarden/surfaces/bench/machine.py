@@ -60,7 +60,7 @@ def cores() -> int:
 
 def memory_gigabytes() -> float:
     """Size of the machine's memory."""
-    if "SC_PHYS_PAGES" not in os.sysconf_names:
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return 0.0
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2**30
 
