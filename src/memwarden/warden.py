@@ -325,13 +325,14 @@ class AsyncScope:
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn (C1, C6); empty when nothing is relevant.
 
-        The last message and the talk just before it are searched for; at most 10 candidates above the threshold are
-        ordered by importance x recency x relevance, and at most 5 of them go in, within the budget.
+        The last message and the talk just before it are searched for. When the best memory reaches the threshold, it
+        and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most 5 of
+        them go in, within the budget.
 
         Args:
             messages: the conversation so far, the message to answer last. What stands in it is not repeated.
             budget_tokens: the most tokens that the whole block may take.
-            threshold: the least score of a memory, on the calibrated scale.
+            threshold: the least score of the best memory, on the calibrated scale.
             participants: only memories in which one of these takes part.
         """
         read = read_messages(messages, self._warden.settings.max_text_bytes)

@@ -28,10 +28,11 @@ SHOWN_CUTS = 20
 """Without ``explain`` this many of the nearest omissions are named."""
 
 CONTEXT_CANDIDATES = 10
-CONTEXT_THRESHOLD = 0.7
+CONTEXT_FLOOR = 0.5
 CONTEXT_MEMORIES = 5
 RECENT_MESSAGES = 3
-"""Design C's limits for a context block."""
+"""Design C's limits for a context block. The best memory must reach the threshold, the others half of it: the threshold
+asks whether there is an answer, and where there is one its neighbours belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Recall:
         question = ask(request.query, index.view, self._embedder)
         gates = _gates(index, request)
         ranking = rank(question, index.view, gates.open)
-        selection = self._select(index, ranking, gates, request, request.top_k + SPARE)
+        selection = self._select(index, ranking, gates, request, request.top_k + SPARE, 1.0)
         found = await self._fetch(scope, index, selection)
         echoes = _Echoes((request.query,))
         make = partial(_item, question, ranking, found, ids, _whole if request.full else _excerpt)
@@ -110,7 +111,7 @@ class Recall:
         asked = [ask(text, index.view, self._embedder) for text in texts]
         ranked = [(question, rank(question, index.view, gates.open)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
-        selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES)
+        selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(scope, index, selection)
         echoes, now = _Echoes(said), self._now()
         make = partial(_item, question, ranking, found, ids, _plain_excerpt)
@@ -126,13 +127,16 @@ class Recall:
         cut = _cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
 
-    def _select(self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int) -> Selection:
+    def _select(
+        self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float
+    ) -> Selection:
+        """share: how much of the threshold the others must reach when the best one reaches it whole."""
         return select(
             index,
             ranking.scores,
             gates,
             relevant=ranking.confidence >= (DEFAULT_BAR if request.threshold is None else request.threshold),
-            threshold=ITEM_FLOOR if request.threshold is None else request.threshold,
+            threshold=ITEM_FLOOR if request.threshold is None else request.threshold * share,
             declared=self._declared,
             limit=limit,
             everything=request.explain,
