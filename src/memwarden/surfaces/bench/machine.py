@@ -25,6 +25,7 @@ def circumstances(files: Sequence[Path] = ()) -> Mapping[str, str]:
         "python": platform.python_version(),
         "packages": ", ".join(f"{name} {found}" for name in PACKAGES if (found := installed(name))),
         "threads": ", ".join(f"{name}={os.environ[name]}" for name in THREADS if name in os.environ) or "not limited",
+        "load": load(),
         "command": command(),
         **{f"file {file.name}": f"sha256 {digest(file)}" for file in files},
     }
@@ -63,6 +64,11 @@ def memory_gigabytes() -> float:
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return 0.0
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2**30
+
+
+def load() -> str:
+    """How many processes wanted a processor; when they are more than the cores, times are not to be trusted."""
+    return f"{os.getloadavg()[0]:.1f} in the last minute" if hasattr(os, "getloadavg") else "not known"
 
 
 def digest(file: Path) -> str:
