@@ -277,3 +277,13 @@ def test_a_query_never_writes(warden: Warden) -> None:
     before = ask(warden, "What is Ana allergic to?").rev
     ask(warden, "Where does Ana live?", explain=True, threshold=0.0)
     assert ask(warden, "What is Ana allergic to?").rev == before
+
+
+def test_a_used_up_category_does_not_keep_others_out() -> None:
+    categories = {"categories": {"system": [{"name": "activity"}, {"name": "event", "rag_length": 1}]}}
+    with Warden.open("memory://", config={"embedder": "none", "categories": categories}) as warden:
+        me = warden.scope(user="ana")
+        me.remember([f"concert in Oslo, concert {number}" for number in range(300)], category="event")
+        me.remember("Ana wrote a long letter about one concert that she missed.", category="activity")
+        result = me.query("concert in Oslo", top_k=3, threshold=0.0)
+        assert sorted(item.category for item in result.items) == ["activity", "event"]

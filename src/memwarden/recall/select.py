@@ -28,6 +28,8 @@ GATES: Mapping[str, str] = {
 """Every gate that can leave a memory out, in the order in which they stand, and what it means."""
 
 
+LOOKED_AT = 40
+"""So many places beside the wanted ones are looked at, so that what nearly got in can be named."""
 BLOCK = 64
 """Scores are looked through in blocks of this many, to find the best few without sorting all."""
 
@@ -92,15 +94,37 @@ def select(
         everything: name the gate of every live place, not only of the nearest ones.
     """
     categories = index.columns.coded["category"]
-    category_at = {code: declared.get(name) for code, name in enumerate(categories.values)}
-    always_codes = [code for code, category in category_at.items() if category and category.always]
-    always = gates.open & np.isin(categories.codes, always_codes)
-    ranked = _ranked(index, scores, gates.open & ~always, index.size if everything else 2 * limit + 100)
+    category_at = [declared.get(name) for name in categories.values]
+    always_codes = [code for code, category in enumerate(category_at) if category and category.always]
+    always = gates.open & np.isin(categories.codes, always_codes) if always_codes else np.zeros_like(gates.open)
+    passing = gates.open & ~always
+    most = index.size if everything else 2 * limit + LOOKED_AT
+    kept, left_out = _walk(index, _ranked(index, scores, passing, most), category_at, relevant, threshold, limit)
+    capped = any(gate == "rag_length" for _, gate in left_out)
+    if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
+        # A category that is used up filled the list; the others stand further down.
+        every = _ranked(index, scores, passing, index.size)
+        kept, left_out = _walk(index, every, category_at, relevant, threshold, limit)
+    if everything:
+        left_out.extend(_shut_out(index, scores, gates))
+    return Selection(_always(index, scores, always), kept, left_out)
+
+
+def _walk(
+    index: NamespaceIndex,
+    ranked: list[Candidate],
+    category_at: list[Category | None],
+    relevant: bool,
+    threshold: float,
+    limit: int,
+) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
+    """Take candidates best first, and name the gate of each that is not taken."""
+    codes = index.columns.coded["category"].codes
     kept: list[Candidate] = []
     left_out: list[tuple[Candidate, str]] = []
     taken: dict[int, int] = {}
     for candidate, covered in _facts_over_turns(index, ranked):
-        code = int(categories.codes[candidate.place])
+        code = int(codes[candidate.place])
         category = category_at[code]
         gate = (
             "relevance" if not relevant
@@ -115,9 +139,7 @@ def select(
             taken[code] = taken.get(code, 0) + 1
         else:
             left_out.append((candidate, gate))
-    if everything:
-        left_out.extend(_shut_out(index, scores, gates))
-    return Selection(_always(index, scores, always), kept, left_out)
+    return kept, left_out
 
 
 def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:
@@ -126,7 +148,7 @@ def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> 
     if len(places) > BLOCK * most:
         places = places[scores[places] >= _floor(scores[places], most)]
     places = places[np.lexsort((index.order[places], -scores[places]))][:most]
-    return [Candidate(int(place), float(scores[place])) for place in places]
+    return [Candidate(place, score) for place, score in zip(places.tolist(), scores[places].tolist(), strict=True)]
 
 
 def _floor(scores: Floats, most: int) -> float:
@@ -138,9 +160,8 @@ def _floor(scores: Floats, most: int) -> float:
 def _facts_over_turns(index: NamespaceIndex, ranked: list[Candidate]) -> list[tuple[Candidate, bool]]:
     """Let a fact take the better place of its own and its turns', and mark those turns as covered."""
     channel = index.columns.coded["channel"]
-    facts = [
-        one for one in ranked if index.sources(one.place) and channel.values[channel.codes[one.place]] != Channel.TURN
-    ]
+    codes, turn = channel.codes, channel.code(Channel.TURN)
+    facts = [one for one in ranked if codes[one.place] != turn and index.sources(one.place)]
     if not facts:
         return [(candidate, False) for candidate in ranked]
     best: dict[int, float] = {one.place: one.score for one in ranked}
