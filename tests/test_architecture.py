@@ -19,7 +19,8 @@ import pytest
 from packaging.markers import Marker
 
 import memwarden
-from memwarden.sync import BoundScope, Warden
+from memwarden.backend import AsyncBackend
+from memwarden.sync import Backend, BoundScope, Warden
 from memwarden.warden import AsyncScope, AsyncWarden
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +89,9 @@ def parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]]
     return [(one.name, one.kind, one.default) for one in list(inspect.signature(function).parameters.values())[1:]]
 
 
-@pytest.mark.parametrize(("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncWarden, Warden)])
+@pytest.mark.parametrize(
+    ("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncWarden, Warden), (AsyncBackend, Backend)]
+)
 def test_every_async_method_has_its_blocking_twin(calling: type, blocking: type) -> None:
     ours, twins = public_functions(calling), public_functions(blocking)
     assert set(ours) - {"start"} == set(twins)  # start is what opening a blocking warden does
@@ -97,9 +100,10 @@ def test_every_async_method_has_its_blocking_twin(calling: type, blocking: type)
         assert inspect.getdoc(twin), name
 
 
-def test_blocking_verbs_are_documented_as_the_async_ones() -> None:
-    for name, function in public_functions(AsyncScope).items():
-        assert inspect.getdoc(getattr(BoundScope, name)) == inspect.getdoc(function)
+@pytest.mark.parametrize(("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncBackend, Backend)])
+def test_blocking_verbs_are_documented_as_the_async_ones(calling: type, blocking: type) -> None:
+    for name, function in public_functions(calling).items():
+        assert inspect.getdoc(getattr(blocking, name)) == inspect.getdoc(function)
 
 
 def base_packages() -> list[str]:

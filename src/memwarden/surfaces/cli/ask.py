@@ -78,7 +78,7 @@ async def context(
     options: Options,
     message: Annotated[str, typer.Argument(metavar="TEXT|FILE", help="The message to answer, a file, or - for stdin.")],
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = 500,
-    threshold: Annotated[float, typer.Option(help="The least score of a memory, 0..1.")] = 0.7,
+    threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = 0.7,
     participant: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only memories in which this person takes part.")
     ] = None,

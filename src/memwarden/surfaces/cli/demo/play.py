@@ -54,7 +54,7 @@ async def demo(
     options: Options,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's store, to ask it more.")] = False,
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that a block may take.")] = 500,
-    threshold: Annotated[float, typer.Option(help="The least score of a memory, 0..1.")] = 0.7,
+    threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = 0.7,
 ) -> None:
     """Observe a shipped history and ask it questions, with reasons.
 

@@ -17,7 +17,7 @@ class Asked:
     Attributes:
         expect: ids of the messages that hold the answer; none when the right answer is "nothing relevant".
         answer: the answer in words, which is shown but never searched.
-        note: what is difficult about it.
+        note: what sort of question it is.
     """
 
     question: str

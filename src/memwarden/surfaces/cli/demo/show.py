@@ -47,8 +47,7 @@ def _question(console: Printer, number: int, of: int, played: Played, memories: 
     console.print()
     console.print(Rule(Text(f"{number} of {of}"), align="left", style="dim"))
     console.print(Text(asked.question, style="bold"))
-    console.print(Text(f"known answer: {asked.answer}", style="dim"))
-    console.print(Text(f"difficulty: {asked.note}", style="dim"))
+    console.print(Text(f"Known answer: {asked.answer} ({asked.note}).", style="dim"))
     if block:
         title = f"put before the question: {block.tokens} of {block.budget_tokens} tokens"
         console.print(draw.block_panel(block.text, title))

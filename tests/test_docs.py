@@ -1,0 +1,130 @@
+"""The documentation works: blocks marked ``run`` run, links resolve, every page can be reached.
+
+A page is played from top to bottom in a folder of its own, which holds ``examples/``:
+
+* ```` ```python run ````: a program.
+* ```` ```console run ````: lines that begin with ``$`` are commands, which must succeed; a line below one must occur in
+  what it prints, however it is wrapped.
+* ```` ```toml file=NAME ````: is written to the file NAME first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, what stands after it, and its text."""
+
+    language: str
+    mark: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*(part or "" for part in match.groups())) for match in FENCE.finditer(page.read_text("utf-8"))]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+RUNNABLE = [page for page in PAGES if any(block.mark == "run" for block in blocks(page))]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name)
+def test_what_is_marked_runs(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for block in blocks(page):
+        if block.mark.startswith("file="):
+            (tmp_path / block.mark.removeprefix("file=")).write_text(block.text, encoding="utf-8")
+        elif block.mark == "run" and block.language == "python":
+            run([sys.executable, "-W", "error", "-c", block.text], tmp_path)
+        elif block.mark == "run":
+            for command, shown in commands(block.text):
+                printed = flat(run(["bash", "-euo", "pipefail", "-c", command], tmp_path))
+                for line in shown:
+                    assert flat(line) in printed, f"{command!r} does not print {line!r} but:\n{printed}"
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Run a command as a newcomer would, with no settings of ours; return all it prints."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMWARDEN_")}
+    environment |= {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"), "PYTHONIOENCODING": "utf-8"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a console block, each with the lines shown below it."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, *shown = part.strip().splitlines()
+        yield command, [line for line in shown if line.strip()]
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_resolve(page: Path) -> None:
+    for target in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if not target.startswith(("https://", "http://", "mailto:", "#")):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_every_page_can_be_reached() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        waiting += [
+            (page.parent / target.partition("#")[0]).resolve()
+            for target in LINK.findall(page.read_text("utf-8"))
+            if "://" not in target and not target.startswith("#")
+        ]
+    assert set(PAGES) <= reached
+
+
+def test_every_setting_and_filter_field_is_documented() -> None:
+    from dataclasses import fields
+
+    from memwarden.config import Settings
+    from memwarden.filters import ALIASES, FIELDS
+
+    reference = ROOT / "docs/reference"
+    for setting in fields(Settings):
+        assert f"`{setting.name}`" in (reference / "configuration.md").read_text("utf-8")
+    for field in {*FIELDS, *ALIASES} - {"context_item_id"}:
+        assert f"`{field}`" in (reference / "filters.md").read_text("utf-8")
+
+
+def test_every_command_and_verb_is_documented() -> None:
+    from memwarden.surfaces.cli.main import COMMANDS
+    from memwarden.sync import BoundScope
+
+    cli, python = ((ROOT / "docs/reference" / page).read_text("utf-8") for page in ("cli.md", "python.md"))
+    assert all(f"`{command}" in cli for command in COMMANDS)
+    verbs = [name for name in vars(BoundScope) if not name.startswith("_")]
+    assert all(f"`{verb}(" in python for verb in verbs), verbs
