@@ -86,6 +86,20 @@ async def test_batches_that_wait_together_share_a_commit(store: Watched) -> None
     assert sum(one.startswith("SAVEPOINT") for one in store.statements) == 100
 
 
+async def test_a_cancelled_caller_is_no_error_of_the_loop(store: Watched) -> None:
+    errors: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+    writes = [asyncio.create_task(store.apply(a_batch(a_put(f"m{i}")))) for i in range(10)]
+    await asyncio.sleep(0)
+    for write in writes:
+        write.cancel()
+    await asyncio.gather(*writes, return_exceptions=True)
+    await store.apply(a_batch(a_put("last")))
+    await asyncio.sleep(0)
+    assert errors == []
+    assert await store.count(NAMESPACE) == 11  # cancelling takes nothing out of the queue
+
+
 async def test_a_long_read_leaves_the_event_loop(store: Watched) -> None:
     """It begins on the loop, is stopped after some milliseconds and starts again in a thread."""
     puts = [a_put(f"m{i}", importance=i % 97 / 97, created_at=START + timedelta(seconds=i)) for i in range(20_000)]

@@ -172,6 +172,7 @@ FILTERS: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({"tags": "Red"}, ""),
     ({"tags": 'b"l,u\\e'}, "d"),
     ({"tags": "red\nblue"}, "d"),
+    ({"tags": ["l,u\\e", "b", "blue\n", "\nblue", "d\nblue"]}, ""),
     ({"tags": ['red", "blue', 'red",\n"blue', ", ", ",\n", "", '"', "\\", "%", "l,u"]}, ""),
     ({"tags": []}, ""),
     ({"characters": "Ann"}, "ab"),

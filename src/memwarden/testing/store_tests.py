@@ -484,6 +484,10 @@ class StoreTests:
         found = await store.find(NAMESPACE, order_by=order_by, descending=descending, limit=2)
         assert "".join(one.id for one in found) == expected[:2]
 
+    async def test_the_newest_come_first_unless_asked_otherwise(self, store: Store) -> None:
+        await self._fill(store)
+        assert "".join(one.id for one in await store.find(NAMESPACE)) == "cbda"
+
     async def test_the_orders_try_every_field(self) -> None:
         assert {order_by for order_by, _, _ in ORDERS} >= SORTABLE
 
