@@ -15,6 +15,23 @@ from memwarden.errors import InvalidConfig
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
 SETTINGS_FILE = "memwarden.toml"
 EMBEDDERS = ("wordllama", "none")
+PRESETS = ("auto", "chat", "assistant")
+FEATURES = (
+    "bm25_turn",
+    "bm25_pair",
+    "bm25_session",
+    "cosine_turn",
+    "cosine_pair",
+    "cosine_session",
+    "best_in_session",
+    "said_by_named",
+    "says_when",
+    "on_date",
+    "answers_question",
+    "only_asks",
+    "recent",
+)
+"""The parts of a score that can be left out (:mod:`memwarden.recall.features`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +45,8 @@ class Settings:
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
             one is dropped.
         session_gap_hours: a silence of this length within a thread begins a new session.
+        preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
+        leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
         categories: categories and allowlists.
     """
 
@@ -36,11 +55,18 @@ class Settings:
     max_text_bytes: int = 262_144
     index_bytes: int = 1_073_741_824
     session_gap_hours: float = 4.0
+    preset: str = "auto"
+    leave_out: tuple[str, ...] = ()
     categories: Categories = field(default_factory=shipped_categories)
 
     def __post_init__(self) -> None:
         if self.embedder not in EMBEDDERS:
             raise InvalidConfig(f"unknown embedder {self.embedder!r}; use one of: {', '.join(EMBEDDERS)}")
+        if self.preset not in PRESETS:
+            raise InvalidConfig(f"unknown preset {self.preset!r}; use one of: {', '.join(PRESETS)}")
+        unknown = sorted(set(self.leave_out) - set(FEATURES))
+        if unknown:
+            raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
         for name in ("max_text_bytes", "index_bytes", "session_gap_hours"):
             if getattr(self, name) <= 0:
                 raise InvalidConfig(f"{name} must be above 0, not {getattr(self, name)!r}")
@@ -75,6 +101,11 @@ def default_db() -> str:
 def _setting(name: str, kind: str, value: Any) -> Any:
     if name == "categories":
         return value if isinstance(value, Categories) else read_categories(value)
+    if kind.startswith("tuple"):
+        named = value.replace(",", " ").split() if isinstance(value, str) else value
+        if not isinstance(named, list | tuple) or not all(isinstance(one, str) for one in named):
+            raise InvalidConfig(f"setting {name!r} takes a list of texts, not {value!r}")
+        return tuple(named)
     convert = {"str": str, "int": int, "float": float}[kind]
     try:
         if isinstance(value, bool):

@@ -160,7 +160,14 @@ class AsyncWarden:
             dimensions=embedder.dimensions if embedder else None,
             max_bytes=self._settings.index_bytes,
         )
-        self._recall = Recall(self._store, self._indexes, embedder, self._settings.categories)
+        self._recall = Recall(
+            self._store,
+            self._indexes,
+            embedder,
+            self._settings.categories,
+            preset=self._settings.preset,
+            left_out=frozenset(self._settings.leave_out),
+        )
         self._writer = Writer(self._store, embedder)
 
     async def _bind(self, model: str) -> None:

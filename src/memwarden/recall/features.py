@@ -135,6 +135,8 @@ def base(question: Question, view: View) -> Floats:
     if "base" not in question.memo:
         total = np.zeros(view.size, np.float32)
         for feature, weight in _BASE.items():
+            if feature.__name__ in question.left_out:
+                continue
             value = feature(question, view)
             total += np.float32(weight / _deviation(value, view)) * value
         low, high = _span(total, view)

@@ -24,6 +24,7 @@ class Question:
         speakers: codes of the partners that it names.
         when: whether it asks for a time. dates: the dates that it names.
         small_talk: whether it asks memory nothing.
+        left_out: names of features that do not count.
     """
 
     terms: tuple[int, ...]
@@ -34,6 +35,7 @@ class Question:
     when: bool = False
     dates: tuple[asking.Date, ...] = ()
     small_talk: bool = False
+    left_out: frozenset[str] = frozenset()
     memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
 
     def matched(self, text: str) -> tuple[str, ...]:
@@ -48,7 +50,7 @@ class Question:
         return sum(-float(np.log(prior)) for stem, prior in rarity.items() if stem in held)
 
 
-def ask(text: str, view: View, embedder: Embedder | None) -> Question:
+def ask(text: str, view: View, embedder: Embedder | None, left_out: frozenset[str] = frozenset()) -> Question:
     """Prepare a question for a view."""
     partners = list(view.speakers)
     stems = asking.question_terms(text, partners)
@@ -61,4 +63,5 @@ def ask(text: str, view: View, embedder: Embedder | None) -> Question:
         when=asking.is_when_question(text),
         dates=tuple(asking.dates_in(text)),
         small_talk=asking.is_small_talk(text, partners),
+        left_out=left_out,
     )

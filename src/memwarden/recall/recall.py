@@ -59,6 +59,8 @@ class Recall:
         embedder: Embedder | None,
         categories: Categories,
         *,
+        preset: str = "auto",
+        left_out: frozenset[str] = frozenset(),
         count: TokenCounter = estimate,
         now: Callable[[], datetime] = clock.now,
     ) -> None:
@@ -66,6 +68,8 @@ class Recall:
         self._indexes = indexes
         self._embedder = embedder
         self._declared: Mapping[str, Category] = categories.declared
+        self._preset = preset
+        self._left_out = left_out
         self._count = count
         self._now = now
 
@@ -73,9 +77,9 @@ class Recall:
         """Answer a query (B6)."""
         index = await self._indexes.current(scope.namespace)
         rev, ids = index.rev, index.columns.ids
-        question = ask(request.query, index.view, self._embedder)
+        question = ask(request.query, index.view, self._embedder, self._left_out)
         gates = _gates(index, request)
-        ranking = rank(question, index.view, gates.open)
+        ranking = rank(question, index.view, gates.open, self._preset)
         selection = self._select(index, ranking, gates, request, request.top_k + SPARE, 1.0)
         found = await self._fetch(scope, index, selection)
         echoes = _Echoes((request.query,))
@@ -108,8 +112,8 @@ class Recall:
         gates = _gates(index, request)
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :])))
-        asked = [ask(text, index.view, self._embedder) for text in texts]
-        ranked = [(question, rank(question, index.view, gates.open)) for question in asked]
+        asked = [ask(text, index.view, self._embedder, self._left_out) for text in texts]
+        ranked = [(question, rank(question, index.view, gates.open, self._preset)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(scope, index, selection)

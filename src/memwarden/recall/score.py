@@ -91,24 +91,33 @@ class Ranking:
         return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
 
-def rank(question: Question, view: View, allowed: Mask) -> Ranking:
-    """Score every place of a view. ``allowed``: the places that may be in the answer; the others only lend context."""
+def rank(question: Question, view: View, allowed: Mask, preset: str = "auto") -> Ranking:
+    """Score every place of a view.
+
+    allowed: the places that may be in the answer; the others only lend context. preset: a name of :data:`PRESETS`, or
+    ``auto`` for the one that suits who speaks in the namespace.
+    """
+    preset = view.preset if preset == "auto" else preset
     rows = int(np.count_nonzero(allowed))
-    weights = PRESETS[view.preset].items()
+    weights = PRESETS[preset].items()
     if not rows:
-        return Ranking(np.zeros(view.size, np.float32), 0.0, view.preset)
-    parts = tuple((feature.__name__, feature(question, view), weight) for feature, weight in weights)
+        return Ranking(np.zeros(view.size, np.float32), 0.0, preset)
+    parts = tuple(
+        (feature.__name__, feature(question, view), weight)
+        for feature, weight in weights
+        if feature.__name__ not in question.left_out
+    )
     total = np.zeros(view.size, np.float32)
     for _, values, weight in parts:
         total += np.float32(weight) * values
     if question.small_talk:
-        return Ranking(np.zeros(view.size, np.float32), 0.0, view.preset, parts)
+        return Ranking(np.zeros(view.size, np.float32), 0.0, preset, parts)
     scale = WORDS_SCALE if question.vector is None else DENSE_SCALE
     best = float(evidence(question, view)[allowed].max()) - scale.growth * float(np.log(rows))
     below = np.maximum(float(total[allowed].max()) - total, 0)
     logits = scale.slope * (best - scale.middle) - scale.falloff * below
     scores = (1 / (1 + np.exp(-np.clip(logits, -60, 60)))).astype(np.float32)
-    return Ranking(scores, float(scores[allowed].max()), view.preset, parts)
+    return Ranking(scores, float(scores[allowed].max()), preset, parts)
 
 
 def evidence(question: Question, view: View) -> Floats:
