@@ -6,22 +6,20 @@ import re
 
 from memwarden.records import Kind
 
-_SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
-    for kind, words in (
-        (Kind.ERROR_LESSON, "failed|mistake|mistakes|lesson learned"),
-        (Kind.DECISION, "decided|chose|chosen|went with|settled on"),
-        (Kind.DISCOVERY, "learned|learnt|discovered|found out"),
-        (Kind.INSIGHT, "reali[sz]ed|understood|means that"),
-        (Kind.OUTCOME, "resulted|turned out|finished|completed"),
-        (Kind.BEHAVIOR, "tends|always|usually|never|habit"),
-    )
+# In the order in which they are tried; one expression, so that a text is read once.
+_WORDS: tuple[tuple[Kind, str], ...] = (
+    (Kind.ERROR_LESSON, "failed|mistakes?|lesson learned"),
+    (Kind.DECISION, "decided|chose|chosen|went with|settled on"),
+    (Kind.DISCOVERY, "learned|learnt|discovered|found out"),
+    (Kind.INSIGHT, "reali[sz]ed|understood|means that"),
+    (Kind.OUTCOME, "resulted|turned out|finished|completed"),
+    (Kind.BEHAVIOR, "tends|always|usually|never|habit"),
 )
+_ORDER = {kind: number for number, (kind, _) in enumerate(_WORDS)}
+_SIGN = re.compile(rf"\b(?:{'|'.join(f'(?P<{kind}>{words})' for kind, words in _WORDS)})\b", re.IGNORECASE)
 
 
 def kind_of(text: str) -> Kind:
-    """Return the first kind whose signal words the text holds, else note."""
-    for kind, signs in _SIGNS:
-        if signs.search(text):
-            return kind
-    return Kind.NOTE
+    """Return the first kind of the list whose signal words the text holds, else note."""
+    found = {Kind(sign.lastgroup) for sign in _SIGN.finditer(text) if sign.lastgroup}
+    return min(found, key=_ORDER.__getitem__, default=Kind.NOTE)
