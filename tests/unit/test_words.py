@@ -146,3 +146,18 @@ def test_chatter(text: str) -> None:
 )
 def test_short_answers_are_not_chatter(text: str) -> None:
     assert not signs.is_chatter(text)
+
+
+def test_the_gate_of_time_words_hides_nothing() -> None:
+    units = (
+        "second minute hour night morning day week weekend month year decade summer fall quarter monday friday".split()
+    )
+    texts = [f"we went {lead} {unit}{s}" for unit in units for s in ("", "s") for lead in ("last", "every", "a", "ten")]
+    texts += (
+        "today|tonight|ago|since then|in may|early may|march|june|letztes|letzten|nächster|dernière|prochaine".split(
+            "|"
+        )
+    )
+    texts += "pasado|próxima|scorsa|amanhã|вчера|昨天|3月|at 9 pm|10:30|the 5th|in 1999|aujourd'hui".split("|")
+    for text in texts:
+        assert signs.has_time_word(text) == (signs._TIME_WORD.search(text) is not None), text
