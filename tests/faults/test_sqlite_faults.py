@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import warnings
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -406,7 +407,9 @@ async def test_a_locked_file(path: Path) -> None:
 async def test_after_a_fork_the_store_refuses(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later warn of what is tested here
+        child = os.fork()
     if child == 0:
         os._exit(_answer_of_the_child(store))
     _, status = os.waitpid(child, 0)
