@@ -35,9 +35,10 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Measure recall on the demo's history and on FILES, and a real install
+bench: $(READY) ## Measure recall on the demo's history and on FILES, speed, and a real install
 	$(BIN)/memwarden bench quality $(DEMO)/history.json --questions $(DEMO)/questions.json
 	@if [ -n "$(FILES)" ]; then $(BIN)/memwarden bench quality $(FILES); fi
+	$(BIN)/memwarden bench speed
 	$(BIN)/pytest -q -m slow
 
 soak: $(READY) ## Run the long tests: kills, several processes, many writes

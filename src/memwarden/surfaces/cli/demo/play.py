@@ -77,12 +77,13 @@ async def demo(
             me = mine.scope(warden)
             memories = {memory.id: memory for memory in await me.find(limit=10_000)}
             played = [await _ask(me, one, memories, budget_tokens, threshold) for one in questions()]
+        stays = (keep or options.db is not None) and url != "memory://"
         if options.as_json:
-            print_json(_told(url, summary, played))
+            print_json(_told(url if stays else None, summary, played))
             return
         from memwarden.surfaces.cli.demo.show import show
 
-        show(history(), summary, played, memories, mine if keep or options.db else None)
+        show(history(), summary, played, memories, mine if stays else None)
 
 
 def _file(stack: ExitStack, keep: bool) -> str:
@@ -124,7 +125,7 @@ def _missed(source: str, cut: Sequence[Cut], memories: dict[str, Memory]) -> Mis
     return Missed(source, "not stored", 0.0, 0)
 
 
-def _told(url: str, summary: Summary, played: Sequence[Played]) -> dict[str, object]:
+def _told(url: str | None, summary: Summary, played: Sequence[Played]) -> dict[str, object]:
     return {
         "db": url,
         "observed": summary,
