@@ -7,8 +7,9 @@ Recognised, by their content and not by their name:
 * **memwarden**: ``{"title", "people", "sessions": [{"thread", "messages": [...]}]}`` with messages as
   ``Warden.observe`` takes them, and optionally ``"questions": [{"question", "expect": [message ids]}]``.
 * **LoCoMo**: two people over months, ``conversation.session_N`` and ``qa``. Both become the role ``user`` with their
-  name. What a shared picture shows (``blip_caption``) is added to the text of its turn, as the authors of LoCoMo do in
-  their own retrieval baselines: who saw the chat saw the picture. ``captions=False`` leaves it out.
+  name. What a shared picture shows (``blip_caption``) is added to the text of its turn: who saw the chat saw the
+  picture. LoCoMo's own scripts do so in prompts that hold a whole chat, but not in the turns that their retrieval
+  searches, so a comparison with those needs ``captions=False``.
 * **RealMem**: a user and an assistant, ``dialogues`` of ``dialogue_turns``. A turn with ``is_query`` is a question to
   the sessions before its own.
 
