@@ -105,6 +105,25 @@ async def test_a_newer_schema_that_is_still_in_the_log(path: Path) -> None:
         assert db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone() == (99,)
 
 
+async def test_a_main_file_that_is_half_folded_is_ours_all_the_same(path: Path) -> None:
+    """Another process is folding its log into the file: the main file alone looks damaged, with the log it is whole."""
+    await _fill(path)
+    with closing(sqlite3.connect(path)) as other:
+        (page,) = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'meta'").fetchone()
+        other.execute("UPDATE meta SET value = value")
+        other.execute("INSERT INTO meta VALUES ('more', ?)", ("x" * 20_000,))
+        other.commit()
+        whole = path.read_bytes()
+        with path.open("r+b") as file:
+            file.seek((page - 1) * 4096)
+            file.write(b"\xff" * 4096)
+        store = SqliteStore(path)
+        await store.open()
+        assert await store.count(NAMESPACE) == 300
+        await store.close()
+        path.write_bytes(whole)
+
+
 async def test_a_file_that_was_cut_off(path: Path) -> None:
     await _fill(path)
     size = path.stat().st_size
@@ -194,15 +213,18 @@ def test_network_file_systems_are_refused(tmp_path: Path, mounts: str, refused: 
 
 
 _CHILD = """
-import asyncio, os, resource, signal, sys
+import asyncio, os, resource, signal, sys, tempfile
 from pathlib import Path
 from memwarden.errors import StoreError, StoreFull, StoreUnavailable
 from memwarden.stores.sqlite import SqliteStore
-from memwarden.stores.sqlite.file import migrations
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 
-def become_nobody():
-    migrations()  # while the files of the package can be read for sure
+async def become_nobody():
+    with tempfile.TemporaryDirectory() as other:  # so that all modules are loaded while they can be read for sure
+        for _ in range(2):
+            store = SqliteStore(Path(other) / "memory.db")
+            await store.open()
+            await store.close()
     if os.getuid() == 0:
         os.setgroups([])
         os.setgid({nobody})
@@ -242,7 +264,7 @@ async def test_a_read_only_folder(tmp_path: Path) -> None:
     _run_child(
         folder,
         """
-        become_nobody()
+        await become_nobody()
         try:
             await SqliteStore(path).open()
         except StoreUnavailable as error:
@@ -268,7 +290,7 @@ async def test_a_read_only_file(tmp_path: Path) -> None:
     _run_child(
         folder,
         """
-        become_nobody()
+        await become_nobody()
         try:
             await SqliteStore(path).open()
         except StoreUnavailable as error:

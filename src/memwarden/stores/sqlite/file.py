@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import struct
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -165,7 +165,7 @@ def _check_header(path: Path) -> None:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise StoreCorrupt(f"{path} is not a memwarden store (no SQLite file at all); it was left alone")
-    (application,) = struct.unpack_from(">I", header, 68)
+    application = _application(path)
     if application not in (0, APPLICATION_ID):
         raise StoreCorrupt(f"{path} belongs to another program (application id {application:#x}); it was left alone")
     (page_size,) = struct.unpack_from(">H", header, 16)
@@ -176,19 +176,26 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupt(f"{path} is cut off: it is shorter than its header says; restore a copy of it")
 
 
+def _application(path: Path) -> int:
+    with path.open("rb") as file:
+        (application,) = struct.unpack_from(">I", file.read(100), 68)
+    return int(application)
+
+
 def _check_schema_on_disk(path: Path) -> None:
     """Refuse foreign and newer files before any connection could change them.
 
-    ``immutable`` reads the main file alone and writes nothing beside it. What is still in the log is not seen; the
-    same questions are asked again under the lock.
+    ``immutable`` reads the main file alone and writes nothing beside it. It does not see what is still in the log, and
+    while another process folds the log into the file it may see half of it: so for a file that is ours only a clear
+    answer counts, and the same questions are asked again under the lock.
     """
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-        if _number(db, "PRAGMA application_id") == 0:
-            if _number(db, "SELECT count(*) FROM sqlite_master"):
-                raise _foreign(path)
-        elif _schema(db) > migrations()[-1].number:
-            raise _too_new(path, _schema(db))
+        if _application(path) == APPLICATION_ID:
+            with suppress(sqlite3.DatabaseError):
+                _refuse_newer(_schema(db), path)
+        elif _number(db, "SELECT count(*) FROM sqlite_master"):
+            raise _foreign(path)
 
 
 def _claim(db: sqlite3.Connection, path: Path) -> None:
@@ -224,8 +231,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         current = _schema(db)
-        if current > migrations()[-1].number:
-            raise _too_new(path, current)
+        _refuse_newer(current, path)
         for migration in migrations():
             if migration.number > current:
                 for statement in migration.statements:
@@ -256,9 +262,10 @@ def _foreign(path: Path) -> StoreCorrupt:
     return StoreCorrupt(f"{path} is a SQLite database of another program; it was left alone")
 
 
-def _too_new(path: Path, schema: int) -> StoreTooNew:
+def _refuse_newer(schema: int, path: Path) -> None:
     known = migrations()[-1].number
-    return StoreTooNew(f"{path} has schema {schema}, this memwarden knows up to {known}; upgrade memwarden")
+    if schema > known:
+        raise StoreTooNew(f"{path} has schema {schema}, this memwarden knows up to {known}; upgrade memwarden")
 
 
 def _no_room(path: Path) -> bool:
