@@ -19,7 +19,7 @@ VARIANTS = (Variant("words", {"embedder": "none"}), Variant("wordllama", {"embed
 """What ``--ablate`` compares."""
 
 LEFT_OUT_LAYOUTS = ("RealMem", "memwarden")
-"""Where a store is also asked without the sessions that answer; a store for each question is slow, so not everywhere."""
+"""Where a store is also asked without the sessions that answer. A store for each question is slow: not everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
