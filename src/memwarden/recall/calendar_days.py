@@ -1,0 +1,156 @@
+"""Calendar arithmetic: units, seasons and holidays as first and last day. Weeks begin on Monday."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date, timedelta
+from typing import Final
+
+Days = tuple[date, date]
+"""First and last day; both belong to it."""
+
+
+def month_days(year: int, month: int) -> Days:
+    return date(year, month, 1), date(year, month, monthrange(year, month)[1])
+
+
+def year_days(year: int) -> Days:
+    return date(year, 1, 1), date(year, 12, 31)
+
+
+def quarter_days(year: int, quarter: int) -> Days:
+    if not 1 <= quarter <= 4:
+        raise ValueError("a year has four quarters")
+    return date(year, 3 * quarter - 2, 1), month_days(year, 3 * quarter)[1]
+
+
+def decade_of(year: int) -> Days:
+    first = year - year % 10
+    return date(first, 1, 1), date(first + 9, 12, 31)
+
+
+def weekend_of(day: date) -> Days:
+    """Saturday and Sunday of the day's week."""
+    saturday = day + timedelta(5 - day.weekday())
+    return saturday, saturday + timedelta(1)
+
+
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
+
+
+def season_days(name: str, year: int) -> Days:
+    """Three whole months of the northern hemisphere; the winter of a year begins in its December."""
+    month = _SEASONS[name]
+    last = month_days(year + 1, 2) if name == "winter" else month_days(year, month + 2)
+    return date(year, month, 1), last[1]
+
+
+_FIXED: Final = {
+    "christmas": (12, 25),
+    "christmas_eve": (12, 24),
+    "boxing_day": (12, 26),
+    "new_years_eve": (12, 31),
+    "new_year": (1, 1),
+    "epiphany": (1, 6),
+    "valentine": (2, 14),
+    "independence": (7, 4),
+    "halloween": (10, 31),
+}
+_NTH: Final = {  # month, weekday, which; -1 for the last
+    "thanksgiving": (11, 3, 4),
+    "labor": (9, 0, 1),
+    "memorial": (5, 0, -1),
+    "mothers": (5, 6, 2),
+    "fathers": (6, 6, 3),
+}
+_FROM_EASTER: Final = {"good_friday": -2, "easter": 0, "easter_monday": 1}
+
+
+def holiday(name: str, year: int) -> date:
+    """The day of a holiday; those that differ by country as in the United States."""
+    if name in _FIXED:
+        return date(year, *_FIXED[name])
+    if name in _FROM_EASTER:
+        return easter(year) + timedelta(_FROM_EASTER[name])
+    month, weekday, which = _NTH[name]
+    if which < 0:
+        return weekday_before(month_days(year, month)[1] + timedelta(1), weekday)
+    return weekday_after(date(year, month, 1) - timedelta(1), weekday) + timedelta(7 * (which - 1))
+
+
+def easter(year: int) -> date:
+    """Easter Sunday of the Gregorian calendar (the anonymous algorithm)."""
+    century, rest = divmod(year, 100)
+    golden = year % 19
+    moon = (19 * golden + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
+    sunday = (32 + 2 * (century % 4) + 2 * (rest // 4) - moon - rest % 4) % 7
+    correction = (golden + 11 * moon + 22 * sunday) // 451
+    month, day = divmod(moon + sunday - 7 * correction + 114, 31)
+    return date(year, month, day + 1)
+
+
+_MONTHS_IN: Final = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_DAYS_IN: Final = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
+
+
+def shifted(day: date, unit: str, steps: int) -> date:
+    """The day moved by some units; in a shorter month its last day."""
+    if unit in _DAYS_IN:
+        return day + timedelta(_DAYS_IN[unit] * steps)
+    months = day.year * 12 + day.month - 1 + _MONTHS_IN[unit] * steps
+    year, month = divmod(months, 12)
+    if not 1 <= year <= 9999:
+        raise OverflowError("outside the calendar")
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def unit_of(day: date, unit: str) -> Days:
+    """The whole unit in which a day lies."""
+    if unit == "week":
+        monday = day - timedelta(day.weekday())
+        return monday, monday + timedelta(6)
+    if unit == "weekend":
+        return weekend_of(day)
+    if unit == "month":
+        return month_days(day.year, day.month)
+    if unit == "quarter":
+        return quarter_days(day.year, (day.month + 2) // 3)
+    if unit == "year":
+        return year_days(day.year)
+    if unit == "decade":
+        return decade_of(day.year)
+    return day, day
+
+
+def thirds(days: Days, which: int) -> Days:
+    """The early (-1), middle (0) or late (1) third: ten days of a month, four months of a year."""
+    first, last = days
+    length = (last - first).days + 1
+    if length >= 360:
+        second, third = (date(first.year, month, 1) if length < 370 else None for month in (5, 9))
+    else:
+        second = third = None
+    step = 10 if 28 <= length <= 31 else length // 3
+    second = second or first + timedelta(step)
+    third = third or (first + timedelta(20) if step == 10 and length <= 31 else last - timedelta(step - 1))
+    if which < 0:
+        return first, second - timedelta(1)
+    return (second, third - timedelta(1)) if which == 0 else (third, last)
+
+
+def weekday_before(day: date, weekday: int) -> date:
+    """The last such weekday before a day, never the day itself."""
+    return day - timedelta((day.weekday() - weekday - 1) % 7 + 1)
+
+
+def weekday_after(day: date, weekday: int) -> date:
+    """The next such weekday after a day, never the day itself."""
+    return day + timedelta((weekday - day.weekday() - 1) % 7 + 1)
+
+
+def nearest_weekday(day: date, weekday: int, tense: int) -> date:
+    """The weekday that "on Friday" means: the last one in the past, the next one in the future, else the nearest."""
+    if tense < 0:
+        return day - timedelta((day.weekday() - weekday) % 7)
+    ahead = timedelta((weekday - day.weekday()) % 7)
+    return day + ahead if tense > 0 or ahead <= timedelta(3) else day + ahead - timedelta(7)
