@@ -74,7 +74,7 @@ class AsyncWarden:
         return cls(_store(url or settings.db or configuration.default_db()), settings)
 
     async def start(self) -> Self:
-        """Open the store and load the embedder. Raises StoreError; ModelMismatch if the store has another model."""
+        """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
         await self._store.open()
         try:
             embedder = await asyncio.to_thread(_embedder, self._settings.embedder)
@@ -464,12 +464,12 @@ def _store(url: str) -> Store:
 
 
 def _embedder(name: str) -> Embedder | None:
-    """Load the configured embedder. Blocking: 0.3 s the first time in a process."""
+    """Return the configured embedder; it loads its model at first use."""
     if name == "none":
         return None
-    from memwarden.models.wordllama import load
+    from memwarden.models.wordllama import shared
 
-    return load()
+    return shared()
 
 
 def _started(part: T | None) -> T:

@@ -148,7 +148,7 @@ def test_semantic_query_is_by_cosine_nearest_first(backend: Backend) -> None:
     }
     for name, text in texts.items():
         backend.add(item(1, context_item_id=name, payload={"text": text}))
-    model = wordllama.load()
+    model = wordllama.shared()
     question = model.embed(["code formatting: spaces or tabs?"])[0]
     expected = sorted(texts, key=lambda name: -float(model.embed([texts[name]])[0] @ question))
     assert ids(backend.query_semantic((question * 3).tolist(), 3)) == expected

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden import Warden
+from memwarden.config import FEATURES
 from memwarden.surfaces.bench import measure, quality, report, sentences, speed
 from memwarden.surfaces.bench.app import app
 from memwarden.surfaces.bench.metrics import area_under_curve
@@ -257,7 +258,7 @@ def test_quality_command_prints_json_and_writes_markdown_and_a_picture(locomo: P
 
 def test_quality_command_runs_every_variant(locomo: Path) -> None:
     printed = json.loads(run("quality", str(locomo), "--ablate", "--no-peers", "--limit", "2", "--json"))
-    assert set(printed["runs"]) == {"words", "wordllama"}
+    assert set(printed["runs"]) == {"words", "wordllama", *(f"without {name}" for name in FEATURES)}
     assert printed["peers"] == []
 
 

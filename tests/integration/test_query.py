@@ -230,7 +230,7 @@ def test_explain_names_the_gate_of_100_random_items_not_returned() -> None:
             elif filters and filters["tags"][0] not in memory.tags:
                 assert gates[memory.id] == "filter"
             else:
-                assert gates[memory.id] in ("relevance", "rag_length", "top_k", "budget")
+                assert gates[memory.id] in ("relevance", "threshold", "rag_length", "top_k", "budget")
 
 
 @pytest.mark.parametrize("returns", ["bullets", "full"])

@@ -16,10 +16,14 @@ class Embedder(Protocol):
     Attributes:
         name: the model and its size, stored with the vectors; a store refuses vectors of another name.
         dimensions: length of a vector.
+        ready: False while the next call would load the model first, which takes long; then it is made in a thread.
     """
 
     name: str
     dimensions: int
+
+    @property
+    def ready(self) -> bool: ...
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return one unit-length float32 row a text, shape (len(texts), dimensions).

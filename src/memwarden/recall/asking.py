@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -93,6 +94,7 @@ def _name_pattern(name: str) -> re.Pattern[str]:
 # Stop words that carry the question when it holds nothing else ("What does Ana like?").
 _WEAK: Final = frozenset("like make made give gave go going get kind do doing tell know describe happened".split())
 _ASKS_WHAT: Final = re.compile(r"\b(?:what|who|where|when|which|whose|why)\b(?!['’]?s?\s+up)")
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _OWN: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b")
 
 
@@ -130,3 +132,12 @@ _EVERYDAY: Final[dict[str, float]] = {
     **dict.fromkeys(terms(LISTS["everyday"]["common"]), 0.006),
     **dict.fromkeys(terms(LISTS["everyday"]["very_common"]), 0.025),
 }
+
+
+def words_of(text: str, stems: Sequence[str]) -> dict[str, str]:
+    """The words of a question as they stand in it, by their stem; the stem itself where they cannot be told."""
+    found: dict[str, str] = {}
+    for word in _WORD.findall(text):
+        for stem in terms(word):
+            found.setdefault(stem, word)
+    return {stem: found.get(stem, stem) for stem in stems}

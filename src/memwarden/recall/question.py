@@ -19,7 +19,7 @@ class Question:
 
     Attributes:
         terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
-        stems: the terms as text, to show which words matched.
+        stems: the terms as text. spelled: how each of them stands in the question, to show which words matched.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. dates: the dates that it names.
@@ -30,6 +30,7 @@ class Question:
     terms: tuple[int, ...]
     idf_prior: tuple[float, ...]
     stems: tuple[str, ...]
+    spelled: Mapping[str, str]
     vector: npt.NDArray[np.float32] | None = None
     speakers: tuple[int, ...] = ()
     when: bool = False
@@ -39,9 +40,9 @@ class Question:
     memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
 
     def matched(self, text: str) -> tuple[str, ...]:
-        """Return the stems of the question that a text holds, in the order of the question."""
+        """Return the words of the question that a text holds in some form, in the order of the question."""
         held = set(words.terms(text))
-        return tuple(stem for stem in self.stems if stem in held)
+        return tuple(self.spelled.get(stem, stem) for stem in self.stems if stem in held)
 
     def weigh(self, sentence: str) -> float:
         """How much of the question a sentence holds: rare words count more."""
@@ -58,6 +59,7 @@ def ask(text: str, view: View, embedder: Embedder | None, left_out: frozenset[st
         terms=tuple(words.term_id(stem) for stem in stems),
         idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
+        spelled=asking.words_of(text, stems),
         vector=None if embedder is None else embedder.embed([asking.to_pronouns(text, partners)])[0],
         speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
         when=asking.is_when_question(text),

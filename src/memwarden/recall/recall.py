@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -75,7 +76,7 @@ class Recall:
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query (B6)."""
-        index = await self._indexes.current(scope.namespace)
+        index = await self._index(scope)
         rev, ids = index.rev, index.columns.ids
         question = ask(request.query, index.view, self._embedder, self._left_out)
         gates = _gates(index, request)
@@ -107,7 +108,7 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt (C1, C6). ``said``: the recent messages, the one to answer last."""
-        index = await self._indexes.current(scope.namespace)
+        index = await self._index(scope)
         rev, ids = index.rev, index.columns.ids
         gates = _gates(index, request)
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
@@ -130,6 +131,16 @@ class Recall:
         )
         cut = _cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
+
+    async def _index(self, scope: Scope) -> NamespaceIndex:
+        """The scope's index, up to date; while it is built the first time, the embedder loads beside it."""
+        if self._embedder is None or self._embedder.ready:
+            return await self._indexes.current(scope.namespace)
+        loading = asyncio.create_task(asyncio.to_thread(self._embedder.embed, [""]))
+        try:
+            return await self._indexes.current(scope.namespace)
+        finally:
+            await loading
 
     def _select(
         self, index: NamespaceIndex, ranking: Ranking, gates: Gates, request: Request, limit: int, share: float

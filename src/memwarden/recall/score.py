@@ -55,12 +55,14 @@ class Scale:
     middle: float
     slope: float = 10.0
     growth: float = 0.04
-    falloff: float = 3.0
+    falloff: float = 4.0
 
 
 WORDS_SCALE: Final = Scale(middle=0.07)
 DENSE_SCALE: Final = Scale(middle=0.32)
 
+CAP: Final = 3.0
+"""No more logits than this are given, so that a good best one does not pull bad others up with it."""
 DEFAULT_BAR: Final = 0.5
 """A query answers when the best score reaches this."""
 ITEM_FLOOR: Final = 0.1
@@ -115,7 +117,7 @@ def rank(question: Question, view: View, allowed: Mask, preset: str = "auto") ->
     scale = WORDS_SCALE if question.vector is None else DENSE_SCALE
     best = float(evidence(question, view)[allowed].max()) - scale.growth * float(np.log(rows))
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    logits = scale.slope * (best - scale.middle) - scale.falloff * below
+    logits = min(scale.slope * (best - scale.middle), CAP) - scale.falloff * below
     scores = (1 / (1 + np.exp(-np.clip(logits, -60, 60)))).astype(np.float32)
     return Ranking(scores, float(scores[allowed].max()), preset, parts)
 

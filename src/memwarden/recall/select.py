@@ -22,7 +22,7 @@ GATES: Mapping[str, str] = {
     "echo": "it repeats the question or what the prompt holds already",
     "covered": "a remembered fact that rests on this turn is in the answer",
     "rag_length": "its category's rag_length is used up by better ones",
-    "top_k": "top_k better ones are in the answer",
+    "top_k": "enough better ones are in the answer",
     "budget": "it does not fit into what is left of the token budget",
 }
 """Every gate that can leave a memory out, in the order in which they stand, and what it means."""

@@ -19,7 +19,7 @@ THREAD_CHARACTERS = 4_000
 
 async def signals_of(texts: Sequence[str], embedder: Embedder | None) -> list[Signals]:
     """Return the signals of each text, in order."""
-    if sum(map(len, texts)) > THREAD_CHARACTERS:
+    if sum(map(len, texts)) > THREAD_CHARACTERS or not (embedder is None or embedder.ready):
         return await asyncio.to_thread(make_signals, texts, embedder)
     return make_signals(texts, embedder)
 

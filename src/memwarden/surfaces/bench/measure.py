@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memwarden import Warden
+from memwarden.config import FEATURES
 from memwarden.surfaces.bench import metrics, quality
 from memwarden.surfaces.bench.peers import PEERS, PeerAnswer, ask_peer
 from memwarden.surfaces.bench.quality import Abstention, Figures
@@ -15,8 +16,12 @@ from memwarden.surfaces.bench.replay import Answer, Judged, Replay, Tick, Varian
 from memwarden.surfaces.bench.report import PeerFigures
 from memwarden.surfaces.conversations import Conversation, Question, read_conversations, with_questions
 
-VARIANTS = (Variant("words", {"embedder": "none"}), Variant("wordllama", {"embedder": "wordllama"}))
-"""What ``--ablate`` compares."""
+VARIANTS = (
+    Variant("words", {"embedder": "none"}),
+    Variant("wordllama", {"embedder": "wordllama"}),
+    *(Variant(f"without {name}", {"embedder": "wordllama", "leave_out": (name,)}) for name in FEATURES),
+)
+"""What ``--ablate`` compares: both ways of recall, and the default one without each part of its score."""
 
 LEFT_OUT_LAYOUTS = ("RealMem", "memwarden")
 """Where a store is also asked without the sessions that answer. A store for each question is slow: not everywhere."""

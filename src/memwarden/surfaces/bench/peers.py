@@ -7,6 +7,7 @@ The optional packages come with the extra ``bench``.
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from memwarden.errors import InvalidConfig
+from memwarden.models.wordllama import shared
 from memwarden.surfaces.bench.replay import DEPTH, Tick, timeline
 from memwarden.surfaces.conversations import Conversation, Question, Session, TurnKey
 
@@ -61,8 +63,7 @@ class FullText:
     name = "SQLite FTS5 (porter)"
 
     def __init__(self) -> None:
-        sqlite3 = import_module("sqlite3")
-        self._database: Any = sqlite3.connect(":memory:")
+        self._database = sqlite3.connect(":memory:")
         self._database.execute("CREATE VIRTUAL TABLE turn USING fts5(text, tokenize = 'porter unicode61')")
         self._keys: list[TurnKey] = []
 
@@ -137,7 +138,7 @@ class Dense:
     name = "WordLlama alone"
 
     def __init__(self) -> None:
-        self._model = import_module("memwarden.models.wordllama").load()
+        self._model = shared()
         self._numpy: Any = import_module("numpy")
         self._blocks: list[Any] = []
         self._keys: list[TurnKey] = []
