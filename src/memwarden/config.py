@@ -14,7 +14,7 @@ from memwarden.errors import InvalidConfig
 
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
 SETTINGS_FILE = "memwarden.toml"
-EMBEDDERS = ("wordllama", "none")
+EMBEDDERS = ("wordllama", "openai", "none")
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
     "bm25_turn",
@@ -40,7 +40,10 @@ class Settings:
 
     Attributes:
         db: URL of the store. Default: a SQLite file in the user's data folder.
-        embedder: ``wordllama`` (default, no download) or ``none`` (words only).
+        embedder: ``wordllama`` (default, no download), ``openai`` (any OpenAI-compatible endpoint; extra ``openai``)
+            or ``none`` (words only).
+        embedding_model, embedding_url, embedding_dimensions: for ``openai``: the model's name, the endpoint's base URL
+            (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
         max_text_bytes: the longest text accepted, UTF-8 bytes.
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
             one is dropped.
@@ -52,6 +55,9 @@ class Settings:
 
     db: str = ""
     embedder: str = "wordllama"
+    embedding_model: str = ""
+    embedding_url: str = ""
+    embedding_dimensions: int = 0
     max_text_bytes: int = 262_144
     index_bytes: int = 1_073_741_824
     session_gap_hours: float = 4.0
@@ -62,6 +68,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.embedder not in EMBEDDERS:
             raise InvalidConfig(f"unknown embedder {self.embedder!r}; use one of: {', '.join(EMBEDDERS)}")
+        if self.embedder == "openai" and not (self.embedding_model and self.embedding_dimensions > 0):
+            raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
         if self.preset not in PRESETS:
             raise InvalidConfig(f"unknown preset {self.preset!r}; use one of: {', '.join(PRESETS)}")
         unknown = sorted(set(self.leave_out) - set(FEATURES))

@@ -9,6 +9,7 @@
     │   ├── UnknownAgent        the agent has no allowlist
     │   └── CategoryDenied      a category outside the agent's allowlist
     ├── Conflict                somebody else changed it, or a key was used for something else; read again, then decide
+    ├── ModelUnavailable        a model failed or took too long; memwarden goes on without it where it can
     ├── WrongThread             call AsyncWarden there; a blocking call would wait for itself
     └── StoreError              the storage refused; nothing of the call was kept unless it was acknowledged
         ├── StoreUnavailable    try again later: locked, read-only, closed, a disk that fails
@@ -58,6 +59,10 @@ class CategoryDenied(Denied):
 
 class Conflict(MemwardenError):
     """Somebody else changed it first, or an idempotency key was used for something else."""
+
+
+class ModelUnavailable(MemwardenError, RuntimeError):
+    """A model failed, took too long or answered garbage. Reads and writes go on without it where they can."""
 
 
 class WrongThread(MemwardenError, RuntimeError):

@@ -12,11 +12,14 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memwarden.backend import AsyncBackend
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
 from memwarden.warden import AsyncScope, AsyncWarden, Config
+
+if TYPE_CHECKING:
+    from memwarden.models.base import Reranker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -121,9 +124,9 @@ class Warden(Facade):
     _inner: AsyncWarden
 
     @classmethod
-    def open(cls, url: str | None = None, config: Config = None) -> Self:
+    def open(cls, url: str | None = None, config: Config = None, *, reranker: Reranker | None = None) -> Self:
         """Open a store at once. See :meth:`memwarden.warden.AsyncWarden.open`; raises StoreError as well."""
-        inner = AsyncWarden.open(url, config)
+        inner = AsyncWarden.open(url, config, reranker=reranker)
         loop = Loop()
         try:
             loop.run(inner.start())

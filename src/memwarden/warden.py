@@ -31,7 +31,7 @@ from memwarden.remember.response import read_response
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
-    from memwarden.models.base import Embedder
+    from memwarden.models.base import Embedder, Reranker
     from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall, Request
     from memwarden.remember.write import Writer
@@ -51,15 +51,16 @@ class AsyncWarden:
     ...     found = await me.query("What can't I eat?")
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, reranker: Reranker | None = None) -> None:
         self._store = store
         self._settings = settings
+        self._reranker = reranker
         self._recall: Recall | None = None
         self._writer: Writer | None = None
         self._indexes: Indexes | None = None
 
     @classmethod
-    def open(cls, url: str | None = None, config: Config = None) -> Self:
+    def open(cls, url: str | None = None, config: Config = None, *, reranker: Reranker | None = None) -> Self:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
         Args:
@@ -67,17 +68,19 @@ class AsyncWarden:
                 ``db``, by default a file in the user's data folder.
             config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment
                 and ``memwarden.toml`` in the working folder.
+            reranker: what judges a query's candidates by reading them (:class:`memwarden.models.base.Reranker`), within
+                5 seconds; when it fails or is late, the order stays as it was.
 
         Raises InvalidConfig for a wrong setting or URL.
         """
         settings = _settings(config)
-        return cls(_store(url or settings.db or configuration.default_db()), settings)
+        return cls(_store(url or settings.db or configuration.default_db()), settings, reranker)
 
     async def start(self) -> Self:
         """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
         await self._store.open()
         try:
-            embedder = await asyncio.to_thread(_embedder, self._settings.embedder)
+            embedder = await asyncio.to_thread(_embedder, self._settings)
             await self._bind(embedder.name if embedder else "none")
             self._assemble(embedder)
         except BaseException:
@@ -165,6 +168,7 @@ class AsyncWarden:
             self._indexes,
             embedder,
             self._settings.categories,
+            reranker=self._reranker,
             preset=self._settings.preset,
             left_out=frozenset(self._settings.leave_out),
         )
@@ -463,10 +467,16 @@ def _store(url: str) -> Store:
     raise InvalidConfig(f"{url!r} names no store; use memory://, sqlite:///file.db or sqlite:////absolute/file.db")
 
 
-def _embedder(name: str) -> Embedder | None:
-    """Return the configured embedder; it loads its model at first use."""
-    if name == "none":
+def _embedder(settings: Settings) -> Embedder | None:
+    """Return the configured embedder; it loads its model at first use. Raises InvalidConfig for a missing extra."""
+    if settings.embedder == "none":
         return None
+    if settings.embedder == "openai":
+        try:
+            from memwarden.models.openai import OpenAIEmbedder
+        except ImportError:
+            raise InvalidConfig("embedder 'openai' needs the extra: pip install 'memwarden[openai]'") from None
+        return OpenAIEmbedder(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url or None)
     from memwarden.models.wordllama import shared
 
     return shared()

@@ -35,7 +35,7 @@ def test_memwarden_toml_in_the_working_folder_is_read(tmp_path: Path, monkeypatc
     ("values", "says"),
     [
         ({"embeder": "none"}, "unknown setting 'embeder'; settings are: db, embedder"),
-        ({"embedder": "gpt"}, "unknown embedder 'gpt'; use one of: wordllama, none"),
+        ({"embedder": "gpt"}, "unknown embedder 'gpt'; use one of: wordllama, openai, none"),
         ({"preset": "forum"}, "unknown preset 'forum'"),
         ({"leave_out": "on_date bm26"}, "unknown feature 'bm26'"),
         ({"leave_out": 3}, "takes a list of texts"),

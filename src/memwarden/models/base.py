@@ -29,5 +29,16 @@ class Embedder(Protocol):
         """Return one unit-length float32 row a text, shape (len(texts), dimensions).
 
         A text in which the model finds nothing (empty, only unknown signs) gets a row of zeros, never NaN. Called in
-        a worker thread for batches; must be safe to call from several threads.
+        a worker thread for batches; must be safe to call from several threads. Raises ModelUnavailable: then texts
+        are stored, and questions answered, by their words alone.
+        """
+
+
+class Reranker(Protocol):
+    """Judges a few candidates by reading question and text together, for example a cross-encoder."""
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one number a text, higher is better, on any scale. Called in a worker thread.
+
+        Raises ModelUnavailable: then the order stays as it was.
         """

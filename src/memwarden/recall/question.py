@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.models.base import Embedder
 from memwarden.recall import asking, words
 from memwarden.recall.view import View
 
@@ -51,8 +50,15 @@ class Question:
         return sum(-float(np.log(prior)) for stem, prior in rarity.items() if stem in held)
 
 
-def ask(text: str, view: View, embedder: Embedder | None, left_out: frozenset[str] = frozenset()) -> Question:
-    """Prepare a question for a view."""
+def dense_text(text: str, view: View) -> str:
+    """A question as it is embedded: speakers' names as pronouns, as they speak of themselves."""
+    return asking.to_pronouns(text, list(view.speakers))
+
+
+def ask(
+    text: str, view: View, vector: npt.NDArray[np.float32] | None, left_out: frozenset[str] = frozenset()
+) -> Question:
+    """Prepare a question for a view. vector: that of :func:`dense_text`, or None to go by words alone."""
     partners = list(view.speakers)
     stems = asking.question_terms(text, partners)
     return Question(
@@ -60,7 +66,7 @@ def ask(text: str, view: View, embedder: Embedder | None, left_out: frozenset[st
         idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
         spelled=asking.words_of(text, stems),
-        vector=None if embedder is None else embedder.embed([asking.to_pronouns(text, partners)])[0],
+        vector=vector,
         speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
         when=asking.is_when_question(text),
         dates=tuple(asking.dates_in(text)),

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+import numpy as np
+import numpy.typing as npt
+
 from memwarden import clock
 from memwarden.categories import Categories, Category
+from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
-from memwarden.models.base import Embedder
+from memwarden.models.base import Embedder, Reranker
 from memwarden.recall import block
 from memwarden.recall.excerpt import excerpt
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.pack import Packed, pack
-from memwarden.recall.question import Question, ask
+from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
+from memwarden.recall.view import View
 from memwarden.records import Channel, ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
+
+RERANKED = 50
+"""A reranker reads this many candidates at the least."""
+RERANK_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
 
 SPARE = 10
 """This many more candidates than wanted are at hand, to fill what the budget leaves when a long one does not fit."""
@@ -60,6 +72,7 @@ class Recall:
         embedder: Embedder | None,
         categories: Categories,
         *,
+        reranker: Reranker | None = None,
         preset: str = "auto",
         left_out: frozenset[str] = frozenset(),
         count: TokenCounter = estimate,
@@ -69,6 +82,7 @@ class Recall:
         self._indexes = indexes
         self._embedder = embedder
         self._declared: Mapping[str, Category] = categories.declared
+        self._reranker = reranker
         self._preset = preset
         self._left_out = left_out
         self._count = count
@@ -77,12 +91,16 @@ class Recall:
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query (B6)."""
         index = await self._index(scope)
-        rev, ids = index.rev, index.columns.ids
-        question = ask(request.query, index.view, self._embedder, self._left_out)
+        vector = await self._vector(dense_text(request.query, index.view))
+        # From here on to the fetch nothing is awaited: the index stays as it is.
+        rev, ids, view = index.rev, index.columns.ids, index.view
+        question = ask(request.query, view, vector, self._left_out)
         gates = _gates(index, request)
-        ranking = rank(question, index.view, gates.open, self._preset)
-        selection = self._select(index, ranking, gates, request, request.top_k + SPARE, 1.0)
+        ranking = self._rank(question, view, gates)
+        most = request.top_k + SPARE
+        selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
         found = await self._fetch(scope, index, selection)
+        await self._rerank(request.query, selection, found, ids)
         echoes = _Echoes((request.query,))
         make = partial(_item, question, ranking, found, ids, _whole if request.full else _excerpt)
         packed = pack(
@@ -109,12 +127,13 @@ class Recall:
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt (C1, C6). ``said``: the recent messages, the one to answer last."""
         index = await self._index(scope)
-        rev, ids = index.rev, index.columns.ids
-        gates = _gates(index, request)
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
-        texts = dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :])))
-        asked = [ask(text, index.view, self._embedder, self._left_out) for text in texts]
-        ranked = [(question, rank(question, index.view, gates.open, self._preset)) for question in asked]
+        texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
+        vectors = [await self._vector(dense_text(text, index.view)) for text in texts]
+        rev, ids, view = index.rev, index.columns.ids, index.view
+        gates = _gates(index, request)
+        asked = [ask(text, view, vector, self._left_out) for text, vector in zip(texts, vectors, strict=True)]
+        ranked = [(question, self._rank(question, view, gates)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(scope, index, selection)
@@ -131,6 +150,36 @@ class Recall:
         )
         cut = _cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
+
+    async def _rerank(self, query: str, selection: Selection, found: Mapping[str, Memory], ids: Sequence[str]) -> None:
+        """Let the reranker order the candidates; the scores stay where they are, so that they fall with the rank."""
+        if self._reranker is None or len(selection.ranked) < 2:
+            return
+        texts = [found[ids[one.place]].text for one in selection.ranked]
+        try:
+            asked = asyncio.to_thread(self._reranker.score, query, texts)
+            judged = [float(score) for score in await asyncio.wait_for(asked, RERANK_SECONDS)]
+            selection.reorder(judged)
+        except Exception as error:  # somebody else's code, which must not cost an answer
+            log.warning("the reranker is left out: %s", type(error).__name__)
+
+    def _rank(self, question: Question, view: View, gates: Gates) -> Ranking:
+        model = self._embedder.name if self._embedder else None
+        return rank(question, view, gates.open, preset=self._preset, model=model)
+
+    async def _vector(self, text: str) -> npt.NDArray[np.float32] | None:
+        """Embed a question; None to go by words alone, without an embedder or when it fails."""
+        if self._embedder is None:
+            return None
+        try:
+            if self._embedder.ready:
+                (vector,) = self._embedder.embed([text])
+            else:
+                (vector,) = await asyncio.to_thread(self._embedder.embed, [text])
+            return np.asarray(vector, np.float32)
+        except ModelUnavailable as error:
+            log.warning("a question is answered by its words alone: %s", error)
+            return None
 
     async def _index(self, scope: Scope) -> NamespaceIndex:
         """The scope's index, up to date; while it is built the first time, the embedder loads beside it."""

@@ -59,7 +59,8 @@ class Scale:
 
 
 WORDS_SCALE: Final = Scale(middle=0.07)
-DENSE_SCALE: Final = Scale(middle=0.32)
+DENSE_SCALES: Final[Mapping[str, Scale]] = {"wordllama-l2-supercat-128": Scale(middle=0.32)}
+"""By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
 
 CAP: Final = 3.0
 """No more logits than this are given, so that a good best one does not pull bad others up with it."""
@@ -93,11 +94,11 @@ class Ranking:
         return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
 
-def rank(question: Question, view: View, allowed: Mask, preset: str = "auto") -> Ranking:
+def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto", model: str | None = None) -> Ranking:
     """Score every place of a view.
 
     allowed: the places that may be in the answer; the others only lend context. preset: a name of :data:`PRESETS`, or
-    ``auto`` for the one that suits who speaks in the namespace.
+    ``auto`` for the one that suits who speaks in the namespace. model: name of the embedding model.
     """
     preset = view.preset if preset == "auto" else preset
     rows = int(np.count_nonzero(allowed))
@@ -114,20 +115,21 @@ def rank(question: Question, view: View, allowed: Mask, preset: str = "auto") ->
         total += np.float32(weight) * values
     if question.small_talk:
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset, parts)
-    scale = WORDS_SCALE if question.vector is None else DENSE_SCALE
-    best = float(evidence(question, view)[allowed].max()) - scale.growth * float(np.log(rows))
+    dense = None if question.vector is None else DENSE_SCALES.get(model or "")
+    scale = dense or WORDS_SCALE
+    best = float(evidence(question, view, dense is not None)[allowed].max()) - scale.growth * float(np.log(rows))
     below = np.maximum(float(total[allowed].max()) - total, 0)
     logits = min(scale.slope * (best - scale.middle), CAP) - scale.falloff * below
     scores = (1 / (1 + np.exp(-np.clip(logits, -60, 60)))).astype(np.float32)
     return Ranking(scores, float(scores[allowed].max()), preset, parts)
 
 
-def evidence(question: Question, view: View) -> Floats:
+def evidence(question: Question, view: View, dense: bool) -> Floats:
     """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words hold.
 
     It is not normalised by question or namespace, so that it means the same everywhere.
     """
     heard = features.words_heard(question, view)
-    if question.vector is None or view.vectors is None:
+    if not dense:
         return heard
     return np.asarray(features.cosine_pair(question, view) + np.float32(HEARD) * heard, np.float32)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import math
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +73,18 @@ class Selection:
         """Drop the candidates at other places."""
         self.always = [one for one in self.always if one.place in places]
         self.ranked = [one for one in self.ranked if one.place in places]
+
+    def reorder(self, judged: Sequence[float]) -> None:
+        """Order the ranked ones by other numbers, higher first; the n-th best keeps the n-th best score.
+
+        Raises ValueError unless there is one finite number for each.
+        """
+        if len(judged) != len(self.ranked) or not all(map(math.isfinite, judged)):
+            raise ValueError(f"expected {len(self.ranked)} finite numbers")
+        order = sorted(range(len(judged)), key=lambda number: (-judged[number], number))
+        scores = sorted((one.score for one in self.ranked), reverse=True)
+        places = [self.ranked[number].place for number in order]
+        self.ranked = [Candidate(place, score) for place, score in zip(places, scores, strict=True)]
 
 
 def select(

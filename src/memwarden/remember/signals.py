@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from array import array
 from collections.abc import Sequence
 
 import numpy as np
 
+from memwarden.errors import ModelUnavailable
 from memwarden.models.base import Embedder
 from memwarden.recall import signs, words
 from memwarden.records import Signals
+
+log = logging.getLogger(__name__)
 
 # A batch with more characters than this is prepared in a worker thread, so that the event loop goes on.
 THREAD_CHARACTERS = 4_000
@@ -41,7 +45,12 @@ def term_bytes(text: str) -> bytes:
 def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[bytes | None]:
     if embedder is None:
         return [None] * len(texts)
-    rows = np.nan_to_num(embedder.embed(texts), nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
+    try:
+        found = embedder.embed(texts)
+    except ModelUnavailable as error:
+        log.warning("%d texts are stored without a vector: %s", len(texts), error)
+        return [None] * len(texts)
+    rows = np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     halves = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype("<f2")
     return [half.tobytes() if length > 0 else None for half, length in zip(halves, lengths, strict=True)]

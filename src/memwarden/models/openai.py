@@ -1,0 +1,64 @@
+"""Embeddings from any OpenAI-compatible endpoint (extra ``openai``). Nothing is sent unless it is configured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from openai import OpenAI, OpenAIError
+
+from memwarden.errors import InvalidConfig, ModelUnavailable
+
+BATCH = 128
+TIMEOUT_SECONDS = 10.0
+# Endpoints refuse inputs above 8,192 tokens; the beginning of a text is its topic.
+MAX_CHARACTERS = 8_000
+
+
+class OpenAIEmbedder:
+    """Asks an endpoint. Every call has a time limit; a failing one raises ModelUnavailable and loses nothing.
+
+    Args:
+        model: the endpoint's name of the model. dimensions: the length of its vectors.
+        url: base URL of the endpoint, None for OpenAI's own. key: API key, None for the environment's
+            ``OPENAI_API_KEY``; endpoints without keys take any text.
+    """
+
+    ready = False
+
+    def __init__(self, model: str, dimensions: int, url: str | None = None, key: str | None = None) -> None:
+        self.name = f"openai/{model}-{dimensions}"
+        self.dimensions = dimensions
+        self._model = model
+        try:
+            # Endpoints of one's own mostly want no key, but the client insists on one.
+            key = key or os.environ.get("OPENAI_API_KEY") or ("none" if url else None)
+            self._client = OpenAI(api_key=key, base_url=url, timeout=TIMEOUT_SECONDS, max_retries=1)
+        except OpenAIError as error:
+            raise InvalidConfig(f"the embedding endpoint cannot be used: {error}") from error
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """See :meth:`memwarden.models.base.Embedder.embed`. Raises ModelUnavailable."""
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        worded = [place for place, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(worded), BATCH):
+            places = worded[start : start + BATCH]
+            vectors[places] = self._ask([texts[place][:MAX_CHARACTERS] for place in places])
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return vectors
+
+    def _ask(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        try:
+            answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
+            rows = np.array([one.embedding for one in sorted(answer.data, key=lambda one: one.index)], np.float32)
+        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+            raise ModelUnavailable(f"the embedding endpoint failed ({type(error).__name__})") from error
+        if rows.shape != (len(texts), self.dimensions) or not np.isfinite(rows).all():
+            raise ModelUnavailable(
+                f"the embedding endpoint answered with shape {rows.shape}, not ({len(texts)}, {self.dimensions}); set "
+                "embedding_dimensions to the model's"
+            )
+        return rows
