@@ -1,7 +1,7 @@
 """Dates of LoCoMo's when-questions: resolve the gold turn's text on the day of its session, compare with the answer.
 
-Evaluation only, run by hand: ``python tests/evaluation/locomo_when.py [--closed | --whole] [--misses]``. The labels are in
-``locomo_when.txt``; the data lies where ``MEMWARDEN_DATA`` says.
+Evaluation only, run by hand: ``python tests/evaluation/locomo_when.py [--closed | --whole] [--misses]``.
+The labels are in ``locomo_when.txt``; the data lies where ``MEMWARDEN_DATA`` says.
 """
 
 from __future__ import annotations
@@ -91,12 +91,13 @@ def main() -> None:
                 count["told"] += bool(days)
                 count["right"] += any(right(one, gold, size) for one in days)
         if misses and not any(right(one, gold, size) for one in (spans or said_days)):
-            print(chat, number, size, gold[0][0], gold[0][1], "|", *(f"{a}..{b}" for a, b in spans), "|", gold_turns)
+            told = [f"{a}..{b}" for a, b in spans]
+            print(chat, number, size, *gold[0], "|", *told, "|", gold_turns)  # noqa: T201
     for group, count in counts.items():
         precision = count["right"] / max(count["told"], 1)
         recall = count["right"] / count["gold"]
         f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-        print(f"{group:36s} n={count['gold']:3d} precision={precision:.3f} recall={recall:.3f} F1={f1:.3f}")
+        print(f"{group:36s} n={count['gold']:3d} precision={precision:.3f} recall={recall:.3f} F1={f1:.3f}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -181,7 +181,8 @@ AHEAD: list[Make] = [
 ]
 
 NO_DATE = [
-    "for two weeks", "for 3 days", "every Friday", "in a hurry", "on the 5th floor", "with 2000 dollars", "in version 3.5",
+    "for two weeks", "for 3 days", "every Friday", "in a hurry", "on the 5th floor", "with 2000 dollars",
+    "in version 3.5",
     "and you may come along", "on a march through the mud", "for the second time", "five times a week", "in the sun",
     "years later", "with 24 people", "at 5 pm", "for ages", "some day", "a year-old dog and me",
 ]  # fmt: skip
@@ -221,7 +222,8 @@ OTHERS: dict[str, list[Make]] = {
     "es": [
         lambda s, d, n: (f"Estuve allí el {d.day} de {MONTHS['es'][d.month - 1]} de {d.year}.", one(d), "day"),
         lambda s, d, n: (f"Estuve allí el {d.day}/{d.month}/{d.year}.", one(d), "day"),
-        lambda s, d, n: (f"Estuvimos allí en {MONTHS['es'][d.month - 1]} de {d.year}.", month(d.year, d.month), "month"),
+        lambda s, d, n: (
+            f"Estuvimos allí en {MONTHS['es'][d.month - 1]} de {d.year}.", month(d.year, d.month), "month"),
         lambda s, d, n: ("Ayer fui al cine.", one(s - ONE), "day"),
         lambda s, d, n: ("Anteayer fui al cine.", one(s - 2 * ONE), "day"),
         lambda s, d, n: ("Renuncié la semana pasada.", week(s - 7 * ONE), "week"),

@@ -173,8 +173,8 @@ _ENGLISH: Final = _language(
     marks="the i to and was is of my you it that we have had at on with for did what are your me he she they this",
     future="will ll going gonna plan planning plans upcoming hope hoping hopes wants want schedule scheduled soon "
     "excited shall tomorrow next",
-    past="did was were had went got been saw bought made took came gave won lost met began felt found left told ran wrote "
-    "just already",
+    past="did was were had went got been saw bought made took came gave won lost met began felt found left told ran "
+    "wrote just already haven hasn hadn didn wasn weren",
     endings="ed",
     day_first=False,
 )
@@ -233,8 +233,8 @@ _FRENCH: Final = _language(
         "M": "janvier janv=1 février févr=2 mars=3 avril avr=4 mai=5 juin=6 juillet juil=7 août=8 septembre sept=9 "
         "octobre oct=10 novembre nov=11 décembre déc=12",
         "W": "lundi=0 mardi=1 mercredi=2 jeudi=3 vendredi=4 samedi=5 dimanche=6",
-        "U": "heure heures minute minutes=hour jour jours=day semaine semaines=week mois=month an ans année années=year "
-        "décennie décennies=decade",
+        "U": "heure heures minute minutes=hour jour jours=day semaine semaines=week mois=month an ans année "
+        "années=year décennie décennies=decade",
         "B": "trimestre=quarter",
         "C": "week_-_end week_-_ends weekend weekends=weekend",
         "a": "matin soir nuit après_-_midi",
@@ -292,7 +292,8 @@ _SPANISH: Final = _language(
         "P": "hace",
         "A": "atrás=-1",
         "E": "principios inicios comienzos=-1 mediados=0 finales fines=1",
-        "n": "un una uno=1 dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12 quince=15",
+        "n": "un una uno=1 dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12 "
+        "quince=15",
         "v": "unos unas algunos algunas pocos pocas un_par_de=2..5 varios varias=3..8",
         "s": "primer primero primera=1 segundo segunda=2 tercer tercero tercera=3 cuarto cuarta=4",
         "f": "entre del",

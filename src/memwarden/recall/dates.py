@@ -423,7 +423,17 @@ def _day(read: _Text, start: int, end: int) -> _Found | None:
     month, day = read.value("Mm", start, end), read.value("dts", start, end)
     if read.value("y", start, end) is None and _is_word(read, start, end):
         return None
-    return _pinned_or_not(read, start, end, lambda year: _one(date(year, month, day)))
+    weekday = read.value("Ww", start, end)
+
+    def make(year: int) -> Days:
+        return _one(date(year, month, day))
+
+    if weekday is not None and read.value("y", start, end) is None:
+        years = range(read.said.year - 1, read.said.year + 2)
+        fitting = [days for year in years if (days := _try(make, year)) and days[0].weekday() == weekday]
+        if len(fitting) == 1:  # "Monday, 8 May" tells the year
+            return _Found(start, end, fitting[0])
+    return _pinned_or_not(read, start, end, make)
 
 
 def _one(day: date) -> Days:
@@ -447,7 +457,8 @@ def _numbers(read: _Text, start: int, end: int) -> _Found | None:
         return _Found(start, end, month_days(year, month))
     if year is not None:
         return _Found(start, end, _one(date(year, month, day)))
-    if read.symbols[start - 1 : start] not in ("u", "h"):  # "5/8" is a fraction, "on 5/8" a day
+    before = read.symbols[start - 1] if start else ""
+    if before != "u" and not (before == "h" and read.language.day_first):  # "the 5/8" is a fraction, "on 5/8" a day
         return None
     return _without_year(read, start, end, lambda year: _one(date(year, month, day)))
 
@@ -476,6 +487,8 @@ def _turned_in_year(read: _Text, start: int, end: int, make: Callable[[int], Day
 
 
 def _turned_month(read: _Text, start: int, end: int) -> _Found | None:
+    if _is_word(read, start, end):
+        return None
     month = read.value("Mm", start, end)
     return _turned_in_year(read, start, end, lambda year: month_days(year, month))
 
@@ -518,7 +531,7 @@ def _count(read: _Text, start: int, end: int) -> tuple[int, int, bool]:
 
 
 def _some(read: _Text, start: int, end: int, sign: int) -> _Found | None:
-    """Some units from the day of saying: exact for days, the calendar's month or year for these, a week's width else."""
+    """Some units from the day of saying: the day itself, the calendar's month or year, a week's width."""
     least, most, single = _count(read, start, end)
     for i in range(start, end):
         if read.symbols[i] in "WVZq":
@@ -897,8 +910,8 @@ def _joined(read: _Text, left: _Found, right: _Found) -> _Found | None:
 def _range(read: _Text, left: _Found, right: _Found, start: int) -> _Found | None:
     first, last = left, right
     if last.in_year is None and first.in_year is not None:
-        days = _try(first.in_year, last.days[0].year)
-        first = first if days is None else replace(first, days=days)
+        made = [_try(first.in_year, last.days[0].year - back) for back in (0, 1)]
+        first = next((replace(first, days=days) for days in made if days and days[0] <= last.days[1]), first)
     if last.days[1] < first.days[0]:
         if last.in_year is not None and (days := _try(last.in_year, first.days[0].year + 1)):
             last = replace(last, days=days)

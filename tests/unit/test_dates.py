@@ -1,0 +1,168 @@
+"""The forms in which texts name days, one line each; ``docs/reference/time.md`` lists them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import numpy as np
+import pytest
+
+from memwarden.recall.calendar_days import easter, holiday
+from memwarden.recall.date_match import closeness, overlap, unpack
+from memwarden.recall.dates import Span, asked_spans, decode, encode, may_name_days, spans_in
+
+FRIDAY = datetime(2023, 6, 9, 19, 55)
+
+
+def days(text: str, said: datetime = FRIDAY, language: str | None = None) -> list[str]:
+    """The spans of a text as "first..last", or as one day."""
+    return [
+        str(span.first) if span.first == span.last else f"{span.first}..{span.last}"
+        for span in spans_in(text, said, language)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I met her on May 8th", ["2023-05-08"]),
+        ("I will meet her on May 8th", ["2024-05-08"]),
+        ("I went there in May", ["2023-05-01..2023-05-31"]),
+        ("the 5/8 share, but on 5/8 we moved", ["2023-05-08"]),
+        ("We arrived Saturday, March 26th", ["2022-03-26"]),
+        ("I met him on the 15th", ["2023-05-15"]),
+        ("I will see him on the 15th", ["2023-06-15"]),
+        ("she was here on Tuesday, the 6th", ["2023-06-06"]),
+        ("the weekend before 20 July", ["2023-07-15..2023-07-16"]),
+        ("two weekends before July 17, 2023", ["2023-07-08..2023-07-09"]),
+        ("the last Friday of May", ["2023-05-26"]),
+        ("the first week of last month", ["2023-05-01..2023-05-07"]),
+        ("in the second quarter of 2024", ["2024-04-01..2024-06-30"]),
+        ("Q3 2024", ["2024-07-01..2024-09-30"]),
+        ("in winter 2022", ["2022-12-01..2023-02-28"]),
+        ("the spring of last year", ["2022-03-01..2022-05-31"]),
+        ("from Friday to Monday", ["2023-06-09..2023-06-12"]),
+        ("from November to February 2023", ["2022-11-01..2023-02-28"]),
+        ("between Christmas and New Year's Day", ["2022-12-25..2023-01-01"]),
+        ("2019-2021", ["2019-01-01..2021-12-31"]),
+        ("back in the nineties", ["1990-01-01..1999-12-31"]),
+        ("Thanksgiving 2023", ["2023-11-23"]),
+        ("earlier this week", ["2023-06-05..2023-06-09"]),
+        ("I will call until Sunday", ["2023-06-09..2023-06-11"]),
+        ("over the weekend I was ill", ["2023-06-03..2023-06-04"]),
+        ("two Sundays ago", ["2023-05-28"]),
+        ("last Fri I ran", ["2023-06-02"]),
+        ("I have not slept for two weeks", []),
+        ("I haven't seen her in six months", []),
+        ("I finished it in two days", []),
+        ("You may march in the sun. This may help", []),
+        ("every Friday, on Fridays, each summer", []),
+        ("on the 15th floor for the 2nd time", []),
+        ("it cost $2022 and weighed 1999 pounds", []),
+        ("on 30 February 2023", []),
+    ],
+)
+def test_english_forms(text: str, expected: list[str]) -> None:
+    assert days(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Am 8. Mai war ich da, übernächste Woche nicht", ["2023-05-08", "2023-06-19..2023-06-25"]),
+        ("der Freitag vor dem 15. Juli 2023", ["2023-07-14"]),
+        ("vom 3. bis 7. Mai waren wir weg", ["2023-05-03..2023-05-07"]),
+        ("letztes Jahr im Mai", ["2022-05-01..2022-05-31"]),
+        ("heute Morgen, morgen, guten Morgen", ["2023-06-09", "2023-06-10"]),
+        ("du 3 au 7 mai 2022 nous étions là", ["2022-05-03..2022-05-07"]),
+        ("l'été dernier, aujourd'hui, lundi prochain", ["2022-06-01..2022-08-31", "2023-06-09", "2023-06-12"]),
+        ("del 3 al 7 de mayo de 2022", ["2022-05-03..2022-05-07"]),
+        ("el lunes que viene, pasado mañana", ["2023-06-12", "2023-06-11"]),
+        (
+            "先週の金曜日、去年の夏、5月3日から7日まで",
+            ["2023-06-02", "2022-06-01..2022-08-31", "2023-05-03..2023-05-07"],
+        ),
+        ("十二月二十五日，上周末，三个月前", ["2022-12-25", "2023-06-03..2023-06-04", "2023-03-01..2023-03-31"]),
+    ],
+)
+def test_other_languages(text: str, expected: list[str]) -> None:
+    assert days(text) == expected
+
+
+def test_the_order_of_numbers_is_the_languages() -> None:
+    assert days("on 8/5/2023") == ["2023-08-05"]
+    assert days("on 25/5/2023") == ["2023-05-25"]
+    assert days("am 8.5.2023 war ich dort") == ["2023-05-08"]
+    assert days("le 8/5/2023 nous étions là") == ["2023-05-08"]
+    assert days("8/5/2023", language="es") == ["2023-05-08"]
+
+
+def test_vague_times_are_marked() -> None:
+    said = {
+        span.text: span.exact for span in spans_in("three days ago, a few weeks ago, mid-May, the other day", FRIDAY)
+    }
+    assert said == {"three days ago": True, "a few weeks ago": False, "mid-May": False, "other day": False}
+
+
+def test_days_outside_the_calendar_are_left_out() -> None:
+    assert days("yesterday", datetime(1, 1, 1)) == []
+    assert days("next year, in 9000 years", datetime(9999, 12, 31)) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What did Ana do last week?", ["2023-05-29..2023-06-04"]),
+        ("What does Ana do in August?", ["2022-08-01..2022-08-31"]),
+        ("What will Ana do in August?", ["2023-08-01..2023-08-31"]),
+        ("When did Ana go camping?", []),
+        ("What year did Ana start to surf?", []),
+        ("When did Ana go camping in June?", ["2023-06-01..2023-06-30"]),
+    ],
+)
+def test_what_a_question_asks_about(question: str, expected: list[str]) -> None:
+    assert [
+        str(one.first) if one.first == one.last else f"{one.first}..{one.last}" for one in asked_spans(question, FRIDAY)
+    ] == expected
+
+
+def test_a_question_without_a_year_asks_about_each_year_since() -> None:
+    asked = asked_spans("What did Ana do in May?", FRIDAY, since=date(2021, 9, 1))
+    assert [span.first for span in asked] == [date(2021, 5, 1), date(2022, 5, 1), date(2023, 5, 1)]
+    assert len(asked_spans("What did Ana do in May 2022?", FRIDAY, since=date(2021, 9, 1))) == 1
+
+
+def test_at_most_four_spans_are_stored_the_narrowest() -> None:
+    spans = spans_in("in 2020, in 2021, yesterday, today, tomorrow and next week", FRIDAY)
+    assert [last - first for first, last in decode(encode(spans))] == sorted(
+        last - first for first, last in decode(encode(spans))
+    )
+    assert len(encode(spans)) == 32
+    assert encode(()) == b""
+
+
+def test_rows_that_meet_what_is_asked() -> None:
+    asked = [Span(date(2023, 5, 1), date(2023, 5, 31), "", True)]
+    rows = ["I went there yesterday", "nothing", "since 2016", "last month", "next year"]
+    places, numbers = unpack(encode(spans_in(row, FRIDAY)) for row in rows)
+    assert overlap(places, numbers, len(rows), asked).tolist() == [False, False, True, True, False]
+    shares = closeness(places, numbers, len(rows), asked)
+    assert shares[3] == 1
+    assert 0 < shares[2] < 0.02
+    assert not overlap(places, numbers, len(rows), []).any()
+    assert unpack([b"", b""])[1].shape == (0, 2)
+    assert closeness(*unpack([]), 0, asked).dtype == np.float32
+
+
+def test_the_gate() -> None:
+    assert not may_name_days("That's awesome! I'm sure you feel great, knowing your 3 students do so well.")
+    assert may_name_days("see you tomorrow")
+    assert may_name_days("yesterday…")
+    assert may_name_days("2023-05-08")
+
+
+def test_holidays() -> None:
+    assert [easter(year) for year in (2000, 2019, 2024, 2038)] == [
+        date(2000, 4, 23), date(2019, 4, 21), date(2024, 3, 31), date(2038, 4, 25)]  # fmt: skip
+    assert holiday("memorial", 2023) == date(2023, 5, 29)
+    assert holiday("good_friday", 2023) == date(2023, 4, 7)
