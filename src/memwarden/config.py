@@ -27,6 +27,7 @@ FEATURES = (
     "said_by_named",
     "says_when",
     "on_date",
+    "on_day",
     "answers_question",
     "only_asks",
     "recent",

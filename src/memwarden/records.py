@@ -146,12 +146,14 @@ class Signals:
     Attributes:
         terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.recall.words`).
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
-        flags: bit set of :class:`memwarden.recall.words.Flag`.
+        flags: bit set of :class:`memwarden.recall.signs.Flag`.
+        days: the days that the text names, told from the day it was said (:func:`memwarden.recall.dates.encode`).
     """
 
     terms: bytes = b""
     vector: bytes | None = None
     flags: int = 0
+    days: bytes = b""
 
 
 class WriteMode(StrEnum):
@@ -263,6 +265,7 @@ class IndexRow(NamedTuple):
     terms: bytes
     vector: bytes | None
     flags: int
+    days: bytes
     created_at: int
     updated_at: int
     channel: str

@@ -69,6 +69,11 @@ def dates_in(text: str) -> list[Date]:
     return found
 
 
+def names_month(text: str) -> bool:
+    """Whether a month is named, in English."""
+    return any(word in _MONTH_NUMBER for word in pieces(normal(text))[0])
+
+
 def partner_names(text: str, partners: list[str]) -> list[str]:
     """The partners whose full or first name a text says."""
     return [name for name in partners if _name_pattern(name).search(text)]

@@ -11,6 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from memwarden.recall.date_match import closeness
+from memwarden.recall.dates import day_number
 from memwarden.recall.question import Question
 from memwarden.recall.view import Floats, View
 
@@ -206,6 +208,17 @@ def on_date(question: Question, view: View) -> Floats:
                 fits &= view.day[:, column] == part
         value |= fits
     return value.astype(np.float32)
+
+
+def on_day(question: Question, view: View) -> Floats:
+    """0..1 for days that the question asks about ("last week", "in May"): said on one of them, or naming them."""
+    if not question.asked_days:
+        return np.zeros(view.size, np.float32)
+    said = np.zeros(view.size, np.bool_)
+    for span in question.asked_days:
+        said |= (view.said_day >= day_number(span.first)) & (view.said_day <= day_number(span.last))
+    named = closeness(view.day_places, view.days, view.size, question.asked_days)
+    return np.maximum(said.astype(np.float32), named)
 
 
 def answers_question(question: Question, view: View) -> Floats:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from memwarden.errors import InvalidInput
 from memwarden.filters import Where
 from memwarden.recall.columns import Columns, Growing, Mask
+from memwarden.recall.date_match import unpack
 from memwarden.recall.links import Derived, link
 from memwarden.recall.postings import Counts, Postings, Rows
 from memwarden.recall.view import Floats, View
@@ -51,6 +52,8 @@ class NamespaceIndex:
         self._flags = Growing(np.uint8)
         self._length = Growing(np.float32)
         self._vectors = Growing(np.float32, dimensions) if dimensions else None
+        self._day_places = Growing(np.int64)
+        self._days = Growing(np.int32, 2)
         self._sources: list[tuple[str, ...]] = []
         self._derived = Derived()
         self._view: View | None = None
@@ -145,7 +148,7 @@ class NamespaceIndex:
     @property
     def nbytes(self) -> int:
         """About how much memory the index takes."""
-        growing = [self._n, self._live, self._flags, self._length, self._vectors]
+        growing = [self._n, self._live, self._flags, self._length, self._day_places, self._days, self._vectors]
         arrays = sum(one.nbytes for one in growing if one is not None)
         return arrays + self._postings.nbytes + self.columns.nbytes + 100 * len(self._sources)
 
@@ -169,10 +172,13 @@ class NamespaceIndex:
             previous=links.previous,
             session=links.session,
             sessions=links.sessions,
+            turns=turns,
             speaker=names.codes,
             speakers=speakers,
             flags=self.flags,
             created_at=said,
+            day_places=self._day_places.array,
+            days=self._days.array,
             live=self.live,
             vectors=self.vectors,
             pair_norm=pair_norm,
@@ -209,6 +215,9 @@ class NamespaceIndex:
         self._flags.extend(columns["flags"])
         self._length.extend([len(terms) // 4 for terms in columns["terms"]])
         self._sources.extend(columns["sources"])
+        places, days = unpack(columns["days"], first)
+        self._day_places.extend(places)
+        self._days.extend(days)
         if self._vectors is not None:
             self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.clock import moment
 from memwarden.recall import asking, words
+from memwarden.recall.dates import Span, asked_spans
 from memwarden.recall.view import View
 
 
@@ -21,7 +24,7 @@ class Question:
         stems: the terms as text. spelled: how each of them stands in the question, to show which words matched.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
         speakers: codes of the partners that it names.
-        when: whether it asks for a time. dates: the dates that it names.
+        when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
         small_talk: whether it asks memory nothing.
         left_out: names of features that do not count.
     """
@@ -34,6 +37,7 @@ class Question:
     speakers: tuple[int, ...] = ()
     when: bool = False
     dates: tuple[asking.Date, ...] = ()
+    asked_days: tuple[Span, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
     memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
@@ -56,11 +60,19 @@ def dense_text(text: str, view: View) -> str:
 
 
 def ask(
-    text: str, view: View, vector: npt.NDArray[np.float32] | None, left_out: frozenset[str] = frozenset()
+    text: str,
+    view: View,
+    vector: npt.NDArray[np.float32] | None,
+    now: datetime,
+    left_out: frozenset[str] = frozenset(),
 ) -> Question:
-    """Prepare a question for a view. vector: that of :func:`dense_text`, or None to go by words alone."""
+    """Prepare a question for a view.
+
+    vector: that of :func:`dense_text`, or None to go by words alone. now: when it is asked.
+    """
     partners = list(view.speakers)
-    stems = asking.question_terms(text, partners)
+    asked_days = _asked_days(text, view, now)
+    stems = asking.question_terms(_without_relative(text, asked_days), partners)
     return Question(
         terms=tuple(words.term_id(stem) for stem in stems),
         idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
@@ -70,6 +82,27 @@ def ask(
         speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
         when=asking.is_when_question(text),
         dates=tuple(asking.dates_in(text)),
+        asked_days=asked_days,
         small_talk=asking.is_small_talk(text, partners),
         left_out=left_out,
     )
+
+
+OLD_TALK = timedelta(days=60)
+"""After such a silence a conversation is taken as one of the past, and "last week" is told from its own last turn."""
+
+
+def _asked_days(text: str, view: View, now: datetime) -> tuple[Span, ...]:
+    if view.clock is None:
+        return asked_spans(text, now)
+    oldest, newest = (moment(said) for said in view.clock)
+    clock = newest if now - newest > OLD_TALK else now
+    return asked_spans(text, clock, since=oldest.date())
+
+
+def _without_relative(text: str, asked: tuple[Span, ...]) -> str:
+    """A question without "yesterday", "last week": they say on which days, and mean others in what was said then."""
+    for span in asked:
+        if not any(sign.isdigit() for sign in span.text) and not asking.names_month(span.text):
+            text = text.replace(span.text, " ")
+    return text

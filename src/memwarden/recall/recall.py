@@ -94,7 +94,7 @@ class Recall:
         vector = await self._vector(dense_text(request.query, index.view))
         # From here on to the fetch nothing is awaited: the index stays as it is.
         rev, ids, view = index.rev, index.columns.ids, index.view
-        question = ask(request.query, view, vector, self._left_out)
+        question = ask(request.query, view, vector, self._now(), self._left_out)
         gates = _gates(index, request)
         ranking = self._rank(question, view, gates)
         most = request.top_k + SPARE
@@ -132,7 +132,9 @@ class Recall:
         vectors = [await self._vector(dense_text(text, index.view)) for text in texts]
         rev, ids, view = index.rev, index.columns.ids, index.view
         gates = _gates(index, request)
-        asked = [ask(text, view, vector, self._left_out) for text, vector in zip(texts, vectors, strict=True)]
+        asked = [
+            ask(text, view, vector, self._now(), self._left_out) for text, vector in zip(texts, vectors, strict=True)
+        ]
         ranked = [(question, self._rank(question, view, gates)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)

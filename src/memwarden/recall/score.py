@@ -23,7 +23,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         features.best_in_session: 0.5,
         features.said_by_named: 0.3,
         features.says_when: 0.2,
-        features.on_date: 0.5,
+        features.on_day: 0.8,
         features.answers_question: 0.2,
         features.only_asks: -0.05,
     },

@@ -32,7 +32,9 @@ class View:
         length: terms of a memory.
         previous: the live turn before in the same session, or -1.
         session: number of the session, rising in time, or -1.
+        turns: the live turns.
         speaker: code of who said it; ``speakers`` maps the names of the namespace to their codes.
+        day_places, days: the days that memories name: places, and first and last day since 1970 of a span of theirs.
         live: the places that are not dead.
         vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
         pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
@@ -48,10 +50,13 @@ class View:
         previous: Ints,
         session: Ints,
         sessions: int,
+        turns: Mask,
         speaker: npt.NDArray[np.int32],
         speakers: Mapping[str, int],
         flags: npt.NDArray[np.uint8],
         created_at: Ints,
+        day_places: Ints,
+        days: npt.NDArray[np.int32],
         live: Mask,
         vectors: Floats | None,
         pair_norm: Floats | None,
@@ -63,10 +68,13 @@ class View:
         self.previous = previous
         self.session = session
         self.sessions = sessions
+        self.turns = turns
         self.speaker = speaker
         self.speakers = speakers
         self.flags = flags
         self.created_at = created_at
+        self.day_places = day_places
+        self.days = days
         self.alive = live
         self.live = None if bool(live.all()) else live
         self.vectors = vectors
@@ -169,6 +177,17 @@ class View:
     @cached_property
     def chatter(self) -> Mask:
         return np.asarray((self.flags & Flag.CHATTER) != 0)
+
+    @cached_property
+    def said_day(self) -> Ints:
+        """The day on which it was said, days since 1970."""
+        return self.created_at // _DAY
+
+    @cached_property
+    def clock(self) -> tuple[int, int] | None:
+        """When the oldest and the newest live turn were said, microseconds since 1970; None without any."""
+        said = self.created_at[self.turns]
+        return (int(said.min()), int(said.max())) if len(said) else None
 
     @cached_property
     def day(self) -> Ints:

@@ -7,12 +7,14 @@ import logging
 import sys
 from array import array
 from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
 
 from memwarden.errors import ModelUnavailable
 from memwarden.models.base import Embedder
 from memwarden.recall import signs, words
+from memwarden.recall.dates import encode, spans_in
 from memwarden.records import Signals
 
 log = logging.getLogger(__name__)
@@ -21,17 +23,20 @@ log = logging.getLogger(__name__)
 THREAD_CHARACTERS = 4_000
 
 
-async def signals_of(texts: Sequence[str], embedder: Embedder | None) -> list[Signals]:
-    """Return the signals of each text, in order."""
-    if sum(map(len, texts)) > THREAD_CHARACTERS or not (embedder is None or embedder.ready):
-        return await asyncio.to_thread(make_signals, texts, embedder)
-    return make_signals(texts, embedder)
+async def signals_of(said: Sequence[tuple[str, datetime]], embedder: Embedder | None) -> list[Signals]:
+    """Return the signals of each text, in order; with each text, when it was said."""
+    if sum(len(text) for text, _ in said) > THREAD_CHARACTERS or not (embedder is None or embedder.ready):
+        return await asyncio.to_thread(make_signals, said, embedder)
+    return make_signals(said, embedder)
 
 
-def make_signals(texts: Sequence[str], embedder: Embedder | None) -> list[Signals]:
+def make_signals(said: Sequence[tuple[str, datetime]], embedder: Embedder | None) -> list[Signals]:
     """Return the signals of each text, in order. Blocking."""
-    vectors = _vectors(texts, embedder)
-    return [Signals(term_bytes(text), vector, signs.flags(text)) for text, vector in zip(texts, vectors, strict=True)]
+    vectors = _vectors([text for text, _ in said], embedder)
+    return [
+        Signals(term_bytes(text), vector, signs.flags(text), encode(spans_in(text, moment)))
+        for (text, moment), vector in zip(said, vectors, strict=True)
+    ]
 
 
 def term_bytes(text: str) -> bytes:

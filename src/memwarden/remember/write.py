@@ -66,8 +66,8 @@ class Writer:
         said = [message for message in messages if _refusal(message) is None]
         keys = await self._turn_keys(scope, said, key)
         new = [(message, one.source_key) for message, one in zip(said, keys, strict=True) if one.known is None]
-        signals = await signals_of([message.text for message, _ in new], self._embedder)
         at = self._now()
+        signals = await signals_of([(message.text, message.created_at or at) for message, _ in new], self._embedder)
         puts = tuple(
             Put(_turn(scope, message, at), one, source_key=source_key)
             for (message, source_key), one in zip(new, signals, strict=True)
@@ -83,8 +83,8 @@ class Writer:
 
     async def remember(self, scope: Scope, drafts: Sequence[Draft]) -> WriteResult:
         """Store memories that a caller states."""
-        signals = await signals_of([draft.text for draft in drafts], self._embedder)
         at = self._now()
+        signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
         worthy = [not one.flags & Flag.CHATTER for one in signals]
         puts = tuple(Put(_stated(scope, d, at), s) for d, s, good in zip(drafts, signals, worthy, strict=True) if good)
         rev, applied = await self._apply(scope, puts, at, None, ())
@@ -101,7 +101,7 @@ class Writer:
 
     async def put(self, memory: Memory) -> None:
         """Store a memory under its own id, in place of one that has it already (E1's add)."""
-        (signals,) = await signals_of([memory.text], self._embedder)
+        (signals,) = await signals_of([(memory.text, memory.created_at)], self._embedder)
         await self._store.apply(Batch(memory.namespace, (Put(memory, signals, WriteMode.UPSERT),), self._now()))
 
     async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:

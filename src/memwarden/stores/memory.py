@@ -303,6 +303,7 @@ def _index_row(row: _Row) -> IndexRow:
         terms=signals.terms,
         vector=signals.vector,
         flags=signals.flags,
+        days=signals.days,
         created_at=micros(memory.created_at),
         updated_at=micros(memory.updated_at),
         channel=memory.channel,

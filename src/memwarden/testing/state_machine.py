@@ -82,7 +82,12 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
     """A Put in any mode; most source keys meet others."""
     return Put(
         draw(memories(namespace)),
-        Signals(draw(st.binary(max_size=8)), draw(st.none() | st.binary(max_size=4)), draw(st.integers(0, 255))),
+        Signals(
+            draw(st.binary(max_size=8)),
+            draw(st.none() | st.binary(max_size=4)),
+            draw(st.integers(0, 255)),
+            draw(st.binary(max_size=8)),
+        ),
         draw(st.sampled_from(_MODES)),
         draw(st.sampled_from([None, None, None, "", "s", ":s"])),
         draw(st.sampled_from([None, None, 1, 2])),

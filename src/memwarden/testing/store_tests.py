@@ -529,8 +529,9 @@ class StoreTests:
         full, plain = (await store.scan(NAMESPACE)).rows
         for row, memory, signals in ((full, FULL, SIGNALS), (plain, a_memory("plain"), Signals())):
             assert (row.terms, row.vector, row.flags) == (signals.terms, signals.vector, signals.flags)
+            assert row.days == signals.days
             assert row.live is True
-            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags"}:
+            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days"}:
                 value, wanted = getattr(row, name), getattr(memory, name)
                 assert value == (_micros(wanted) if isinstance(wanted, datetime) else wanted), name
             assert isinstance(row.pinned, bool)

@@ -71,7 +71,8 @@ CREATE TABLE signals (
     row    INTEGER PRIMARY KEY,
     flags  INTEGER NOT NULL,
     terms  BLOB    NOT NULL,
-    vector BLOB
+    vector BLOB,
+    days   BLOB    NOT NULL   -- the days that the text names: pairs of first and last day since 1970, int32
 );
 
 -- Earlier contents of memories that were changed since. The latest content of a removed memory stays in its row.
