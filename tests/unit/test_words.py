@@ -29,7 +29,9 @@ def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("text", "held"),
     [
-        ("私は京都に住んでいます", ["京都"]),
+        ("私は京都に住んでいます", ["京都", "住"]),
+        ("ケーキが好きです", ["ケーキ"]),
+        ("りんごがすき", ["りん", "んご"]),
         ("我对花生过敏", ["花生", "过敏"]),
         ("ฉันแพ้ถั่วลิสง", ["ถั"]),
         ("저는 부산에 살아요", ["부산"]),
@@ -39,7 +41,8 @@ def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
 def test_scripts_without_spaces_give_pairs_of_characters(text: str, held: list[str]) -> None:
     found = words.terms(text)
     assert set(held) <= set(found)
-    assert all(len(term) <= 2 for term in words.terms("私は京都に住んでいます"))
+    assert words.terms("犬の名前は何ですか？") == ["犬", "名前"]  # grammar is left out
+    assert words.terms("你叫什么名字？") == ["叫", "名字"]
 
 
 def test_addresses_are_found_whole_and_in_parts() -> None:
@@ -62,6 +65,19 @@ def test_a_name_of_a_partner_does_not_count_as_a_word_of_the_question() -> None:
 def test_partners_become_pronouns_on_the_dense_side() -> None:
     assert asking.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"]) == "What does I think of my dog?"
     assert asking.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
+
+
+def test_one_accented_function_word_tells_the_language_of_a_short_question() -> None:
+    assert set(words.terms("¿Dónde trabajo?")) <= set(words.terms("Trabajo como enfermera en el hospital La Fe."))
+
+
+def test_the_words_of_a_question_are_shown_as_they_stand() -> None:
+    for text, shown in (
+        ("Whose favourite colours?", {"favourite", "colours"}),
+        ("¿Dónde trabajo?", {"trabajo"}),
+        ("犬の名前は？", {"犬", "名前"}),
+    ):
+        assert set(asking.words_of(text, asking.question_terms(text, [])).values()) == shown
 
 
 def test_term_ids_are_stable() -> None:

@@ -16,11 +16,13 @@ class Embedder(Protocol):
     Attributes:
         name: the model and its size, stored with the vectors; a store refuses vectors of another name.
         dimensions: length of a vector.
+        english_only: whether its vectors say little of other languages; then questions in those go by words alone.
         ready: False while the next call would load the model first, which takes long; then it is made in a thread.
     """
 
     name: str
     dimensions: int
+    english_only: bool
 
     @property
     def ready(self) -> bool: ...

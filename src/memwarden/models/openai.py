@@ -27,6 +27,7 @@ class OpenAIEmbedder:
     """
 
     ready = False
+    english_only = False
 
     def __init__(self, model: str, dimensions: int, url: str | None = None, key: str | None = None) -> None:
         self.name = f"openai/{model}-{dimensions}"

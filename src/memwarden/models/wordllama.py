@@ -33,6 +33,7 @@ class WordLlamaEmbedder:
 
     name = "wordllama-l2-supercat-128"
     dimensions = 128
+    english_only = True
 
     def __init__(self) -> None:
         """Raises InvalidConfig when the package `wordllama` is missing."""

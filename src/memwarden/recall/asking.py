@@ -8,7 +8,17 @@ from functools import lru_cache
 from typing import Final
 
 from memwarden.recall.signs import asks_question, content_terms
-from memwarden.recall.words import DEFAULT_LANGUAGE, GLUED_SCRIPT, LISTS, fold, normal, pieces, stemmer, terms
+from memwarden.recall.words import (
+    DEFAULT_LANGUAGE,
+    GLUED_SCRIPT,
+    LISTS,
+    fold,
+    language_of,
+    normal,
+    pieces,
+    stemmer,
+    terms,
+)
 
 _MONTHS: Final = (
     ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",),
@@ -139,10 +149,18 @@ _EVERYDAY: Final[dict[str, float]] = {
 }
 
 
+def is_english(text: str) -> bool:
+    """Whether a text is in Latin script and shows no other language."""
+    letters = [sign for sign in text if sign.isalpha()]
+    latin = sum(1 for sign in letters if sign < "\u0250")
+    return 2 * latin >= len(letters) and language_of(text) == DEFAULT_LANGUAGE
+
+
 def words_of(text: str, stems: Sequence[str]) -> dict[str, str]:
     """The words of a question as they stand in it, by their stem; the stem itself where they cannot be told."""
     found: dict[str, str] = {}
     for word in _WORD.findall(text):
-        for stem in terms(word):
-            found.setdefault(stem, word)
+        held = terms(word, language_of(text))
+        if len(held) == 1:
+            found.setdefault(held[0], word)
     return {stem: found.get(stem, stem) for stem in stems}

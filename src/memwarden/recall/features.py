@@ -21,6 +21,7 @@ Feature = Callable[[Question, View], Floats]
 SESSION_DOCUMENT: Final = 0.7  # weight of the whole session as a document, beside the turn's 1
 PSEUDO_MASS: Final = 2.0  # idf mass of doubt: one matched word is less than five
 PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have one
+SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
 
 
@@ -141,6 +142,8 @@ def base(question: Question, view: View) -> Floats:
                 continue
             value = feature(question, view)
             total += np.float32(weight / _deviation(value, view)) * value
+        # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
+        total *= np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
         low, high = _span(total, view)
         question.memo["base"] = np.asarray((total - low) / np.float32(max(high - low, RANGE_FLOOR)), np.float32)
     return question.memo["base"]

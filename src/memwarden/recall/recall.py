@@ -18,6 +18,7 @@ from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
 from memwarden.models.base import Embedder, Reranker
 from memwarden.recall import block
+from memwarden.recall.asking import is_english
 from memwarden.recall.excerpt import excerpt
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.pack import Packed, pack
@@ -171,7 +172,7 @@ class Recall:
 
     async def _vector(self, text: str) -> npt.NDArray[np.float32] | None:
         """Embed a question; None to go by words alone, without an embedder or when it fails."""
-        if self._embedder is None:
+        if self._embedder is None or (self._embedder.english_only and not is_english(text)):
             return None
         try:
             if self._embedder.ready:

@@ -5,7 +5,7 @@ Changing anything here means re-indexing every store: bump `VERSION`.
 
 * Scripts with spaces: Unicode words, NFKC, casefolded, possessives and elisions cut, Snowball stem
   of the text's language, then accents folded (stemmers need the accents, people forget them).
-* Scripts without spaces and Hangul: character bigrams.
+* Scripts without spaces and Hangul: pairs of characters, without the commonest function words; katakana words whole.
 * Numbers lose thousands separators; e-mail addresses and links give their parts and the whole.
 * Stop words, question words among them, are dropped per language of the text: a union over all
   languages would drop English "die", "war", "son".
@@ -51,6 +51,14 @@ _GLUED: Final = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 GLUED_SCRIPT: Final = re.compile(f"[{_GLUED}]")
+_SAME_SCRIPT: Final = re.compile(
+    "(?P<katakana>[\u30a0-\u30ff\u31f0-\u31ff]+)|(?P<hiragana>[\u3040-\u309f]+)"
+    "|(?P<han>[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)|(?P<other>.)+?"
+    "(?=[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|$)",
+    re.DOTALL,
+)
+_FUNCTION_HAN: Final = frozenset("".join(LISTS["glued"]["han"].split()))
+_FUNCTION_KANA: Final = frozenset(LISTS["glued"]["kana"].split())
 _PIECE: Final = re.compile(
     rf"(?P<glued>[{_GLUED}]+)"
     r"|(?P<number>\d+(?:[.,:]\d+)+(?![^\W_]))"
@@ -111,11 +119,20 @@ def _vote(words: list[str], default: str) -> str:
     """The language of a text by its stop words; the default wins ties and short texts."""
     voters = _VOTERS.intersection(words)
     own = len(voters & _STOP.get(default, frozenset()))
+    if own == 0 and (told := _telling(words)):
+        return told
     if len(voters) < own + 2:
         return default
     counts = {name: len(voters & stop) for name, stop in _STOP.items()}
     best = max(counts, key=counts.__getitem__)
     return best if counts[best] >= own + 2 else default
+
+
+def _telling(words: list[str]) -> str | None:
+    """The one language that a stop word with an accent gives away ("dónde", "über"), or None."""
+    marked = [word for word in words if not word.isascii() and word in _VOTERS]
+    named = {name for word in marked for name, stop in _STOP.items() if word in stop}
+    return named.pop() if len(named) == 1 else None
 
 
 def normal(text: str) -> str:
@@ -135,8 +152,36 @@ def pieces(plain: str) -> tuple[list[str], list[str]]:
     return words, glued
 
 
-def _bigrams(run: str) -> list[str]:
-    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
+def _glued_terms(run: str) -> list[str]:
+    """Terms of a run of glued script: katakana words whole; elsewhere pairs of characters, without function words.
+
+    Kanji and kana are taken apart where the script changes: the kana between kanji are mostly grammar.
+    """
+    out: list[str] = []
+    for part in _SAME_SCRIPT.finditer(run):
+        text = part[0]
+        if part.lastgroup == "katakana":
+            out.append(text)
+        elif part.lastgroup == "han":
+            out.extend(_pairs(text, _FUNCTION_HAN))
+        elif part.lastgroup == "hiragana":
+            if part.start() == 0:  # after a kanji it is an ending
+                out.extend(pair for pair in _pairs(text, frozenset()) if len(pair) == 2 and pair not in _FUNCTION_KANA)
+        else:
+            out.extend(_pairs(text, frozenset()))
+    return out
+
+
+def _pairs(text: str, function: frozenset[str]) -> list[str]:
+    """Pairs of neighbouring characters; a single one that stands between function characters, itself."""
+    out: list[str] = []
+    for piece in _split(text, function) if function else [text]:
+        out.extend([piece] if len(piece) == 1 else [piece[i : i + 2] for i in range(len(piece) - 1)])
+    return out
+
+
+def _split(text: str, function: frozenset[str]) -> list[str]:
+    return "".join(" " if sign in function else sign for sign in text).split()
 
 
 def language_of(text: str, default: str = DEFAULT_LANGUAGE) -> str:
@@ -155,7 +200,7 @@ def terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     language = _vote(words, default)
     out = [term for word in words if (term := _term_of(word, language))]
     for run in glued:
-        out.extend(_bigrams(run))
+        out.extend(_glued_terms(run))
     if "@" in plain or "://" in plain:
         out.extend(found.rstrip(".,;:!?") for found in _ADDRESS.findall(plain))
     return out
