@@ -8,6 +8,9 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := $(VENV)/.peers
+SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
+	$(BIN)/python -m uv sync --quiet --frozen --all-extras --inexact --python $(BIN)/python
 # Newest first; a plain python3 last, whatever it is.
 PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3 python
 DEMO := src/memwarden/surfaces/cli/demo
@@ -17,7 +20,7 @@ FILES ?=
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-setup: $(READY) ## Make .venv with everything that the lock file names
+setup: $(READY) ## Make .venv with what the lock file names, the peers of the benchmark apart
 
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
@@ -35,10 +38,10 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Measure recall on the demo's history and on FILES, speed, and a real install
+bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed beside peers, and real installs
 	$(BIN)/memwarden bench quality $(DEMO)/history.json --questions $(DEMO)/questions.json
 	@if [ -n "$(FILES)" ]; then $(BIN)/memwarden bench quality $(FILES); fi
-	$(BIN)/memwarden bench speed
+	$(BIN)/memwarden bench speed --install .
 	$(BIN)/pytest -q -m slow
 
 soak: $(READY) ## Run the long tests: kills, several processes, many writes
@@ -67,6 +70,9 @@ $(READY): uv.lock pyproject.toml
 	fi
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --default-pip >/dev/null
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
-		$(BIN)/python -m uv sync --quiet --frozen --all-extras --inexact --python $(BIN)/python
+	@$(SYNC) --no-extra bench
 	@touch $(READY)
+
+$(PEERS): $(READY)
+	@$(SYNC) --no-extra testing
+	@touch $(PEERS)

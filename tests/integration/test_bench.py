@@ -15,6 +15,7 @@ from memwarden import Warden
 from memwarden.config import FEATURES
 from memwarden.surfaces.bench import measure, quality, report, sentences, speed
 from memwarden.surfaces.bench.app import app
+from memwarden.surfaces.bench.fresh import Installed, TrialFailed
 from memwarden.surfaces.bench.metrics import area_under_curve
 from memwarden.surfaces.bench.peers import PEERS, ask_peer
 from memwarden.surfaces.bench.replay import Judged, Variant, replay, sample, timeline, without_gold
@@ -173,8 +174,6 @@ def test_files_of_one_layout_get_a_row_together(locomo: Path, realmem: Path, tmp
 
 @pytest.mark.parametrize("name", list(PEERS))
 def test_peers_answer_the_same_questions(name: str, locomo: Path, realmem: Path) -> None:
-    if "bm25s" in name:
-        pytest.importorskip("bm25s", reason="the extra bench is not installed")
     if "alone" not in name:
         (figures,) = measure.run_peer(measure.read_sources([locomo]), name)
         assert figures.turn["R@10"] == (1.0, 1.0, 1.0, 10)
@@ -186,8 +185,6 @@ def test_peers_answer_the_same_questions(name: str, locomo: Path, realmem: Path)
 
 @pytest.mark.parametrize("name", list(PEERS))
 def test_peers_without_turns_or_words(name: str) -> None:
-    if "bm25s" in name:
-        pytest.importorskip("bm25s", reason="the extra bench is not installed")
     peer = PEERS[name]()
     peer.settle()
     assert peer.rank("anything", 5) == []
@@ -240,7 +237,6 @@ def run(*words: str) -> str:
 
 
 def test_quality_command_prints_json_and_writes_markdown_and_a_picture(locomo: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the extra bench is not installed")
     markdown, plot = tmp_path / "out.md", tmp_path / "out.png"
     printed = json.loads(
         run("quality", str(locomo), "--embedder", "none", "--json", "--markdown", str(markdown), "--plot", str(plot))
@@ -280,21 +276,21 @@ def test_quality_command_needs_questions(tmp_path: Path) -> None:
 
 def test_speed_command_on_a_tiny_namespace(tmp_path: Path, locomo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "STARTS", 1)
-    printed = run("speed", "--embedder", "none", "--size", "45", "--queries", "7", "--data", str(locomo), "--json")
+    asked = ("speed", "--embedder", "none", "--no-peers", "--size", "45", "--queries", "7", "--data", str(locomo))
+    printed = run(*asked, "--json")
     (size,) = json.loads(printed)["sizes"]
     assert size["rows"] == 45
     assert all(value is not None and value > 0 for value in size.values())
     again = json.loads(printed)
     rows = speed.SizeFigures(**again["sizes"][0])
-    made = speed.SpeedReport({}, "none", "x", 1.0, 2.0, [rows], speed.Installed(3, 4.0, 5.0))
+    made = speed.SpeedReport({}, "none", "x", 1.0, 2.0, [rows], Installed(3, 4.0, 5.0))
     assert "| 45 |" in report.speed_markdown(made)
-    pytest.importorskip("matplotlib", reason="the extra bench is not installed")
     report.speed_plot(made, tmp_path / "speed.png")
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_trial_that_fails_says_why(tmp_path: Path) -> None:
-    with pytest.raises(speed.TrialFailed, match="unknown embedder 'nonsense'"):
+    with pytest.raises(TrialFailed, match="unknown embedder 'nonsense'"):
         speed.measure_size(1, "nonsense", data=None, folder=tmp_path, queries=7, tick=lambda what: None)
 
 

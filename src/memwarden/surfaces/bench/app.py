@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -14,9 +14,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.bench import machine, measure, report, speed
+from memwarden.surfaces.bench import beside, machine, measure, report, speed
+from memwarden.surfaces.bench.beside_report import beside_plot
+from memwarden.surfaces.bench.fresh import install as install_fresh
 from memwarden.surfaces.bench.peers import PEERS
 from memwarden.surfaces.bench.replay import Tick, Variant
+from memwarden.surfaces.bench.systems import BASE, FLOOR, SYSTEMS, Kind
 
 app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)
 
@@ -75,29 +78,61 @@ def speed_command(
     data: Annotated[Path | None, typer.Option(help="Take the turns from this file, repeated with variation.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to put the stores, to choose the disk.")] = None,
     queries: Annotated[int, typer.Option(min=speed.STARTS, help="Questions a size.")] = 200,
+    peers: Annotated[bool, typer.Option(help="Measure the installed peers side by side too.")] = True,
+    peer: Annotated[
+        list[str] | None, typer.Option(help="Only this peer; give it several times. Part of its name is enough.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each figure beside peers is taken.")] = 10,
+    patience: Annotated[float, typer.Option(min=1, help="Seconds that a peer may take to add the rows.")] = 600,
     install: Annotated[
         str | None,
-        typer.Option(help="Also install this into a fresh environment and weigh it: a folder, wheel or name."),
+        typer.Option(help="Also install this (a folder, wheel or name) and every peer into fresh environments."),
     ] = None,
     as_json: Json = False,
     markdown: MarkdownFile = None,
     plot: PlotFile = None,
 ) -> None:
-    """Time queries and writes in namespaces of 100, 10,000 and 100,000 turns."""
+    """Time queries and writes in namespaces of 100, 10,000 and 100,000 turns, and beside peers."""
     sizes = size or list(speed.SIZES)
-    with progress(3 * len(sizes)) as tick:
+    kinds = _kinds(peer or ()) if peers else []
+    layouts = beside.layouts_for(sizes) if peers else []
+    plan = beside.Plan(
+        embedder=embedder.value,
+        rounds=rounds,
+        questions=beside.QUESTIONS,
+        patience=patience,
+        folder=folder,
+        install=install,
+        texts=lambda amount: speed.texts_of(data, amount),
+        asked=lambda amount: speed.asked_of(data, amount),
+    )
+    with progress(3 * len(sizes) + beside.steps(layouts)) as tick:
         bare, added = speed.start_up()
         found = [
             speed.measure_size(rows, embedder.value, data=data, folder=folder, queries=queries, tick=tick)
             for rows in sizes
         ]
-        weighed = speed.install(install) if install else None
+        compared = beside.compare(kinds, layouts, plan, tick) if peers else None
+        weighed = install_fresh(install) if install and not peers else None
     rows_from = data.name if data else "made-up sentences"
     files = [data] if data else []
-    result = speed.SpeedReport(machine.circumstances(files), embedder.value, rows_from, bare, added, found, weighed)
+    here = machine.circumstances(files)
+    result = speed.SpeedReport(here, embedder.value, rows_from, bare, added, found, weighed, compared)
     _deliver(report.to_json(result), report.speed_markdown(result), as_json, markdown)
     if plot is not None:
         report.speed_plot(result, plot)
+        if compared is not None:
+            beside_plot(compared, plot.with_stem(f"{plot.stem}-beside"))
+
+
+def _kinds(parts: Sequence[str]) -> list[Kind]:
+    """The systems to measure: memwarden, the floor, and the peers whose names hold one of the parts, or all."""
+    for part in parts:
+        if not any(part.lower() in name.lower() for name in SYSTEMS):
+            raise InvalidInput(f"no peer is called {part!r}; there are {', '.join(SYSTEMS)}")
+    always = (BASE, FLOOR)
+    wanted = [part.lower() for part in parts] or [""]
+    return [one for name, one in SYSTEMS.items() if name in always or any(part in name.lower() for part in wanted)]
 
 
 NOTES = (

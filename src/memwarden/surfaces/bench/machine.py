@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import resource
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,10 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("memwarden", "numpy", "tokenizers", "wordllama", "pystemmer", "bm25s")
+PACKAGES = (
+    *("memwarden", "numpy", "tokenizers", "wordllama", "pystemmer", "bm25s"),
+    *("mem0ai", "qdrant-client", "langgraph", "chromadb"),
+)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "TOKENIZERS_PARALLELISM")
 
 
@@ -74,3 +78,21 @@ def load() -> str:
 def digest(file: Path) -> str:
     """The first 16 digits of a file's SHA-256."""
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def memory_now() -> float:
+    """The memory of this process, in MB; what it had at most where the system tells no more."""
+    return _status("VmRSS") or memory_peak()
+
+
+def memory_peak() -> float:
+    """The most memory that this process has had, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts what the parent had when it started this process; its own account in /proc does not.
+    return _status("VmHWM") or (peak / 2**20 if sys.platform == "darwin" else peak / 2**10)
+
+
+def _status(name: str) -> float:
+    file = Path("/proc/self/status")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return next((int(line.split()[1]) / 2**10 for line in lines if line.startswith(f"{name}:")), 0.0)

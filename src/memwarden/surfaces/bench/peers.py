@@ -172,7 +172,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 def keys_of(session: Session) -> list[TurnKey]:
     """What identifies the turns of a session."""
-    return [TurnKey(session.thread, message["id"]) for message in session.messages]
+    return [TurnKey(session.thread, message.get("id", f"#{place}")) for place, message in enumerate(session.messages)]
 
 
 def optional(package: str) -> Any:

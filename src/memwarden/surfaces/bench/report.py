@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from memwarden.surfaces.bench.beside_report import beside_markdown
+from memwarden.surfaces.bench.marks import grid, number, pyplot
 from memwarden.surfaces.bench.metrics import Estimate
-from memwarden.surfaces.bench.peers import optional
 from memwarden.surfaces.bench.quality import Abstention, Figures, Table
+from memwarden.surfaces.bench.rounds import Spread
 from memwarden.surfaces.bench.speed import SizeFigures, SpeedReport
 
 COLUMNS = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "all@5", "all@10", "all@20", "MRR", "nDCG@10")
@@ -46,7 +48,7 @@ def to_json(report: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Estimate):
+    if isinstance(value, Estimate | Spread):
         return _plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
@@ -92,19 +94,6 @@ def quality_markdown(report: QualityReport) -> str:
         *report.notes,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, or nothing without rows."""
-    if not rows:
-        return ""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A figure as text; a dash where there is none."""
-    return "–" if math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def between(found: Estimate | None, digits: int = 3) -> str:
@@ -208,6 +197,8 @@ def speed_markdown(report: SpeedReport) -> str:
         parts.append(
             f"Installed: {found.packages} packages, {number(found.size_mb, 0)} MB, in {number(found.seconds, 0)} s."
         )
+    if report.beside is not None:
+        parts += beside_markdown(report.beside)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -240,8 +231,8 @@ def _write_line(one: SizeFigures) -> tuple[str, ...]:
 
 def speed_plot(report: SpeedReport, file: Path) -> None:
     """Draw the time of a query over the number of rows, hot, cold and fresh."""
-    pyplot = _pyplot()
-    figure, axis = pyplot.subplots(figsize=(7, 4.5))
+    plots = pyplot()
+    figure, axis = plots.subplots(figsize=(7, 4.5))
     rows = [one.rows for one in report.sizes]
     for name in ("hot", "cold", "fresh"):
         middle = [getattr(one, f"{name}_p50_ms") for one in report.sizes]
@@ -253,19 +244,19 @@ def speed_plot(report: SpeedReport, file: Path) -> None:
     axis.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(file, dpi=120)
-    pyplot.close(figure)
+    plots.close(figure)
 
 
 def quality_plot(report: QualityReport, file: Path) -> None:
     """Draw turn R@10 and session R@5 of every system with their intervals."""
-    pyplot = _pyplot()
+    plots = pyplot()
     labels = list(dict.fromkeys(one.label for figures in report.runs.values() for one in figures))
     systems: dict[str, dict[str, tuple[Table, Table]]] = {}
     for name, figures in report.runs.items():
         systems[f"memwarden, {name}"] = {one.label: (one.turn, one.session) for one in figures}
     for peer in report.peers:
         systems.setdefault(peer.name, {})[peer.label] = (peer.turn, peer.session)
-    figure, axes = pyplot.subplots(1, 2, figsize=(13, 1.6 + 0.34 * len(labels) * (len(systems) + 1)), sharey=True)
+    figure, axes = plots.subplots(1, 2, figsize=(13, 1.6 + 0.34 * len(labels) * (len(systems) + 1)), sharey=True)
     for axis, place, metric, title in ((axes[0], 0, "R@10", "turn R@10"), (axes[1], 1, "R@5", "session R@5")):
         for number_, (name, tables) in enumerate(systems.items()):
             found = [tables[label][place][metric] if label in tables else None for label in labels]
@@ -281,9 +272,4 @@ def quality_plot(report: QualityReport, file: Path) -> None:
     axes[0].legend(loc="best", fontsize=8)
     figure.tight_layout()
     figure.savefig(file, dpi=120)
-    pyplot.close(figure)
-
-
-def _pyplot() -> Any:
-    optional("matplotlib").use("Agg")
-    return optional("matplotlib.pyplot")
+    plots.close(figure)

@@ -15,17 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from memwarden.errors import MemwardenError
-from memwarden.surfaces.bench import metrics, sentences
+from memwarden.surfaces.bench import metrics, sentences, trial
+from memwarden.surfaces.bench.beside import Beside
+from memwarden.surfaces.bench.fresh import Installed, TrialFailed, run, run_code
 from memwarden.surfaces.bench.replay import Tick
 
 SIZES = (100, 10_000, 100_000)
 STARTS = 7
 SYNCS = 100
-
-
-class TrialFailed(MemwardenError, RuntimeError):
-    """A process of the benchmark ended with an error; what it said stands in the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +59,12 @@ class SizeFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
-    """A fresh virtual environment with memwarden in it, without pip itself."""
-
-    packages: int
-    size_mb: float
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class SpeedReport:
     """Everything that one run of ``bench speed`` measured.
 
     Attributes:
         python_ms: starting a bare interpreter. import_ms: what ``import memwarden`` adds to that.
+        beside: the comparison with peers.
     """
 
     circumstances: Mapping[str, str]
@@ -85,6 +74,7 @@ class SpeedReport:
     import_ms: float
     sizes: Sequence[SizeFigures]
     installed: Installed | None
+    beside: Beside | None = None
 
 
 def measure_size(
@@ -94,7 +84,7 @@ def measure_size(
     with TemporaryDirectory(prefix="memwarden-bench-", dir=folder) as place:
         file = Path(place) / "bench.db"
         order = {"url": f"sqlite:///{file}", "embedder": embedder, "rows": rows}
-        asked = _questions(data, queries)
+        asked = questions_of(data, queries)
         sync = sync_times(Path(place))
         filled = _trial({**order, "trial": "fill", "data": str(data or ""), "singles": 100})
         tick(f"{rows:,} rows written")
@@ -134,26 +124,12 @@ def sync_times(folder: Path) -> list[float]:
 
 def start_up() -> tuple[float, float]:
     """Milliseconds to start a bare interpreter, and what ``import memwarden`` adds: medians."""
-    bare = metrics.percentile([_run_code("pass") for _ in range(STARTS)], 0.5)
-    return bare, metrics.percentile([_run_code("import memwarden") for _ in range(STARTS)], 0.5) - bare
+    bare = metrics.percentile([run_code("pass") for _ in range(STARTS)], 0.5)
+    return bare, metrics.percentile([run_code("import memwarden") for _ in range(STARTS)], 0.5) - bare
 
 
-def install(requirement: str) -> Installed:
-    """Install memwarden into a fresh virtual environment and weigh it."""
-    with TemporaryDirectory(prefix="memwarden-bench-") as place:
-        home = Path(place) / "venv"
-        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-        start = time.perf_counter()
-        _run([sys.executable, "-m", "venv", str(home)])
-        before = _size(home)
-        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement])
-        seconds = time.perf_counter() - start
-        listed = json.loads(_run([str(python), "-m", "pip", "list", "--format", "json", "--exclude", "pip"]))
-        packages = [one for one in listed if one["name"] != "setuptools"]
-        return Installed(len(packages), (_size(home) - before) / 2**20, seconds)
-
-
-def _questions(data: Path | None, queries: int) -> list[str]:
+def questions_of(data: Path | None, queries: int) -> list[str]:
+    """Questions to put to a namespace: those of the data if there are enough, else made-up ones."""
     if data is not None:
         from memwarden.surfaces.conversations import read_conversations
 
@@ -163,8 +139,19 @@ def _questions(data: Path | None, queries: int) -> list[str]:
     return sentences.questions(queries)
 
 
+def asked_of(data: Path | None, amount: int) -> list[str]:
+    """Exactly so many questions, repeated when the data has fewer."""
+    known = questions_of(data, amount)
+    return [known[number % len(known)] for number in range(amount)]
+
+
+def texts_of(data: Path | None, rows: int) -> list[str]:
+    """The words of so many turns."""
+    return [message["content"] for message in trial.rows_of(data, rows)]
+
+
 def _trial(order: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_run(_command(order)).splitlines()[-1])
+    found: dict[str, Any] = json.loads(run(_command(order)).splitlines()[-1])
     return found
 
 
@@ -190,20 +177,3 @@ def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 def _command(order: Mapping[str, Any]) -> list[str]:
     return [sys.executable, "-m", "memwarden.surfaces.bench.trial", json.dumps(order)]
-
-
-def _run_code(code: str) -> float:
-    start = time.perf_counter()
-    _run([sys.executable, "-c", code])
-    return 1_000 * (time.perf_counter() - start)
-
-
-def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise TrialFailed(f"{' '.join(command[:4])} ... failed:\n{done.stderr.strip()}")
-    return done.stdout
-
-
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())

@@ -6,12 +6,13 @@ The process prints one line of JSON. Memory is that of this process only, and a 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from memwarden.surfaces.bench.machine import memory_peak
 
 WARM_UP = 5
 USER = "bench"
@@ -35,7 +36,8 @@ def fill(order: Mapping[str, Any]) -> Mapping[str, Any]:
     from memwarden import Warden
     from memwarden.surfaces.bench import metrics, sentences
 
-    made = sentences.threads(_rows(order))
+    data = Path(order["data"]) if order["data"] else None
+    made = sentences.threads(rows_of(data, order["rows"]))
     calls: list[float] = []
     with Warden.open(order["url"], config={"embedder": order["embedder"]}) as warden:
         for thread, messages in made:
@@ -54,7 +56,7 @@ def fill(order: Mapping[str, Any]) -> Mapping[str, Any]:
         "call_p50_ms": 1_000 * metrics.percentile(calls, 0.5),
         "single_p50_ms": metrics.percentile(single, 0.5),
         "single_p95_ms": metrics.percentile(single, 0.95),
-        "rss_mb": _peak_memory(),
+        "rss_mb": memory_peak(),
     }
 
 
@@ -71,7 +73,7 @@ def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
         for question in questions[:WARM_UP]:
             me.query(question, top_k=10)
         hot = [_timed(me, question) for question in asked]
-        rss = _peak_memory()
+        rss = memory_peak()
     cold = []
     for question in asked[: order["colds"]]:
         with Warden.open(order["url"], config=config) as warden:
@@ -86,27 +88,22 @@ def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _rows(order: Mapping[str, Any]) -> Any:
+def rows_of(data: Path | None, rows: int) -> Iterator[Mapping[str, Any]]:
+    """So many turns, made up or from a file."""
     from memwarden.surfaces.bench import sentences
     from memwarden.surfaces.conversations import read_conversations
 
-    if not order["data"]:
-        return sentences.turns(order["rows"])
-    talks = read_conversations(Path(order["data"]))
+    if data is None:
+        return sentences.turns(rows)
+    talks = read_conversations(data)
     messages = [message for talk in talks for session in talk.sessions for message in session.messages]
-    return sentences.varied(messages, order["rows"])
+    return sentences.varied(messages, rows)
 
 
 def _timed(me: Any, question: str) -> float:
     start = time.perf_counter()
     me.query(question, top_k=10)
     return 1_000 * (time.perf_counter() - start)
-
-
-def _peak_memory() -> float:
-    """The most memory that this process has had, in MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
 TRIALS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
