@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -142,6 +143,29 @@ async def test_damage_in_the_middle_is_found_when_it_is_read(path: Path) -> None
         await _read_everything_and_write(store)
     await store.close()
     assert sha256(path.read_bytes()).hexdigest() == damaged
+
+
+async def test_damage_that_sqlite_does_not_see_is_never_a_raw_error(path: Path) -> None:
+    await _fill(path)
+    whole = path.read_bytes()
+    chance = random.Random(5)
+    found: list[str] = []
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice([1, 5, 40])):
+            at = chance.randrange(4096, len(whole) - 60)
+            damaged[at : at + 50] = bytes([chance.choice([0xAA, 0xFF, 0x00])]) * 50
+        for beside in ("", "-wal", "-shm"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
+        path.write_bytes(damaged)
+        store = SqliteStore(path)
+        try:
+            await _read_everything_and_write(store)
+        except StoreError as error:
+            found.append(str(error))
+        await store.close()
+    assert len(found) > 10
+    assert [one for one in found if "restore a copy" not in one] == []
 
 
 async def _read_everything_and_write(store: SqliteStore) -> None:

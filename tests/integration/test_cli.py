@@ -113,6 +113,39 @@ def fresh(tmp_path: Path) -> Cli:
 # --- observe
 
 
+def test_two_files_of_one_name_and_a_file_that_grew_lose_nothing(fresh: Cli) -> None:
+    monday = [
+        {"role": "user", "content": "I adopted a rabbit called Hazel."},
+        {"role": "assistant", "content": "Sweet!"},
+    ]
+    tuesday = [
+        {"role": "user", "content": "I sold my motorbike to Ken."},
+        {"role": "assistant", "content": "How much?"},
+    ]
+    for folder, talk in (("mon", monday), ("tue", tuesday)):
+        (fresh.folder / folder).mkdir()
+        (fresh.folder / folder / "chat.json").write_text(json.dumps(talk))
+        assert fresh("observe", str(fresh.folder / folder / "chat.json"), "--json").json["stored"] == 2
+    grown = [*tuesday, {"role": "user", "content": "4000 euros."}]
+    (fresh.folder / "tue" / "chat.json").write_text(json.dumps(grown))
+    again = fresh("observe", str(fresh.folder / "tue" / "chat.json"), "--json").json
+    assert (again["stored"], again["known"], again["refused"]) == (1, 2, {})
+    assert "motorbike" in fresh("query", "Who bought the motorbike?").out
+
+
+def test_a_file_with_a_message_that_cannot_be_taken_stores_nothing(fresh: Cli) -> None:
+    sessions = [
+        {"thread": "a", "messages": [{"role": "user", "content": "I keep bees."}]},
+        {"thread": "b", "messages": [{"role": "user", "content": "x" * 300_000}]},
+    ]
+    file = fresh.folder / "part.json"
+    file.write_text(json.dumps({"sessions": sessions}))
+    refused = fresh("observe", str(file), code=2)
+    assert "session 'b'" in refused.err
+    assert "nothing was stored" in refused.err
+    assert fresh("find", "--json").json == []
+
+
 def test_observing_twice_stores_nothing_twice(demo: Cli) -> None:
     again = demo("observe", str(HISTORY), "--json").json
     assert (again["stored"], again["known"], again["sessions"]) == (0, 259, 12)

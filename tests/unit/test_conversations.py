@@ -122,8 +122,8 @@ def test_message_list_with_parts_null_tool_and_system(tmp_path: Path) -> None:
     assert conversation.layout == "OpenAI messages"
     assert conversation.people == ("Wilma",)
     assert conversation.sessions[0].messages == (
-        {"role": "user", "content": "Hi", "id": "#2", "name": "Wilma"},
-        {"role": "assistant", "content": "One\nTwo", "id": "#5"},
+        {"role": "user", "content": "Hi", "name": "Wilma"},
+        {"role": "assistant", "content": "One\nTwo"},
     )
     assert conversation.dropped == (
         Dropped("content parts of the type 'image_url'", 1),

@@ -63,7 +63,7 @@ class Store(Protocol):
     ) -> list[Memory]:
         """Return active memories that match every condition, filtered and ordered by the engine (B6.1).
 
-        Equal values keep the order of writing, also reversed with ``descending``. Memories without a value for
+        Equal values keep the order of writing, the last first with ``descending``. Memories without a value for
         ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`; ``written`` is the order
         of first writing. Another one is InvalidFilter; a negative ``limit`` is InvalidInput, here and in ``journal``.
         """

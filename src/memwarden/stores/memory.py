@@ -189,7 +189,9 @@ class MemoryStore:
         _not_negative(limit)
         found = self._matching(namespace, where)
         if by == WRITTEN:
-            return found[::-1][:limit] if descending else found[:limit]
+            return (found[::-1] if descending else found)[:limit]
+        if descending:
+            found = found[::-1]
         having = [one for one in found if getattr(one, by) is not None]
         lacking = [one for one in found if getattr(one, by) is None]
         having.sort(key=lambda one: getattr(one, by), reverse=descending)  # stable, also when reversed

@@ -234,18 +234,19 @@ def _openai(content: Any, name: str, where: str) -> Conversation:
 
 
 def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Session:
-    """Read messages as chat APIs exchange them; those without an id are numbered."""
+    """Read messages as chat APIs exchange them."""
     messages: dict[str, Mapping[str, Any]] = {}
     for number, row in enumerate(_list(rows, where), start=1):
-        message = _message(row, number, f"{where}[{number - 1}]", dropped)
-        if message is not None and messages.setdefault(message["id"], message) is not message:
+        message = _message(row, f"{where}[{number - 1}]", dropped)
+        key = f"#{number}" if message is None else message.get("id", f"#{number}")
+        if message is not None and messages.setdefault(key, message) is not message:
             dropped["messages with an id that an earlier one of their thread has"] += 1
     said = tuple(messages.values())
     at = said[0].get("created_at") if said else None
     return Session(thread, None if at is None else clock.parse(at, f"{where}: created_at"), said)
 
 
-def _message(row: Any, number: int, where: str, dropped: Counter[str]) -> Mapping[str, Any] | None:
+def _message(row: Any, where: str, dropped: Counter[str]) -> Mapping[str, Any] | None:
     if not isinstance(row, Mapping):
         raise _Malformed(f"{where} is {_describe(row)}, not a message like {{'role': 'user', 'content': '...'}}")
     role = row.get("role")
@@ -257,7 +258,7 @@ def _message(row: Any, number: int, where: str, dropped: Counter[str]) -> Mappin
         dropped["messages without words"] += 1
         return None
     identity = row.get("id")
-    message = {"role": role, "content": text, "id": f"#{number}" if identity is None else str(identity)}
+    message = {"role": role, "content": text} | ({} if identity is None else {"id": str(identity)})
     return message | {key: row[key] for key in ("name", "created_at") if row.get(key) is not None}
 
 
@@ -296,7 +297,8 @@ def _own_questions(rows: Sequence[Any], sessions: tuple[Session, ...], dropped: 
     threads: dict[str, list[str]] = {}
     for session in sessions:
         for message in session.messages:
-            threads.setdefault(message["id"], []).append(session.thread)
+            if "id" in message:
+                threads.setdefault(message["id"], []).append(session.thread)
     found = (_own_question(row, f"question {number}", threads, sessions, dropped) for number, row in enumerate(rows, 1))
     return tuple(question for question in found if question is not None)
 

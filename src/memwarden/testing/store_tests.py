@@ -486,7 +486,7 @@ class StoreTests:
 
     async def test_the_newest_come_first_unless_asked_otherwise(self, store: Store) -> None:
         await self._fill(store)
-        assert "".join(one.id for one in await store.find(NAMESPACE)) == "cbda"
+        assert "".join(one.id for one in await store.find(NAMESPACE)) == "cdba"
 
     async def test_the_orders_try_every_field(self) -> None:
         assert {order_by for order_by, _, _ in ORDERS} >= SORTABLE
@@ -510,7 +510,7 @@ class StoreTests:
         found = await store.find(NAMESPACE, order_by="written", descending=False)
         assert "".join(one.id for one in found) == "abcd"
         found = await store.find(NAMESPACE, order_by="created_at")
-        assert "".join(one.id for one in found) == "cbda"
+        assert "".join(one.id for one in found) == "cdba"
 
     async def test_limit(self, store: Store) -> None:
         await store.apply(a_batch(*(a_put(f"m{i:03}") for i in range(150))))

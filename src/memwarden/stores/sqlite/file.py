@@ -111,8 +111,8 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
     new: StoreError | InvalidInput
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(path)):
         new = StoreFull(f"no room left on the disk of {path}; nothing of this call was kept. Make room and repeat it")
-    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        new = StoreCorrupt(f"{path} is damaged ({error}); restore a copy of it")
+    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode to UTF-8" in str(error):
+        new = damaged(path, error)
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         new = StoreUnavailable(
             f"{path} is locked: another process has been writing to it for longer than the time-out. End that process "
@@ -128,6 +128,11 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
         new = StoreUnavailable(f"{path} cannot be used ({error}); look at the disk, its quota and its free space")
     new.__cause__ = error
     return new
+
+
+def damaged(path: Path, error: Exception) -> StoreCorrupt:
+    """Return the error for a file whose content cannot have been written by memwarden."""
+    return StoreCorrupt(f"{path} is damaged ({error}); restore a copy of it")
 
 
 @cache

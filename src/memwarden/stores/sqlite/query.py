@@ -35,7 +35,7 @@ def order_sql(order_by: str, descending: bool) -> str:
     if field == WRITTEN:
         return f"row {direction}"
     unset_last = "" if field in _NEVER_UNSET else f"{field} IS NULL, "
-    return f"{unset_last}{field} {direction}, row"
+    return f"{unset_last}{field} {direction}, row {direction}"
 
 
 def _one(condition: Condition) -> tuple[str, list[Any]]:

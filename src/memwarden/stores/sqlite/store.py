@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
 from memwarden.filters import Where
 from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Scan
 from memwarden.stores.sqlite import file
@@ -151,6 +151,8 @@ class SqliteStore:
                     raise
             except sqlite3.Error as error:
                 raise file.explain(error, self.path) from error
+            except (UnicodeDecodeError, ValueError, TypeError, OverflowError) as error:
+                raise file.damaged(self.path, error) from error
             self._state = _Open(self._start_writer(db), reader, partial(self._connect, reading=True))
 
     def _ready(self) -> _Open:
@@ -173,6 +175,11 @@ class SqliteStore:
             raise file.explain(error, self.path) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
+        except (ValueError, TypeError, IndexError, OverflowError) as error:
+            if isinstance(error, MemwardenError):
+                raise
+            # What was read cannot have been written: the file is damaged in a way that SQLite does not see.
+            raise file.damaged(self.path, error) from error
 
 
 class _TakesLonger(Exception):

@@ -126,8 +126,15 @@ def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memor
 
 def print_nothing(console: Printer, cut: Sequence[Cut], threshold: float) -> None:
     """Say that nothing is relevant and how near the nearest was."""
+    if _too_long(cut):
+        console.print("Something relevant was found, but it does not fit the budget; give more with --budget-tokens.")
+        return
     nearest = f"; the nearest scores {cut[0].score:.2f}, below {threshold:.2f}" if cut else ""
     console.print(f"Nothing relevant: no block{nearest}.")
+
+
+def _too_long(cut: Sequence[Cut]) -> bool:
+    return any(one.gate == "budget" for one in cut)
 
 
 async def memories_of(me: AsyncScope, cut: Sequence[Cut], most: int = 10) -> dict[str, Memory]:
@@ -139,7 +146,8 @@ async def memories_of(me: AsyncScope, cut: Sequence[Cut], most: int = 10) -> dic
 
 async def _explain_block(me: AsyncScope, block: ContextBlock) -> None:
     console = printer()
-    title = f"{block.tokens} of {block.budget_tokens} tokens" if block else "nothing relevant: no block"
+    nothing = "nothing fits the budget: no block" if _too_long(block.cut) else "nothing relevant: no block"
+    title = f"{block.tokens} of {block.budget_tokens} tokens" if block else nothing
     console.print(draw.block_panel(block.text, title) if block else title)
     if block:
         console.print("\nWhy each is in:")
@@ -154,6 +162,8 @@ def _show(console: Printer, result: QueryResult, explain: bool) -> None:
     if result:
         limit = "" if result.budget_tokens is None else f" of {result.budget_tokens:,}"
         console.print(Text(f"{result.tokens:,}{limit} tokens · {sure} · preset {result.preset}", style="dim"))
+    elif _too_long(result.cut):
+        console.print(f"Something relevant was found ({sure}), but it does not fit; give more with --budget-tokens.")
     else:
         console.print(f"Nothing relevant was found ({sure}).")
 

@@ -14,6 +14,7 @@ import typer
 from memwarden import AsyncWarden
 from memwarden.errors import InvalidInput
 from memwarden.records import Outcome, WriteResult
+from memwarden.remember.messages import read_messages
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Tick, clean, print_json, printer, progress
 from memwarden.surfaces.conversations import Conversation, Session, read_conversations
@@ -78,6 +79,7 @@ async def observe(
     plans = [plan for conversations in read for plan in planned(conversations, options.user, thread)]
     flat = [conversation for conversations in read for conversation in conversations]
     async with options.open() as warden:
+        check(plans, warden.settings.max_text_bytes)
         with progress("observing", sum(len(plan.session.messages) for plan in plans)) as tick:
             summary = await store(warden, options, flat, plans, tick)
     if options.as_json:
@@ -85,6 +87,16 @@ async def observe(
     else:
         show(summary)
     return DONE_IN_PART if summary.refused else 0
+
+
+def check(plans: Sequence[Plan], max_bytes: int) -> None:
+    """Refuse, before anything is written, a session with a message that memwarden would not take."""
+    for plan in plans:
+        if plan.session.messages:
+            try:
+                read_messages(plan.session.messages, max_bytes)
+            except InvalidInput as error:
+                raise InvalidInput(f"session {plan.thread!r}: {error}; nothing was stored") from error
 
 
 def planned(conversations: Sequence[Conversation], user: str | None, thread: str | None) -> Iterator[Plan]:

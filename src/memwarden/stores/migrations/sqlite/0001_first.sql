@@ -63,8 +63,8 @@ CREATE UNIQUE INDEX memories_by_source_key ON memories (ns, source_key) WHERE so
 CREATE INDEX memories_by_rev ON memories (ns, rev);
 -- The tail of a thread, in the order of writing (an index ends in the row id).
 CREATE INDEX memories_by_thread ON memories (ns, thread_id) WHERE state = 'active';
--- The newest of a namespace, already in the order in which find answers: those of one instant in the order of writing.
-CREATE INDEX memories_by_time ON memories (ns, created_at DESC) WHERE state = 'active';
+-- The newest of a namespace: read backwards, in the order in which find answers.
+CREATE INDEX memories_by_time ON memories (ns, created_at) WHERE state = 'active';
 
 -- What the index in memory is built from. Apart from the texts, so that a cold start reads little.
 CREATE TABLE signals (
