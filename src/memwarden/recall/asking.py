@@ -159,8 +159,9 @@ def is_english(text: str) -> bool:
 def words_of(text: str, stems: Sequence[str]) -> dict[str, str]:
     """The words of a question as they stand in it, by their stem; the stem itself where they cannot be told."""
     found: dict[str, str] = {}
+    language = language_of(text)
     for word in _WORD.findall(text):
-        held = terms(word, language_of(text))
+        held = terms(word, language)
         if len(held) == 1:
             found.setdefault(held[0], word)
     return {stem: found.get(stem, stem) for stem in stems}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ class Question:
 
     Attributes:
         terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
-        stems: the terms as text. spelled: how each of them stands in the question, to show which words matched.
+        stems: the terms as text, to show which words matched.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
@@ -29,10 +30,10 @@ class Question:
         left_out: names of features that do not count.
     """
 
+    text: str
     terms: tuple[int, ...]
     idf_prior: tuple[float, ...]
     stems: tuple[str, ...]
-    spelled: Mapping[str, str]
     vector: npt.NDArray[np.float32] | None = None
     speakers: tuple[int, ...] = ()
     when: bool = False
@@ -41,6 +42,11 @@ class Question:
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
     memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def spelled(self) -> Mapping[str, str]:
+        """How each stem stands in the question."""
+        return asking.words_of(self.text, self.stems)
 
     def matched(self, text: str) -> tuple[str, ...]:
         """Return the words of the question that a text holds in some form, in the order of the question."""
@@ -74,10 +80,10 @@ def ask(
     asked_days = _asked_days(text, view, now)
     stems = asking.question_terms(_without_relative(text, asked_days), partners)
     return Question(
+        text=text,
         terms=tuple(words.term_id(stem) for stem in stems),
         idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
-        spelled=asking.words_of(text, stems),
         vector=vector,
         speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
         when=asking.is_when_question(text),

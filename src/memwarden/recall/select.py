@@ -29,7 +29,7 @@ GATES: Mapping[str, str] = {
 """Every gate that can leave a memory out, in the order in which they stand, and what it means."""
 
 
-LOOKED_AT = 40
+LOOKED_AT = 20
 """So many places beside the wanted ones are looked at, so that what nearly got in can be named."""
 BLOCK = 64
 """Scores are looked through in blocks of this many, to find the best few without sorting all."""
@@ -174,7 +174,8 @@ def _facts_over_turns(index: NamespaceIndex, ranked: list[Candidate]) -> list[tu
     """Let a fact take the better place of its own and its turns', and mark those turns as covered."""
     channel = index.columns.coded["channel"]
     codes, turn = channel.codes, channel.code(Channel.TURN)
-    facts = [one for one in ranked if codes[one.place] != turn and index.sources(one.place)]
+    of_ranked = codes[[one.place for one in ranked]].tolist() if ranked else []
+    facts = [one for one, code in zip(ranked, of_ranked, strict=True) if code != turn and index.sources(one.place)]
     if not facts:
         return [(candidate, False) for candidate in ranked]
     best: dict[int, float] = {one.place: one.score for one in ranked}
