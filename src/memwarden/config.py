@@ -14,7 +14,7 @@ from memwarden.errors import InvalidConfig
 
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
 SETTINGS_FILE = "memwarden.toml"
-EMBEDDERS = ("wordllama", "openai", "none")
+EMBEDDERS = ("wordllama", "minilm", "openai", "none")
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
     "bm25_turn",
@@ -31,6 +31,7 @@ FEATURES = (
     "answers_question",
     "only_asks",
     "recent",
+    "word_pieces",
 )
 """The parts of a score that can be left out (:mod:`memwarden.recall.features`)."""
 
@@ -41,8 +42,8 @@ class Settings:
 
     Attributes:
         db: URL of the store. Default: a SQLite file in the user's data folder.
-        embedder: ``wordllama`` (default, no download), ``openai`` (any OpenAI-compatible endpoint; extra ``openai``)
-            or ``none`` (words only).
+        embedder: ``wordllama`` (default, no download), ``minilm`` (finds more, slower; extra ``onnx``), ``openai`` (any
+            OpenAI-compatible endpoint; extra ``openai``) or ``none`` (words only).
         embedding_model, embedding_url, embedding_dimensions: for ``openai``: the model's name, the endpoint's base URL
             (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
         max_text_bytes: the longest text accepted, UTF-8 bytes.

@@ -147,6 +147,7 @@ class Signals:
         terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.recall.words`).
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
         flags: bit set of :class:`memwarden.recall.signs.Flag`.
+        pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
         days: the days that the text names, told from the day it was said (:func:`memwarden.recall.dates.encode`).
     """
 
@@ -154,6 +155,7 @@ class Signals:
     vector: bytes | None = None
     flags: int = 0
     days: bytes = b""
+    pieces: bytes | None = None
 
 
 class WriteMode(StrEnum):
@@ -266,6 +268,7 @@ class IndexRow(NamedTuple):
     vector: bytes | None
     flags: int
     days: bytes
+    pieces: bytes | None
     created_at: int
     updated_at: int
     channel: str

@@ -162,6 +162,7 @@ class AsyncWarden:
             session_gap_hours=self._settings.session_gap_hours,
             dimensions=embedder.dimensions if embedder else None,
             max_bytes=self._settings.index_bytes,
+            piece_dimensions=getattr(embedder, "piece_dimensions", None),
         )
         self._recall = Recall(
             self._store,
@@ -471,6 +472,14 @@ def _embedder(settings: Settings) -> Embedder | None:
     """Return the configured embedder; it loads its model at first use. Raises InvalidConfig for a missing extra."""
     if settings.embedder == "none":
         return None
+    if settings.embedder == "minilm":
+        from memwarden.recall.words import LISTS
+
+        try:
+            from memwarden.models.minilm import MiniLMEmbedder
+        except ImportError:
+            raise InvalidConfig("embedder 'minilm' needs the extra: pip install 'memwarden[onnx]'") from None
+        return MiniLMEmbedder(frozenset(LISTS["stop"]["english"].split()))
     if settings.embedder == "openai":
         try:
             from memwarden.models.openai import OpenAIEmbedder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +34,45 @@ class Embedder(Protocol):
         a worker thread for batches; must be safe to call from several threads. Raises ModelUnavailable: then texts
         are stored, and questions answered, by their words alone.
         """
+
+
+class EncodedTexts(NamedTuple):
+    """What one pass gives for some texts.
+
+    Attributes:
+        vectors: (n, dimensions) of unit length; a row of zeros for a text without word pieces.
+        pieces: for each text (t, piece_dimensions) int8, 127 times a vector of unit length for each piece that is kept.
+    """
+
+    vectors: npt.NDArray[np.float32]
+    pieces: list[npt.NDArray[np.int8]]
+
+
+class EncodedQuestion(NamedTuple):
+    """What one pass gives for a question.
+
+    Attributes:
+        vector: (dimensions,) of unit length, or zeros.
+        pieces: (t, piece_dimensions) of unit length, one a word piece; None from a model without them.
+        words: for each word piece the word that it is a piece of, as written.
+    """
+
+    vector: npt.NDArray[np.float32]
+    pieces: npt.NDArray[np.float32] | None = None
+    words: Sequence[str] = ()
+
+
+@runtime_checkable
+class PieceEmbedder(Protocol):
+    """An embedder that also gives the vectors of word pieces, from the same pass."""
+
+    piece_dimensions: int
+
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
+        """Return the texts' vectors and their word pieces' vectors."""
+
+    def question(self, text: str) -> EncodedQuestion:
+        """Return a question's vector and those of its word pieces."""
 
 
 class Reranker(Protocol):

@@ -11,10 +11,13 @@ from typing import Final
 
 import numpy as np
 
+from memwarden.recall import maxsim
+from memwarden.recall.asking import everyday_share
 from memwarden.recall.date_match import closeness
 from memwarden.recall.dates import day_number
 from memwarden.recall.question import Question
 from memwarden.recall.view import Floats, View
+from memwarden.recall.words import term_id, terms
 
 Feature = Callable[[Question, View], Floats]
 
@@ -142,6 +145,8 @@ def base(question: Question, view: View) -> Floats:
                 continue
             value = feature(question, view)
             total += np.float32(weight / _deviation(value, view)) * value
+        if question.pieces is not None and view.pieces is not None and "word_pieces" not in question.left_out:
+            total = _lifted_by_pieces(question, view, total)
         # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
         total *= np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
         low, high = _span(total, view)
@@ -157,6 +162,28 @@ _BASE: Final[dict[Feature, float]] = {
     cosine_pair: 1.0,
     cosine_session: SESSION_DOCUMENT,
 }
+
+
+def _lifted_by_pieces(question: Question, view: View, total: Floats) -> Floats:
+    """Look at the best once more, word piece by word piece."""
+    assert question.pieces is not None
+    assert view.pieces is not None
+    open_places = np.flatnonzero(question.memo.get("allowed", view.alive) & ~view.chatter)
+    if not len(open_places) or not len(question.pieces):
+        return total
+    best = open_places[np.argsort(-total[open_places], kind="stable")[: maxsim.CANDIDATES]]
+    weights = np.array([_piece_weight(word, view) for word in question.piece_words], np.float32)
+    met = maxsim.closeness(question.pieces, weights, view.pieces, view.piece_starts, best, view.previous[best])
+    return maxsim.lifted(total, best, met)
+
+
+def _piece_weight(word: str, view: View) -> float:
+    """The root of the idf of a piece's word; .5 for a stop word or a sign."""
+    found = terms(word)
+    if not found:
+        return 0.5
+    places, _ = view.postings(term_id(found[0]))
+    return float(_idf(view.alive_count, len(places), everyday_share(found[0])) ** 0.5)
 
 
 def _deviation(values: Floats, view: View) -> float:

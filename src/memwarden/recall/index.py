@@ -39,8 +39,11 @@ class NamespaceIndex:
         columns: what to filter by.
     """
 
-    def __init__(self, session_gap: int, dimensions: int | None) -> None:
-        """session_gap: microseconds of silence that end a session. dimensions: of the vectors, None for no vectors."""
+    def __init__(self, session_gap: int, dimensions: int | None, piece_dimensions: int | None = None) -> None:
+        """session_gap: microseconds of silence that end a session. dimensions: of the vectors, None for no vectors.
+
+        piece_dimensions: of the word pieces' vectors, None for a model without them.
+        """
         self.rev = 0
         self.epoch = 0
         self.columns = Columns()
@@ -54,6 +57,9 @@ class NamespaceIndex:
         self._vectors = Growing(np.float32, dimensions) if dimensions else None
         self._day_places = Growing(np.int64)
         self._days = Growing(np.int32, 2)
+        self._pieces = Growing(np.int8, piece_dimensions) if piece_dimensions else None
+        self._piece_starts = Growing(np.int64)
+        self._piece_starts.extend([0])
         self._sources: list[tuple[str, ...]] = []
         self._derived = Derived()
         self._view: View | None = None
@@ -148,7 +154,16 @@ class NamespaceIndex:
     @property
     def nbytes(self) -> int:
         """About how much memory the index takes."""
-        growing = [self._n, self._live, self._flags, self._length, self._day_places, self._days, self._vectors]
+        growing = [
+            self._n,
+            self._live,
+            self._flags,
+            self._length,
+            self._day_places,
+            self._days,
+            self._vectors,
+            self._pieces,
+        ]
         arrays = sum(one.nbytes for one in growing if one is not None)
         return arrays + self._postings.nbytes + self.columns.nbytes + 100 * len(self._sources)
 
@@ -179,6 +194,8 @@ class NamespaceIndex:
             created_at=said,
             day_places=self._day_places.array,
             days=self._days.array,
+            pieces=None if self._pieces is None else self._pieces.array,
+            piece_starts=self._piece_starts.array,
             live=self.live,
             vectors=self.vectors,
             pair_norm=pair_norm,
@@ -203,6 +220,14 @@ class NamespaceIndex:
         named = np.isin(self.columns.coded["name"].codes, list(speakers.values()))
         return int(np.count_nonzero(turns & named)) * 2 > int(np.count_nonzero(turns))
 
+    def _extend_pieces(self, stored: tuple[bytes | None, ...]) -> None:
+        assert self._pieces is not None
+        width = self._pieces.array.shape[1]
+        blobs = [blob or b"" for blob in stored]
+        self._pieces.extend(np.frombuffer(b"".join(blobs), dtype=np.int8).reshape(-1, width))
+        counts = np.cumsum([len(blob) // width for blob in blobs])
+        self._piece_starts.extend(self._piece_starts.array[-1] + counts)
+
     def _append(self, rows: list[IndexRow]) -> None:
         if not rows:
             return
@@ -218,6 +243,8 @@ class NamespaceIndex:
         places, days = unpack(columns["days"], first)
         self._day_places.extend(places)
         self._days.extend(days)
+        if self._pieces is not None:
+            self._extend_pieces(columns["pieces"])
         if self._vectors is not None:
             self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
@@ -232,10 +259,19 @@ def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:
 class Indexes:
     """The namespace indexes of one process, kept within a number of bytes, the least recently used dropped first."""
 
-    def __init__(self, store: Store, *, session_gap_hours: float, dimensions: int | None, max_bytes: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        session_gap_hours: float,
+        dimensions: int | None,
+        max_bytes: int,
+        piece_dimensions: int | None = None,
+    ) -> None:
         self._store = store
         self._session_gap = int(session_gap_hours * 3_600_000_000)
         self._dimensions = dimensions
+        self._piece_dimensions = piece_dimensions
         self._max_bytes = max_bytes
         self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
         self._building: dict[Namespace, asyncio.Lock] = {}
@@ -258,7 +294,7 @@ class Indexes:
                 index.follow(scan)
                 return index
         # Built aside and then swapped in, so that queries never see a half-built index.
-        fresh = NamespaceIndex(self._session_gap, self._dimensions)
+        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
         scan = await self._store.scan(namespace, 0)
         await asyncio.to_thread(_build, fresh, scan)
         self._indexes[namespace] = fresh

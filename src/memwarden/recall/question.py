@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from memwarden.clock import moment
+from memwarden.models.base import EncodedQuestion
 from memwarden.recall import asking, words
 from memwarden.recall.dates import Span, asked_spans
 from memwarden.recall.view import View
@@ -24,6 +26,7 @@ class Question:
         terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
         stems: the terms as text, to show which words matched.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
+        pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
         small_talk: whether it asks memory nothing.
@@ -35,13 +38,15 @@ class Question:
     idf_prior: tuple[float, ...]
     stems: tuple[str, ...]
     vector: npt.NDArray[np.float32] | None = None
+    pieces: npt.NDArray[np.float32] | None = None
+    piece_words: tuple[str, ...] = ()
     speakers: tuple[int, ...] = ()
     when: bool = False
     dates: tuple[asking.Date, ...] = ()
     asked_days: tuple[Span, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
-    memo: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def spelled(self) -> Mapping[str, str]:
@@ -68,13 +73,13 @@ def dense_text(text: str, view: View) -> str:
 def ask(
     text: str,
     view: View,
-    vector: npt.NDArray[np.float32] | None,
+    encoded: EncodedQuestion | None,
     now: datetime,
     left_out: frozenset[str] = frozenset(),
 ) -> Question:
     """Prepare a question for a view.
 
-    vector: that of :func:`dense_text`, or None to go by words alone. now: when it is asked.
+    encoded: the vectors of :func:`dense_text`, or None to go by words alone. now: when it is asked.
     """
     partners = list(view.speakers)
     asked_days = _asked_days(text, view, now)
@@ -84,7 +89,9 @@ def ask(
         terms=tuple(words.term_id(stem) for stem in stems),
         idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
-        vector=vector,
+        vector=encoded.vector if encoded else None,
+        pieces=encoded.pieces if encoded else None,
+        piece_words=tuple(encoded.words) if encoded else (),
         speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
         when=asking.is_when_question(text),
         dates=tuple(asking.dates_in(text)),

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
 from memwarden import clock
 from memwarden.categories import Categories, Category
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
-from memwarden.models.base import Embedder, Reranker
+from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.recall import block
 from memwarden.recall.asking import is_english
 from memwarden.recall.excerpt import excerpt
@@ -92,10 +89,10 @@ class Recall:
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query (B6)."""
         index = await self._index(scope)
-        vector = await self._vector(dense_text(request.query, index.view))
+        encoded = await self._encoded(dense_text(request.query, index.view))
         # From here on to the fetch nothing is awaited: the index stays as it is.
         rev, ids, view = index.rev, index.columns.ids, index.view
-        question = ask(request.query, view, vector, self._now(), self._left_out)
+        question = ask(request.query, view, encoded, self._now(), self._left_out)
         gates = _gates(index, request)
         ranking = self._rank(question, view, gates)
         most = request.top_k + SPARE
@@ -130,12 +127,10 @@ class Recall:
         index = await self._index(scope)
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
-        vectors = [await self._vector(dense_text(text, index.view)) for text in texts]
+        encoded = [await self._encoded(dense_text(text, index.view)) for text in texts]
         rev, ids, view = index.rev, index.columns.ids, index.view
         gates = _gates(index, request)
-        asked = [
-            ask(text, view, vector, self._now(), self._left_out) for text, vector in zip(texts, vectors, strict=True)
-        ]
+        asked = [ask(text, view, one, self._now(), self._left_out) for text, one in zip(texts, encoded, strict=True)]
         ranked = [(question, self._rank(question, view, gates)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
@@ -170,16 +165,14 @@ class Recall:
         model = self._embedder.name if self._embedder else None
         return rank(question, view, gates.open, preset=self._preset, model=model)
 
-    async def _vector(self, text: str) -> npt.NDArray[np.float32] | None:
+    async def _encoded(self, text: str) -> EncodedQuestion | None:
         """Embed a question; None to go by words alone, without an embedder or when it fails."""
-        if self._embedder is None or (self._embedder.english_only and not is_english(text)):
+        embedder = self._embedder
+        if embedder is None or (embedder.english_only and not is_english(text)):
             return None
+        encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
         try:
-            if self._embedder.ready:
-                (vector,) = self._embedder.embed([text])
-            else:
-                (vector,) = await asyncio.to_thread(self._embedder.embed, [text])
-            return np.asarray(vector, np.float32)
+            return encode(text) if embedder.ready else await asyncio.to_thread(encode, text)
         except ModelUnavailable as error:
             log.warning("a question is answered by its words alone: %s", error)
             return None
@@ -218,6 +211,10 @@ class Recall:
         if len(found) < len(wanted):
             selection.keep({one.place for one in candidates if ids[one.place] in found})
         return found
+
+
+def _by_vector(embedder: Embedder, text: str) -> EncodedQuestion:
+    return EncodedQuestion(embedder.embed([text])[0])
 
 
 Words = Callable[[Question, Memory], str]

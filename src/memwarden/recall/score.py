@@ -59,7 +59,10 @@ class Scale:
 
 
 WORDS_SCALE: Final = Scale(middle=0.07)
-DENSE_SCALES: Final[Mapping[str, Scale]] = {"wordllama-l2-supercat-128": Scale(middle=0.32)}
+DENSE_SCALES: Final[Mapping[str, Scale]] = {
+    "wordllama-l2-supercat-128": Scale(middle=0.32),
+    "all-minilm-l6-v2-int8-80": Scale(middle=0.37),
+}
 """By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
 
 CAP: Final = 3.0
@@ -105,6 +108,7 @@ def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto",
     weights = PRESETS[preset].items()
     if not rows:
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset)
+    question.memo["allowed"] = allowed
     parts = tuple(
         (feature.__name__, feature(question, view), weight)
         for feature, weight in weights

@@ -35,6 +35,7 @@ class View:
         turns: the live turns.
         speaker: code of who said it; ``speakers`` maps the names of the namespace to their codes.
         day_places, days: the days that memories name: places, and first and last day since 1970 of a span of theirs.
+        pieces, piece_starts: vectors of word pieces, those of place i from ``piece_starts[i]`` on; None without.
         live: the places that are not dead.
         vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
         pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
@@ -57,6 +58,8 @@ class View:
         created_at: Ints,
         day_places: Ints,
         days: npt.NDArray[np.int32],
+        pieces: npt.NDArray[np.int8] | None,
+        piece_starts: Ints,
         live: Mask,
         vectors: Floats | None,
         pair_norm: Floats | None,
@@ -75,6 +78,8 @@ class View:
         self.created_at = created_at
         self.day_places = day_places
         self.days = days
+        self.pieces = pieces
+        self.piece_starts = piece_starts
         self.alive = live
         self.live = None if bool(live.all()) else live
         self.vectors = vectors

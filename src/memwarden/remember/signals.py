@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 
 from memwarden.errors import ModelUnavailable
-from memwarden.models.base import Embedder
+from memwarden.models.base import Embedder, EncodedTexts, PieceEmbedder
 from memwarden.recall import signs, words
 from memwarden.recall.dates import encode, spans_in
 from memwarden.records import Signals
@@ -34,8 +34,8 @@ def make_signals(said: Sequence[tuple[str, datetime]], embedder: Embedder | None
     """Return the signals of each text, in order. Blocking."""
     vectors = _vectors([text for text, _ in said], embedder)
     return [
-        Signals(term_bytes(text), vector, signs.flags(text), encode(spans_in(text, moment)))
-        for (text, moment), vector in zip(said, vectors, strict=True)
+        Signals(term_bytes(text), vector, signs.flags(text), encode(spans_in(text, moment)), pieces)
+        for (text, moment), (vector, pieces) in zip(said, vectors, strict=True)
     ]
 
 
@@ -47,15 +47,22 @@ def term_bytes(text: str) -> bytes:
     return ids.tobytes()
 
 
-def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[bytes | None]:
+def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[tuple[bytes | None, bytes | None]]:
+    """For each text its vector as float16 and its word pieces' vectors as int8, where the embedder gives them."""
     if embedder is None:
-        return [None] * len(texts)
+        return [(None, None)] * len(texts)
     try:
-        found = embedder.embed(texts)
+        found = _encode(texts, embedder)
     except ModelUnavailable as error:
         log.warning("%d texts are stored without a vector: %s", len(texts), error)
-        return [None] * len(texts)
-    rows = np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
+        return [(None, None)] * len(texts)
+    rows = np.nan_to_num(found.vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     halves = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype("<f2")
-    return [half.tobytes() if length > 0 else None for half, length in zip(halves, lengths, strict=True)]
+    vectors = [half.tobytes() if length > 0 else None for half, length in zip(halves, lengths, strict=True)]
+    pieces: list[bytes | None] = [one.tobytes() for one in found.pieces]
+    return list(zip(vectors, pieces or [None] * len(texts), strict=True))
+
+
+def _encode(texts: Sequence[str], embedder: Embedder) -> EncodedTexts:
+    return embedder.encode(texts) if isinstance(embedder, PieceEmbedder) else EncodedTexts(embedder.embed(texts), [])

@@ -306,6 +306,7 @@ def _index_row(row: _Row) -> IndexRow:
         vector=signals.vector,
         flags=signals.flags,
         days=signals.days,
+        pieces=signals.pieces,
         created_at=micros(memory.created_at),
         updated_at=micros(memory.updated_at),
         channel=memory.channel,

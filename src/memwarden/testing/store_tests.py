@@ -529,9 +529,9 @@ class StoreTests:
         full, plain = (await store.scan(NAMESPACE)).rows
         for row, memory, signals in ((full, FULL, SIGNALS), (plain, a_memory("plain"), Signals())):
             assert (row.terms, row.vector, row.flags) == (signals.terms, signals.vector, signals.flags)
-            assert row.days == signals.days
+            assert (row.days, row.pieces) == (signals.days, signals.pieces)
             assert row.live is True
-            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days"}:
+            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days", "pieces"}:
                 value, wanted = getattr(row, name), getattr(memory, name)
                 assert value == (_micros(wanted) if isinstance(wanted, datetime) else wanted), name
             assert isinstance(row.pinned, bool)

@@ -40,9 +40,9 @@ CONTENT = (
 """The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
 
 INDEX_COLUMNS = (
-    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, m.created_at, m.updated_at, "
-    "m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, m.role, m.name, "
-    "m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from"
+    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, "
+    "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
+    "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from"
 )
 """The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``."""
 
@@ -74,7 +74,7 @@ def encode(put: Put, namespace: Namespace) -> Encoded:
         put,
         once(memory.thread_id, put.source_key),
         content,
-        (signals.flags, signals.terms, signals.vector, signals.days),
+        (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces),
     )
 
 
@@ -133,9 +133,9 @@ def decode(namespace: Namespace, row: Values) -> Memory:
 
 def index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
-    live, pinned = row[2] == 1, row[13] == 1
-    lists = (_list(row[14]), _list(row[15]), row[16], _list(row[17]))
-    return IndexRow._make((*row[:2], live, *row[3:13], pinned, *lists, *row[18:]))
+    live, pinned = row[2] == 1, row[14] == 1
+    lists = (_list(row[15]), _list(row[16]), row[17], _list(row[18]))
+    return IndexRow._make((*row[:2], live, *row[3:14], pinned, *lists, *row[19:]))
 
 
 def change(namespace: Namespace, row: Values) -> Change:

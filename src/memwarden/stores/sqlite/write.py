@@ -35,8 +35,8 @@ _ARCHIVE = (
     "WHERE row = ?"
 )
 _REMOVE_MEMORY = f"UPDATE memories SET rev = ?, state = '{State.SOFT_DELETED}' WHERE row = ?"
-_INSERT_SIGNALS = "INSERT INTO signals (flags, terms, vector, days, row) VALUES (?, ?, ?, ?, ?)"
-_UPDATE_SIGNALS = "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ? WHERE row = ?"
+_INSERT_SIGNALS = "INSERT INTO signals (flags, terms, vector, days, pieces, row) VALUES (?, ?, ?, ?, ?, ?)"
+_UPDATE_SIGNALS = "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = ?"
 _INSERT_JOURNAL = (
     "INSERT INTO journal (ns, seq, event, memory_id, old_version, new_version, actor, thread_id, at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"

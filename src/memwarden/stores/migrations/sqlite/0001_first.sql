@@ -72,7 +72,8 @@ CREATE TABLE signals (
     flags  INTEGER NOT NULL,
     terms  BLOB    NOT NULL,
     vector BLOB,
-    days   BLOB    NOT NULL   -- the days that the text names: pairs of first and last day since 1970, int32
+    days   BLOB    NOT NULL,  -- the days that the text names: pairs of first and last day since 1970, int32
+    pieces BLOB               -- vectors of word pieces, int8, from models that give them
 );
 
 -- Earlier contents of memories that were changed since. The latest content of a removed memory stays in its row.
