@@ -165,3 +165,51 @@ def test_bad_messages_are_refused_and_nothing_is_written(warden: Warden, message
         me.observe(good_and_bad)
     assert me.find() == []
     assert me.query("peanuts", threshold=0.0).rev == 0
+
+
+def said(*texts: str) -> list[dict[str, Any]]:
+    return [{"role": "assistant" if number % 2 else "user", "content": text} for number, text in enumerate(texts)]
+
+
+def test_what_was_forgotten_does_not_come_back_when_the_conversation_is_handed_over_again(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    talk = said("I moved to Oslo.", "Nice!  Which part?", "My door code is 4417.", "Noted, 4417.")
+    ids = [str(one.id) for one in me.observe(talk).results]
+    me.forget(ids[2])
+    result = me.observe([*talk, {"role": "user", "content": "Do you know a bakery?"}])
+    assert [one.outcome for one in result.results] == ["created", "created", "rejected", "created", "created"]
+    assert turns(warden, user="ana") == [
+        talk[0]["content"],
+        talk[1]["content"],
+        talk[3]["content"],
+        "Do you know a bakery?",
+    ]
+
+
+def test_a_regenerated_answer_is_added_and_the_rest_is_not_doubled(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    me.observe(said("I need a name for the boat.", "Wilma?", "Another one.", "Petrel?"))
+    me.observe(said("I need a name for the boat.", "Wilma?", "Another one.", "Fulmar?"))
+    assert turns(warden, user="ana") == ["I need a name for the boat.", "Wilma?", "Another one.", "Petrel?", "Fulmar?"]
+
+
+def test_a_sliding_window_of_the_conversation_adds_only_what_is_new(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    talk = said(*(f"Sentence number {number}." for number in range(20)))
+    for end in range(6, 21, 2):
+        me.observe(talk[end - 6 : end])
+    assert turns(warden, user="ana") == [message["content"] for message in talk]
+
+
+def test_a_message_with_an_id_is_known_by_its_id_alone(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    me.observe([{"role": "user", "content": "yes please", "id": "1"}])
+    me.observe([{"role": "user", "content": "yes please", "id": "2"}, {"role": "assistant", "content": "Coming up."}])
+    assert turns(warden, user="ana") == ["yes please", "yes please", "Coming up."]
+
+
+def test_new_talk_that_happens_to_repeat_a_line_is_stored_whole(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    me.observe(said("Which step?", "Step one: dig.", "next", "Step two: plant."))
+    me.observe(said("Is it deep enough?", "Yes.", "next", "Step three: water."))
+    assert len(turns(warden, user="ana")) == 8

@@ -32,7 +32,8 @@ def bullet(memory: Memory, words: str) -> str:
 
 def bullets(items: Sequence[Item]) -> str:
     """Items as a list, one a line."""
-    return "\n".join(f"- {item.text}" for item in items)
+    # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
+    return "\n".join(f"- {item.text}".replace("\n", "\n  ") for item in items)
 
 
 def memories_block(items: Sequence[Item], now: datetime) -> str:
@@ -79,11 +80,11 @@ def _said(memory: Memory) -> str:
 def _entry(memory: Memory, words: str, now: datetime) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     title = f"[{kind.upper()}, importance={importance.to_ten(memory.importance)}, {age(memory.created_at, now)}]"
-    lines = [f"Summary: {escape(one_line(words))}"]
+    lines = [f"Summary: {one_line(words)}"]
     occasion = memory.context or _occasion(memory)
     if occasion:
-        lines.append(f"Context: {escape(one_line(occasion))}")
-    return "\n".join([title, *(_INDENT + line for line in lines)])
+        lines.append(f"Context: {one_line(occasion)}")
+    return escape("\n".join([one_line(title), *(_INDENT + line for line in lines)]))
 
 
 def _occasion(memory: Memory) -> str:

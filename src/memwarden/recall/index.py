@@ -10,6 +10,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,14 @@ from memwarden.stores.base import Store
 
 # More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
 THREAD_ROWS = 500
+
+EMPTY_BYTES = 13_000
+"""What an index without rows takes."""
+
+ANY_THREAD = -1
+"""Stands for no thread in particular: ids that memwarden made are known in all of them."""
+DEFAULT_THREAD = "default"
+"""The thread of those who name none."""
 
 NO_NAMES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
 """What clients put into ``name`` that is nobody's name."""
@@ -63,6 +72,7 @@ class NamespaceIndex:
         self._sources: list[tuple[str, ...]] = []
         self._derived = Derived()
         self._view: View | None = None
+        self._facts: dict[tuple[int, str], list[int]] | None = None
 
     def follow(self, scan: Scan) -> None:
         """Take in what changed since ``rev``."""
@@ -74,6 +84,7 @@ class NamespaceIndex:
         self.rev, self.epoch = scan.head
         if scan.rows:
             self._view = None
+            self._facts = None
 
     @property
     def size(self) -> int:
@@ -142,6 +153,37 @@ class NamespaceIndex:
         best = places[np.lexsort((self.order[places], -closeness))[:limit]]
         return [self.columns.ids[place] for place in best]
 
+    def facts_on(self, turn: int) -> list[int]:
+        """Return the live memories that rest on a turn: those that name its id, or in its thread its source id."""
+        if self._facts is None:
+            self._facts = self._find_facts()
+        if not self._facts:
+            return []
+        thread = int(self.columns.coded["thread_id"].codes[turn])
+        keys = [(thread, source) for source in self._sources[turn]] + [(ANY_THREAD, self.columns.ids[turn])]
+        return list(dict.fromkeys(fact for key in keys for fact in self._facts.get(key, ()) if fact != turn))
+
+    def _find_facts(self) -> dict[tuple[int, str], list[int]]:
+        """The derived memories by each turn that they name, as a caller's id in their thread and as an id of ours."""
+        channel, thread = self.columns.coded["channel"], self.columns.coded["thread_id"]
+        unnamed, default = thread.code(None), thread.code(DEFAULT_THREAD)
+        facts: dict[tuple[int, str], list[int]] = {}
+        for place in np.flatnonzero(self.live & (channel.codes != channel.code(Channel.TURN))).tolist():
+            in_thread = int(thread.codes[place])
+            for source in self._sources[place]:
+                facts.setdefault((default if in_thread == unnamed else in_thread, source), []).append(place)
+                facts.setdefault((ANY_THREAD, source), []).append(place)
+        return facts
+
+    def same_words(self, terms: Sequence[int]) -> list[int]:
+        """Return the live turns whose words are these and no others; their order is not compared."""
+        if not terms:
+            return []
+        places = np.flatnonzero(self.turns() & (self.length == len(terms)))
+        for term in set(terms):
+            places = places[np.isin(places, self.postings(term)[0])] if len(places) else places
+        return [int(place) for place in places]
+
     def sources(self, place: int) -> tuple[str, ...]:
         return self._sources[place]
 
@@ -165,7 +207,7 @@ class NamespaceIndex:
             self._pieces,
         ]
         arrays = sum(one.nbytes for one in growing if one is not None)
-        return arrays + self._postings.nbytes + self.columns.nbytes + 100 * len(self._sources)
+        return EMPTY_BYTES + arrays + self._postings.nbytes + self.columns.nbytes + 100 * len(self._sources)
 
     @property
     def mostly_dead(self) -> bool:
@@ -274,7 +316,9 @@ class Indexes:
         self._piece_dimensions = piece_dimensions
         self._max_bytes = max_bytes
         self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
-        self._building: dict[Namespace, asyncio.Lock] = {}
+        self._sizes: dict[Namespace, int] = {}
+        self._bytes = 0
+        self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
 
     async def current(self, namespace: Namespace) -> NamespaceIndex:
         """Return the namespace's index, true for the store's head at the time of the call or later."""
@@ -283,7 +327,8 @@ class Indexes:
         if index is not None and index.epoch == head.epoch and index.rev >= head.rev and not index.mostly_dead:
             self._indexes.move_to_end(namespace)
             return index
-        async with self._building.setdefault(namespace, asyncio.Lock()):
+        lock = self._building.setdefault(namespace, asyncio.Lock())
+        async with lock:
             return await self._follow(namespace)
 
     async def _follow(self, namespace: Namespace) -> NamespaceIndex:
@@ -292,20 +337,24 @@ class Indexes:
             scan = await self._store.scan(namespace, index.rev)
             if scan.head.epoch == index.epoch and len(scan.rows) <= THREAD_ROWS:
                 index.follow(scan)
+                self._keep(namespace, index)
                 return index
         # Built aside and then swapped in, so that queries never see a half-built index.
         fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
         scan = await self._store.scan(namespace, 0)
         await asyncio.to_thread(_build, fresh, scan)
-        self._indexes[namespace] = fresh
-        self._drop_over_limit()
+        self._keep(namespace, fresh)
         return fresh
 
-    def _drop_over_limit(self) -> None:
-        total = sum(index.nbytes for index in self._indexes.values())
-        while total > self._max_bytes and len(self._indexes) > 1:
-            _, dropped = self._indexes.popitem(last=False)
-            total -= dropped.nbytes
+    def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:
+        """Hold an index as the last used one, and drop the least recently used ones above the limit."""
+        self._indexes[namespace] = index
+        self._indexes.move_to_end(namespace)
+        self._bytes += index.nbytes - self._sizes.get(namespace, 0)
+        self._sizes[namespace] = index.nbytes
+        while self._bytes > self._max_bytes and len(self._indexes) > 1:
+            dropped, _ = self._indexes.popitem(last=False)
+            self._bytes -= self._sizes.pop(dropped)
 
 
 def _build(index: NamespaceIndex, scan: Scan) -> None:

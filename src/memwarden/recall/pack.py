@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from memwarden.records import Item
 from memwarden.tokens import TokenCounter
@@ -30,13 +31,15 @@ def pack(
     budget: int | None,
     render: Callable[[Sequence[Item]], str],
     count: TokenCounter,
+    covering: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Packed:
     """Take items in order as long as the rendered text fits.
 
     ``always`` items come first, within 40 % of the budget and not counted in ``most``; then at most ``most`` of the
     ranked ones, which are not asked for further when there are enough. An item that does not fit is passed over and
-    the next one tried. The size of the rendered text, titles
-    and all, never exceeds the budget.
+    the next one tried. The size of the rendered text, titles and all, never exceeds the budget.
+
+    covering: for an item's id, the ids of items any of which makes it superfluous.
     """
     dropped: list[tuple[Item, str]] = []
     taken: list[Item] = []
@@ -44,7 +47,10 @@ def pack(
         _try(item, taken, dropped, None if budget is None else int(budget * ALWAYS_SHARE), render, count)
     first = len(taken)
     for item in ranked:
-        _try(item, taken, dropped, budget, render, count)
+        if covering.get(item.id) and any(one.id in covering[item.id] for one in taken):
+            dropped.append((item, "covered"))
+        else:
+            _try(item, taken, dropped, budget, render, count)
         if len(taken) - first >= most:
             break
     text = render(taken)

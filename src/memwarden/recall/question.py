@@ -83,6 +83,7 @@ def ask(
     """
     partners = list(view.speakers)
     asked_days = _asked_days(text, view, now)
+    text = _ends(text)
     stems = asking.question_terms(_without_relative(text, asked_days), partners)
     return Question(
         text=text,
@@ -119,3 +120,11 @@ def _without_relative(text: str, asked: tuple[Span, ...]) -> str:
         if not any(sign.isdigit() for sign in span.text) and not asking.names_month(span.text):
             text = text.replace(span.text, " ")
     return text
+
+
+LONGEST = 4_000
+"""Of a message longer than twice this the beginning and the end are looked at: there it says what it wants."""
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"

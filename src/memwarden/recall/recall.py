@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from memwarden import clock
-from memwarden.categories import Categories, Category
+from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
 from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
-from memwarden.recall import block
+from memwarden.recall import block, words
 from memwarden.recall.asking import is_english
 from memwarden.recall.excerpt import excerpt
 from memwarden.recall.index import Indexes, NamespaceIndex
@@ -23,7 +23,7 @@ from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import Channel, ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
+from memwarden.records import ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
@@ -79,7 +79,7 @@ class Recall:
         self._store = store
         self._indexes = indexes
         self._embedder = embedder
-        self._declared: Mapping[str, Category] = categories.declared
+        self._categories = categories
         self._reranker = reranker
         self._preset = preset
         self._left_out = left_out
@@ -90,24 +90,25 @@ class Recall:
         """Answer a query (B6)."""
         index = await self._index(scope)
         encoded = await self._encoded(dense_text(request.query, index.view))
+        echoes = await self._echoes(scope, index, (request.query,))
         # From here on to the fetch nothing is awaited: the index stays as it is.
         rev, ids, view = index.rev, index.columns.ids, index.view
         question = ask(request.query, view, encoded, self._now(), self._left_out)
-        gates = _gates(index, request)
+        gates = self._gates(scope, index, request, echoes)
         ranking = self._rank(question, view, gates)
         most = request.top_k + SPARE
         selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
         found = await self._fetch(scope, index, selection)
         await self._rerank(request.query, selection, found, ids)
-        echoes = _Echoes((request.query,))
         make = partial(_item, question, ranking, found, ids, _whole if request.full else _excerpt)
         packed = pack(
             map(make, selection.always),
-            map(make, echoes.left_out(selection.ranked, found, ids)),
+            map(make, selection.ranked),
             most=request.top_k,
             budget=request.budget_tokens,
             render=block.bullets,
             count=self._count,
+            covering=_covering(selection, ids),
         )
         return QueryResult(
             items=packed.items,
@@ -115,7 +116,7 @@ class Recall:
             rev=rev,
             tokens=packed.tokens,
             budget_tokens=request.budget_tokens,
-            cut=_cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS),
+            cut=_cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS),
             categories=request.categories,
             confidence=ranking.confidence,
             preset=ranking.preset,
@@ -128,26 +129,51 @@ class Recall:
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
         encoded = [await self._encoded(dense_text(text, index.view)) for text in texts]
+        echoes = await self._echoes(scope, index, said)
         rev, ids, view = index.rev, index.columns.ids, index.view
-        gates = _gates(index, request)
+        gates = self._gates(scope, index, request, echoes)
         asked = [ask(text, view, one, self._now(), self._left_out) for text, one in zip(texts, encoded, strict=True)]
         ranked = [(question, self._rank(question, view, gates)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(scope, index, selection)
-        echoes, now = _Echoes(said), self._now()
+        now = self._now()
         make = partial(_item, question, ranking, found, ids, _plain_excerpt)
-        weighed = [make(one) for one in echoes.left_out(selection.ranked, found, ids)]
+        covering = _covering(selection, ids)
+        weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
         packed = pack(
             map(make, selection.always),
-            sorted(weighed, key=lambda item: _weight(item, now), reverse=True),
+            sorted(weighed, key=lambda item: item.id in covering),  # facts before the turns that they rest on
             most=CONTEXT_MEMORIES,
             budget=request.budget_tokens,
             render=lambda items: block.memories_block(items, now),
             count=self._count,
+            covering=covering,
         )
-        cut = _cuts(ids, selection, packed, echoes, None if request.explain else SHOWN_CUTS)
+        cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
+
+    async def _echoes(self, scope: Scope, index: NamespaceIndex, said: Sequence[str]) -> list[int]:
+        """Return the turns that only repeat what stands in the prompt anyway: they must not answer it."""
+        found = [(place, _bare(text)) for text in said for place in index.same_words(words.term_ids(text))]
+        if not found:
+            return []
+        ids = index.columns.ids
+        stored = await self._store.get(scope.namespace, list(dict.fromkeys(ids[place] for place, _ in found)))
+        texts = {memory.id: _bare(memory.text) for memory in stored}
+        return [place for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
+
+    def _gates(self, scope: Scope, index: NamespaceIndex, request: Request, echoes: Sequence[int]) -> Gates:
+        readable = self._categories.readable(scope.agent, None)
+        fresh = index.live.copy()
+        fresh[list(echoes)] = False
+        return Gates(
+            readable=index.mask(_in_categories(readable)),
+            category=index.mask(_in_categories(request.categories)),
+            filter=index.mask(request.where),
+            worthy=index.live & ~index.view.chatter,
+            fresh=fresh,
+        )
 
     async def _rerank(self, query: str, selection: Selection, found: Mapping[str, Memory], ids: Sequence[str]) -> None:
         """Let the reranker order the candidates; the scores stay where they are, so that they fall with the rank."""
@@ -197,7 +223,7 @@ class Recall:
             gates,
             relevant=ranking.confidence >= (DEFAULT_BAR if request.threshold is None else request.threshold),
             threshold=ITEM_FLOOR if request.threshold is None else request.threshold * share,
-            declared=self._declared,
+            declared=self._categories.declared,
             limit=limit,
             everything=request.explain,
         )
@@ -217,16 +243,21 @@ def _by_vector(embedder: Embedder, text: str) -> EncodedQuestion:
     return EncodedQuestion(embedder.embed([text])[0])
 
 
-Words = Callable[[Question, Memory], str]
+Wording = Callable[[Question, Memory], str]
 
 
 def _item(
-    question: Question, ranking: Ranking, found: Mapping[str, Memory], ids: Sequence[str], words: Words, one: Candidate
+    question: Question,
+    ranking: Ranking,
+    found: Mapping[str, Memory],
+    ids: Sequence[str],
+    wording: Wording,
+    one: Candidate,
 ) -> Item:
     memory = found[ids[one.place]]
     return Item(
         id=memory.id,
-        text=words(question, memory),
+        text=wording(question, memory),
         category=memory.category,
         channel=memory.channel,
         kind=memory.kind,
@@ -254,24 +285,6 @@ def _plain_excerpt(question: Question, memory: Memory) -> str:
     return excerpt(memory.summary or memory.text, question.weigh)
 
 
-class _Echoes:
-    """Leaves out turns that only repeat what stands in the prompt anyway, and remembers which."""
-
-    def __init__(self, said: Sequence[str]) -> None:
-        self._said = {_bare(text) for text in said}
-        self.found: list[Candidate] = []
-
-    def left_out(
-        self, candidates: Iterable[Candidate], found: Mapping[str, Memory], ids: Sequence[str]
-    ) -> Iterator[Candidate]:
-        for one in candidates:
-            memory = found[ids[one.place]]
-            if memory.channel == Channel.TURN and _bare(memory.text) in self._said:
-                self.found.append(one)
-            else:
-                yield one
-
-
 def _bare(text: str) -> str:
     return " ".join(text.split()).casefold()
 
@@ -283,11 +296,13 @@ def _weight(item: Item, now: datetime) -> tuple[bool, float]:
     return item.memory.pinned, item.memory.importance * recency * item.score
 
 
-def _gates(index: NamespaceIndex, request: Request) -> Gates:
-    categories = () if request.categories is None else (Condition("category", "$in", request.categories),)
-    return Gates(
-        category=index.mask(categories), filter=index.mask(request.where), worthy=index.live & ~index.view.chatter
-    )
+def _in_categories(names: tuple[str, ...] | None) -> Where:
+    return () if names is None else (Condition("category", "$in", names),)
+
+
+def _covering(selection: Selection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For the ids of turns among the candidates, the ids of the facts that rest on them."""
+    return {ids[one.place]: tuple(ids[fact] for fact in one.facts) for one in selection.ranked if one.facts}
 
 
 def _relevant(packed: Packed, selection: Selection, ids: Sequence[str]) -> bool:
@@ -296,15 +311,20 @@ def _relevant(packed: Packed, selection: Selection, ids: Sequence[str]) -> bool:
 
 
 def _cuts(
-    ids: Sequence[str], selection: Selection, packed: Packed, echoes: _Echoes, most: int | None
+    ids: Sequence[str],
+    selection: Selection,
+    packed: Packed,
+    echoes: Sequence[int],
+    gates: Gates,
+    most: int | None,
 ) -> tuple[Cut, ...]:
     """Name what was left out: what nearly got in first."""
     cuts = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
-    cuts += [Cut(ids[one.place], "echo", one.score, GATES["echo"]) for one in echoes.found]
     named = {cut.id for cut in cuts} | {item.id for item in packed.items}
-    spare = ((one, "top_k") for one in selection.ranked if ids[one.place] not in named)
-    for one, gate in (*spare, *selection.left_out):
-        if most is not None and len(cuts) >= most:
-            break
-        cuts.append(Cut(ids[one.place], gate, one.score, GATES[gate]))
-    return tuple(cuts)
+    others = [
+        *((one, "top_k") for one in selection.ranked if ids[one.place] not in named),
+        *((Candidate(place, 0.0), "echo") for place in echoes if most is not None and gates.readable[place]),
+        *selection.left_out,
+    ]
+    cuts += [Cut(ids[one.place], gate, one.score, GATES[gate]) for one, gate in others[:most]]
+    return tuple(cuts[:most])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from memwarden.categories import Category
 from memwarden.recall.columns import Mask
 from memwarden.recall.index import NamespaceIndex
 from memwarden.recall.view import Floats
-from memwarden.records import Channel
 
 GATES: Mapping[str, str] = {
     "category": "its category is not among those searched",
@@ -37,24 +36,38 @@ BLOCK = 64
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What may be searched, as masks over the index's places. A place passes when it is in all three."""
+    """What may be searched, as masks over the index's places. A place passes when it is in all of them.
 
+    Attributes:
+        readable: what the agent may read at all; others are not even named among what was left out.
+        category: the categories that are asked for. filter: what fulfils the filters.
+        worthy: what is no small talk. fresh: what does not only repeat the question or the prompt.
+    """
+
+    readable: Mask
     category: Mask
     filter: Mask
     worthy: Mask
+    fresh: Mask
 
     @property
     def open(self) -> Mask:
-        return self.category & self.filter & self.worthy
+        return self.readable & self.category & self.filter & self.worthy & self.fresh
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A place that is tried for the answer. ``always``: it is there by its category, whatever was asked."""
+    """A place that is tried for the answer.
+
+    Attributes:
+        always: it is there by its category, whatever was asked.
+        facts: for a turn, the candidates that rest on it; when one of them is in the answer, the turn is covered.
+    """
 
     place: int
     score: float
     always: bool = False
+    facts: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,8 +96,7 @@ class Selection:
             raise ValueError(f"expected {len(self.ranked)} finite numbers")
         order = sorted(range(len(judged)), key=lambda number: (-judged[number], number))
         scores = sorted((one.score for one in self.ranked), reverse=True)
-        places = [self.ranked[number].place for number in order]
-        self.ranked = [Candidate(place, score) for place, score in zip(places, scores, strict=True)]
+        self.ranked = [replace(self.ranked[number], score=score) for number, score in zip(order, scores, strict=True)]
 
 
 def select(
@@ -112,12 +124,13 @@ def select(
     always = gates.open & np.isin(categories.codes, always_codes) if always_codes else np.zeros_like(gates.open)
     passing = gates.open & ~always
     most = index.size if everything else 2 * limit + LOOKED_AT
-    kept, left_out = _walk(index, _ranked(index, scores, passing, most), category_at, relevant, threshold, limit)
+    ranked = _ranked(index, scores, passing, most)
+    kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit)
     capped = any(gate == "rag_length" for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
         # A category that is used up filled the list; the others stand further down.
         every = _ranked(index, scores, passing, index.size)
-        kept, left_out = _walk(index, every, category_at, relevant, threshold, limit)
+        kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit)
     if everything:
         left_out.extend(_shut_out(index, scores, gates))
     return Selection(_always(index, scores, always), kept, left_out)
@@ -126,6 +139,8 @@ def select(
 def _walk(
     index: NamespaceIndex,
     ranked: list[Candidate],
+    passing: Mask,
+    scores: Floats,
     category_at: list[Category | None],
     relevant: bool,
     threshold: float,
@@ -136,22 +151,25 @@ def _walk(
     kept: list[Candidate] = []
     left_out: list[tuple[Candidate, str]] = []
     taken: dict[int, int] = {}
-    for candidate, covered in _facts_over_turns(index, ranked):
+    wanted = 0
+    for candidate in _facts_before_turns(index, ranked, passing, scores):
         code = int(codes[candidate.place])
         category = category_at[code]
         gate = (
             "relevance" if not relevant
             else "threshold" if candidate.score < threshold
-            else "covered" if covered
             else "rag_length" if category and category.rag_length and taken.get(code, 0) >= category.rag_length
-            else "top_k" if len(kept) >= limit
+            else "top_k" if wanted >= limit
             else None
         )  # fmt: skip
-        if gate is None:
-            kept.append(candidate)
-            taken[code] = taken.get(code, 0) + 1
-        else:
+        if gate is not None:
             left_out.append((candidate, gate))
+            continue
+        places = {one.place for one in kept} if candidate.facts else set()
+        facts = tuple(fact for fact in candidate.facts if fact in places)
+        kept.append(replace(candidate, facts=facts) if facts != candidate.facts else candidate)
+        taken[code] = taken.get(code, 0) + (not facts)
+        wanted += not facts
     return kept, left_out
 
 
@@ -170,36 +188,19 @@ def _floor(scores: Floats, most: int) -> float:
     return float(np.partition(best, len(best) - most)[len(best) - most])
 
 
-def _facts_over_turns(index: NamespaceIndex, ranked: list[Candidate]) -> list[tuple[Candidate, bool]]:
-    """Let a fact take the better place of its own and its turns', and mark those turns as covered."""
-    channel = index.columns.coded["channel"]
-    codes, turn = channel.codes, channel.code(Channel.TURN)
-    of_ranked = codes[[one.place for one in ranked]].tolist() if ranked else []
-    facts = [one for one, code in zip(ranked, of_ranked, strict=True) if code != turn and index.sources(one.place)]
-    if not facts:
-        return [(candidate, False) for candidate in ranked]
-    best: dict[int, float] = {one.place: one.score for one in ranked}
-    turns: set[int] = set()
-    for fact in facts:
-        for place in _turns_of(index, fact.place, best):
-            turns.add(place)
-            best[fact.place] = max(best[fact.place], best[place])
-    scored = [(Candidate(one.place, best[one.place]), one.place in turns) for one in ranked]
-    return sorted(scored, key=lambda pair: (-pair[0].score, index.order[pair[0].place]))
-
-
-def _turns_of(index: NamespaceIndex, fact: int, among: Mapping[int, float]) -> list[int]:
-    """The turns that a fact rests on, of its own thread if it has one."""
-    thread, channel = index.columns.coded["thread_id"], index.columns.coded["channel"]
-    anywhere = thread.values[thread.codes[fact]] is None
-    sources = set(index.sources(fact))
-    return [
-        place
-        for place in among
-        if channel.values[channel.codes[place]] == Channel.TURN
-        and (anywhere or thread.codes[place] == thread.codes[fact])
-        and not sources.isdisjoint(index.sources(place))
-    ]
+def _facts_before_turns(
+    index: NamespaceIndex, ranked: list[Candidate], passing: Mask, scores: Floats
+) -> list[Candidate]:
+    """Give a fact the better place of its own and its turns', before them; and tell turns of their facts."""
+    on = {one.place: tuple(fact for fact in index.facts_on(one.place) if passing[fact]) for one in ranked}
+    if not any(on.values()):
+        return ranked
+    best = {one.place: one.score for one in ranked}
+    for one in ranked:
+        for fact in on[one.place]:
+            best[fact] = max(best.get(fact, float(scores[fact])), one.score)
+    merged = [Candidate(place, score, facts=on.get(place, ())) for place, score in best.items()]
+    return sorted(merged, key=lambda one: (-one.score, bool(one.facts), index.order[one.place]))
 
 
 def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:
@@ -211,10 +212,10 @@ def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candida
 
 
 def _shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple[Candidate, str]]:
-    """Every live place that a mask keeps out, with the first mask that does."""
-    named = (("category", gates.category), ("filter", gates.filter), ("chatter", gates.worthy))
+    """Every readable live place that a mask keeps out, with the first mask that does."""
+    named = (("category", gates.category), ("filter", gates.filter), ("chatter", gates.worthy), ("echo", gates.fresh))
     out: list[tuple[Candidate, str]] = []
-    left = index.live.copy()
+    left = index.live & gates.readable
     for gate, mask in named:
         out.extend((Candidate(int(place), float(scores[place])), gate) for place in np.flatnonzero(left & ~mask))
         left &= mask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ MESSAGE_KEYS = frozenset({"role", "content", "name", "id", "created_at"})
 MAX_NAME = 256
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
+# C0 but for white space, and DEL and C1.
+_CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0e-\\x1f\\x7f-\\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def checked_text(value: Any, what: str, max_bytes: int) -> str:
             f"{what} has {size:,} bytes, the limit is {max_bytes:,}; split it, or remember a summary with a source "
             "that points to the whole (the limit is the setting max_text_bytes)"
         )
-    control = sum(1 for sign in value if sign < " " and sign not in "\t\n\r\f")
+    control = len(_CONTROL.findall(value))
     if "\0" in value or control > _MAX_CONTROL_SHARE * len(value):
         raise InvalidInput(f"{what} looks like binary data ({control} control characters); memwarden remembers text")
     return value

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Kind
+from memwarden.remember.messages import checked_name, checked_text
 
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL | re.IGNORECASE)
+# What a JSON list or object begins with, so that brackets of prose cost nothing.
+_OPENING = re.compile(r'[\[{](?=\s*["{}\[\]\-0-9tfnNI])')
+_MOST_TRIES = 1_000
 MOST = 50
 """The most memories that are taken from one answer."""
 
@@ -27,36 +31,54 @@ class Extracted:
     tags: tuple[str, ...] = ()
 
 
-def read_response(response: str) -> tuple[Extracted, ...]:
+def read_response(response: str, max_bytes: int) -> tuple[Extracted, ...]:
     """Read the memories that a model's answer lists.
 
     The answer is JSON, bare, in a code fence or with words around it: a list, or an object with a list under
     ``memories``; each element a text or an object with ``content`` (or ``text``), and maybe ``summary``, ``type``,
-    ``importance`` (1..10) and ``tags``. Fields that make no sense are ignored; elements without content are left out.
+    ``importance`` (1..10) and ``tags``. Fields that make no sense are ignored, single tags too; elements without
+    content are left out. Of several such lists the first that has a memory counts, one in a code fence before others.
 
     Raises InvalidInput when there is no such JSON in it.
     """
-    found = _json(response)
-    if isinstance(found, Mapping):
-        found = found.get("memories")
-    if not isinstance(found, list):
-        raise InvalidInput('the response holds no list of memories; expected JSON like [{"content": "..."}]')
-    return tuple(one for element in found[:MOST] if (one := _extracted(element)) is not None)
+    empty = False
+    for text in (*(fence[1] for fence in _FENCE.finditer(response)), response):
+        for found in _values(text):
+            listed = found.get("memories") if isinstance(found, Mapping) else found
+            if isinstance(listed, list):
+                read = tuple(one for element in listed[:MOST] if (one := _extracted(element, max_bytes)) is not None)
+                if read:
+                    return read
+                # A footnote mark such as [1] is no list of memories.
+                empty |= listed is not found or not listed or any(isinstance(one, Mapping | str) for one in listed)
+    if empty:
+        return ()
+    raise InvalidInput('the response holds no list of memories; expected JSON like [{"content": "..."}]')
 
 
-def _json(response: str) -> Any:
-    fence = _FENCE.search(response)
-    text = fence[1] if fence else response
-    start = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
-    if start < 0:
-        return None
-    try:
-        return json.JSONDecoder().raw_decode(text, start)[0]
-    except (json.JSONDecodeError, RecursionError):
-        return None
+def _values(text: str) -> Iterator[Any]:
+    """The lists and objects in a text, one after another, without looking for more inside of them.
+
+    What began as JSON and then broke off is passed over as far as it was understood: the tags of a memory that was cut
+    off are no list of memories.
+    """
+    decoder, at = json.JSONDecoder(), 0
+    for _ in range(_MOST_TRIES):
+        opening = _OPENING.search(text, at)
+        if opening is None:
+            return
+        at = opening.start()
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            at = max(at + 1, error.pos)
+        except (ValueError, RecursionError):  # a number of thousands of digits; brackets without end
+            return
+        else:
+            yield value
 
 
-def _extracted(element: Any) -> Extracted | None:
+def _extracted(element: Any, max_bytes: int) -> Extracted | None:
     if isinstance(element, str):
         element = {"content": element}
     if not isinstance(element, Mapping):
@@ -64,15 +86,28 @@ def _extracted(element: Any) -> Extracted | None:
     text = element.get("content") or element.get("text")
     if not isinstance(text, str) or not text.strip():
         return None
-    summary, kind, level = element.get("summary"), str(element.get("type", "")).lower(), element.get("importance")
-    tags = element.get("tags")
+    kind, level, tags = str(element.get("type", "")).lower(), element.get("importance"), element.get("tags")
     return Extracted(
         text=text.strip(),
-        summary=summary.strip() if isinstance(summary, str) and summary.strip() else None,
+        summary=_summary(element.get("summary"), max_bytes),
         kind=kind if kind in set(Kind) else None,
         importance=_share(level),
-        tags=tuple(tag for tag in tags if isinstance(tag, str) and tag.strip()) if isinstance(tags, list) else (),
+        tags=tuple(dict.fromkeys(name for tag in tags if (name := _tag(tag)))) if isinstance(tags, list) else (),
     )
+
+
+def _summary(given: Any, max_bytes: int) -> str | None:
+    try:
+        return checked_text(given, "summary", max_bytes).strip()
+    except InvalidInput:
+        return None
+
+
+def _tag(given: Any) -> str | None:
+    try:
+        return checked_name(given, "tag")
+    except InvalidInput:
+        return None
 
 
 def _share(level: Any) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import uuid_utils
@@ -33,6 +32,7 @@ from memwarden.records import (
     WriteResult,
     Written,
 )
+from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
 from memwarden.remember.kind import kind_of
 from memwarden.remember.messages import Message
@@ -65,7 +65,7 @@ class Writer:
         """Store what was said, durably and once."""
         said = [message for message in messages if _refusal(message) is None]
         keys = await self._turn_keys(scope, said, key)
-        new = [(message, one.source_key) for message, one in zip(said, keys, strict=True) if one.known is None]
+        new = [(message, one.source_key) for message, one in zip(said, keys, strict=True) if _is_new(one)]
         at = self._now()
         signals = await signals_of([(message.text, message.created_at or at) for message, _ in new], self._embedder)
         puts = tuple(
@@ -76,7 +76,7 @@ class Writer:
         others = await self._texts(scope, [one.id for one in applied if one.outcome == "duplicate"])
         made = iter(zip(applied, signals, strict=True))
         told = iter(
-            Written(one.known, Outcome.CREATED, ALREADY) if one.known else _observed(message, *next(made), others)
+            _observed(message, *next(made), others) if _is_new(one) else _not_new(one)
             for message, one in zip(said, keys, strict=True)
         )
         return WriteResult(rev, tuple(_refused(message) or next(told) for message in messages))
@@ -136,66 +136,29 @@ class Writer:
         return {memory.id: memory.text for memory in await self._store.get(scope.namespace, ids)} if ids else {}
 
     async def _turn_keys(self, scope: Scope, said: Sequence[Message], key: str | None) -> list[TurnKey]:
-        """Say under which key each turn is stored once.
-
-        That is the caller's id of the message, else its number in the call's idempotency key. Without either, a call
-        that begins with the turns that the thread ends with is taken as the conversation handed over again: those are
-        known, the rest is new. What is new is keyed by the turn it follows, so that two processes that store the same
-        continuation at the same moment store it once.
-        """
+        """Say under which key each turn is stored once: the caller's id of the message, else its number in the call's
+        idempotency key, else what :mod:`memwarden.remember.continuation` finds."""
         if key is not None or all(message.id for message in said):
-            return [TurnKey(_own_key(message) or f"key:{key}:{number}") for number, message in enumerate(said)]
+            return [TurnKey(own_key(message) or f"key:{key}:{number}") for number, message in enumerate(said)]
         where = filters.parse({"thread_id": _thread(scope), "channel": Channel.TURN})
-        tail = await self._store.find(scope.namespace, where, limit=len(said), order_by=filters.WRITTEN)
-        return _continued(said, tail[::-1])
-
-
-@dataclass(frozen=True, slots=True)
-class TurnKey:
-    """Under which key a turn is stored once, or the id of the turn that it is known to be."""
-
-    source_key: str
-    known: str | None = None
-
-
-def _continued(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
-    repeated = _overlap(said, tail)
-    after = tail[-1].id if tail else "the beginning"
-    known = [turn.id for turn in tail[len(tail) - repeated :]]
-    return [
-        TurnKey(
-            _own_key(message) or f"after:{after}:{number}:{_digest(message)}",
-            known[number] if number < repeated else None,
-        )
-        for number, message in enumerate(said)
-    ]
-
-
-def _overlap(said: Sequence[Message], tail: Sequence[Memory]) -> int:
-    """How many of the first messages repeat the last turns of the thread; the longest such run."""
-    for length in range(min(len(said), len(tail)), 0, -1):
-        if all(_same(m, t) for m, t in zip(said, tail[len(tail) - length :], strict=False)):
-            return length
-    return 0
-
-
-def _same(message: Message, turn: Memory) -> bool:
-    same_words = (message.role, message.name, message.text) == (turn.role, turn.name, turn.text)
-    return same_words and (message.created_at is None or message.created_at == turn.created_at)
-
-
-def _own_key(message: Message) -> str | None:
-    return f"id:{message.id}" if message.id else None
-
-
-def _digest(message: Message) -> str:
-    said = json.dumps([message.role, message.name, message.text, str(message.created_at)])
-    return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
+        most = min(2 * len(said) + 10, max(len(said), MOST_COMPARED))
+        tail = await self._store.find(scope.namespace, where, limit=most, order_by=filters.WRITTEN)
+        return continued(said, tail[::-1])
 
 
 def _fingerprint(scope: Scope, messages: Sequence[Message]) -> str:
-    asked = json.dumps([_thread(scope), [[_digest(message), message.id] for message in messages]])
+    asked = json.dumps([_thread(scope), [[digest(message), message.id] for message in messages]])
     return hashlib.blake2b(asked.encode(), digest_size=16).hexdigest()
+
+
+def _is_new(key: TurnKey) -> bool:
+    return key.known is None and key.refused is None
+
+
+def _not_new(key: TurnKey) -> Written:
+    if key.refused is not None:
+        return Written(None, Outcome.REJECTED, key.refused)
+    return Written(key.known, Outcome.CREATED, ALREADY)
 
 
 def _refusal(message: Message) -> str | None:

@@ -1,0 +1,107 @@
+"""MiniLM with the vectors of word pieces: the real model, from its package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from memwarden import Warden
+from memwarden.errors import ModelMismatch
+from memwarden.models.minilm import KEPT_PIECES, MiniLMEmbedder
+from memwarden.recall import maxsim
+
+TEXTS = [
+    "She adopted a puppy from the shelter last spring.",
+    "The quarterly report is due on Friday.",
+    "We repainted the kitchen in a pale green.",
+    "My brother plays the cello in an orchestra.",
+    "The flight to Lisbon was delayed by three hours.",
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> MiniLMEmbedder:
+    return MiniLMEmbedder(frozenset(["the", "a", "in", "was", "she", "my"]))
+
+
+def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(model: MiniLMEmbedder) -> None:
+    together = model.embed([*TEXTS, "", "   "])
+    assert together.shape == (7, 384)
+    assert np.allclose(np.linalg.norm(together[:5], axis=1), 1, atol=1e-5)
+    assert not together[5:].any()
+    alone = np.concatenate([model.embed([text]) for text in TEXTS])
+    assert np.allclose(together[:5], alone, atol=1e-4)
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda _: model.embed(TEXTS), range(8)):
+            assert np.allclose(found, alone, atol=1e-4)
+
+
+def test_pieces_of_words_that_say_something_are_kept(model: MiniLMEmbedder) -> None:
+    encoded = model.encode([*TEXTS, "", "the a in!", "word " * 500])
+    assert [len(one) > 0 for one in encoded.pieces] == [True] * 5 + [False, False, True]
+    assert len(encoded.pieces[7]) == KEPT_PIECES
+    assert encoded.pieces[0].dtype == np.int8
+    lengths = np.linalg.norm(encoded.pieces[0].astype(np.float32), axis=1)
+    assert np.allclose(lengths, 127, atol=3)
+    assert np.allclose(encoded.vectors[:5], model.embed(TEXTS), atol=1e-4)
+
+
+def test_the_closest_pieces_are_found_as_by_a_loop(model: MiniLMEmbedder) -> None:
+    question = model.question("Which dog did she get?")
+    pieces = model.encode([*TEXTS, ""]).pieces
+    flat = np.concatenate(pieces)
+    starts = np.cumsum([0, *(len(one) for one in pieces)])
+    places, previous = np.arange(6), np.array([-1, 0, 1, 2, 3, 4])
+    assert question.pieces is not None
+    weights = np.linspace(0.5, 2, len(question.pieces)).astype(np.float32)
+    found = maxsim.closeness(question.pieces, weights, flat, starts, places, previous)
+    for place, before in zip(places.tolist(), previous.tolist(), strict=True):
+        rows = [pieces[one].astype(np.float32) / 127 for one in (place, before) if one >= 0 and len(pieces[one])]
+        best = [max([0.0, *(float((one @ piece).max()) for one in rows)]) for piece in question.pieces]
+        assert found[place] == pytest.approx(float(np.dot(weights, best) / weights.sum()), abs=1e-3)
+
+
+@pytest.fixture(scope="module")
+def warden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warden]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('minilm') / 's.db'}"
+    with Warden.open(url, config={"embedder": "minilm"}) as opened:
+        opened.scope(user="ana", thread="t1").observe([{"role": "user", "content": text} for text in TEXTS])
+    with pytest.raises(ModelMismatch, match="all-minilm"):
+        Warden.open(url, config={"embedder": "wordllama"})
+    with Warden.open(url, config={"embedder": "minilm"}) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which dog did she get?", TEXTS[0]),
+        ("Who is a musician?", TEXTS[3]),
+        ("What colour is the kitchen?", TEXTS[2]),
+        ("Why did we arrive late in Portugal?", TEXTS[4]),
+    ],
+)
+def test_other_words_for_the_same_thing_are_found(warden: Warden, question: str, answer: str) -> None:
+    assert warden.scope(user="ana").query(question, threshold=0.0).items[0].memory.text == answer
+
+
+@pytest.mark.parametrize(
+    "question", ["How do the rings of Saturn stay in place?", "hello there", "Which oil does a tractor need?"]
+)
+def test_nothing_relevant_is_told_with_it_too(warden: Warden, question: str) -> None:
+    assert not warden.scope(user="ana").query(question)
+
+
+def test_a_narrow_filter_is_looked_at_piece_by_piece_too(warden: Warden) -> None:
+    (item, *_) = warden.scope(user="ana").query("a puppy", filters={"role": "user"}, threshold=0.0).items
+    assert item.memory.text == TEXTS[0]
+
+
+def test_other_languages_go_by_words(warden: Warden) -> None:
+    me = warden.scope(user="ben")
+    me.remember(["私は京都に住んでいます。", "犬の名前はハチです。"])
+    assert me.query("犬の名前は何ですか？").items[0].memory.text == "犬の名前はハチです。"
+    assert not me.query("月までの距離はどのくらいですか？")
