@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import ChainMap
-from collections.abc import MutableMapping, Sequence
+import sys
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC
+from itertools import islice
+from operator import attrgetter
 from typing import Any, ClassVar
 
+from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.filters import WRITTEN, Where, matches, sort_field
 from memwarden.records import (
@@ -29,9 +33,9 @@ from memwarden.records import (
     State,
     WriteMode,
 )
-from memwarden.stores.times import micros
 
 _SourceKey = tuple[str | None, str]
+_values = attrgetter(*(each.name for each in fields(Memory)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,42 @@ class _Row:
 
 @dataclass(slots=True)
 class _Space:
-    """One namespace. Rows lie in the order in which they were first written."""
+    """One namespace. Rows lie in the order in which they were first written.
+
+    threads: for each thread the numbers of the rows that are or were in it, ascending. ids: the rows' ids by number.
+    """
 
     rev: int = 0
-    rows: MutableMapping[str, _Row] = field(default_factory=dict)
-    source_keys: MutableMapping[_SourceKey, str] = field(default_factory=dict)
+    rows: dict[str, _Row] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    threads: dict[str | None, list[int]] = field(default_factory=dict)
+    source_keys: dict[_SourceKey, str] = field(default_factory=dict)
     journal: list[Change] = field(default_factory=list)
     receipts: dict[str, tuple[str | None, Receipt]] = field(default_factory=dict)
+
+    def keep(self, row: _Row) -> None:
+        """Take a row in, new or changed. New ones come in the order of their numbers."""
+        identity, thread = row.memory.id, row.memory.thread_id
+        if identity not in self.rows:
+            self.ids.append(identity)
+        self.rows[identity] = row
+        numbers = self.threads.setdefault(thread, [])
+        at = bisect_left(numbers, row.n)
+        if at == len(numbers) or numbers[at] != row.n:
+            numbers.insert(at, row.n)
+
+    def matching(self, where: Where, *, newest_first: bool = False) -> Iterable[Memory]:
+        """Go through the live memories that match, in the order of writing; other threads' rows are not looked at."""
+        rows: Iterable[_Row]
+        thread = next((one for one in where if one.field == "thread_id" and one.op in ("$eq", "$in")), None)
+        if thread is None:
+            rows = reversed(self.rows.values()) if newest_first else self.rows.values()
+        else:
+            named = set(thread.value) if thread.op == "$in" else {thread.value}
+            numbers = [self.threads.get(one, []) for one in named]
+            wanted = numbers[0] if len(numbers) == 1 else sorted({n for some in numbers for n in some})
+            rows = (self.rows[self.ids[n - 1]] for n in (reversed(wanted) if newest_first else wanted))
+        return (row.memory for row in rows if row.live and matches(where, row.memory))
 
 
 class _Draft:
@@ -66,13 +99,14 @@ class _Draft:
     def __init__(self, space: _Space, batch: Batch) -> None:
         self._space = space
         self._batch = batch
-        self._rows: ChainMap[str, _Row] = ChainMap({}, space.rows)
-        self._source_keys: ChainMap[_SourceKey, str] = ChainMap({}, space.source_keys)
+        self._rows: dict[str, _Row] = {}
+        self._count = len(space.rows)
+        self._source_keys: dict[_SourceKey, str] = {}
         self._journal: list[Change] = []
 
     def put(self, put: Put) -> Applied:
         memory = put.memory
-        row = self._rows.get(memory.id)
+        row = self._row(memory.id)
         if put.mode == WriteMode.UPDATE:
             if row is None or not row.live:
                 raise NotFound(f"there is no memory {memory.id!r} in {self._batch.namespace} to update")
@@ -86,7 +120,7 @@ class _Draft:
         return self._create(put, memory, taken=row is not None)
 
     def remove(self, remove: Remove) -> Applied:
-        row = self._rows.get(remove.id)
+        row = self._row(remove.id)
         if row is None or not row.live:
             return Applied(remove.id, "missing")
         rev = self._log(Event.DELETE, row.memory, row.memory.version, None)
@@ -95,8 +129,9 @@ class _Draft:
 
     def keep(self) -> int:
         """Make the draft the truth and return the new revision."""
-        self._space.rows.update(self._rows.maps[0])
-        self._space.source_keys.update(self._source_keys.maps[0])
+        for row in self._rows.values():
+            self._space.keep(row)
+        self._space.source_keys.update(self._source_keys)
         self._space.journal.extend(self._journal)
         self._space.rev += len(self._journal)
         return self._space.rev
@@ -104,16 +139,21 @@ class _Draft:
     def _create(self, put: Put, memory: Memory, taken: bool) -> Applied:
         if put.source_key is not None:
             key = (memory.thread_id, put.source_key)
-            if key in self._source_keys:
-                return Applied(self._source_keys[key], "duplicate")
+            first = self._source_keys.get(key, self._space.source_keys.get(key))
+            if first is not None:
+                return Applied(first, "duplicate")
             if not taken:
                 self._source_keys[key] = memory.id
         if taken:
             raise Conflict(f"the id {memory.id!r} is in use in {self._batch.namespace}")
         memory = replace(memory, version=1)
         rev = self._log(Event.ADD, memory, None, 1)
-        self._rows[memory.id] = _Row(len(self._rows) + 1, rev, memory, put.signals)
+        self._count += 1
+        self._rows[memory.id] = _Row(self._count, rev, memory, put.signals)
         return Applied(memory.id, "created")
+
+    def _row(self, identity: str) -> _Row | None:
+        return self._rows.get(identity) or self._space.rows.get(identity)
 
     def _rewrite(self, row: _Row, memory: Memory, signals: Signals) -> Applied:
         old = row.memory.version
@@ -187,18 +227,17 @@ class MemoryStore:
     ) -> list[Memory]:
         by = sort_field(order_by)
         _not_negative(limit)
-        found = self._matching(namespace, where)
+        matching = self._space(namespace).matching(where, newest_first=descending)
         if by == WRITTEN:
-            return (found[::-1] if descending else found)[:limit]
-        if descending:
-            found = found[::-1]
+            return list(islice(matching, min(limit, sys.maxsize)))
+        found = list(matching)
         having = [one for one in found if getattr(one, by) is not None]
         lacking = [one for one in found if getattr(one, by) is None]
         having.sort(key=lambda one: getattr(one, by), reverse=descending)  # stable, also when reversed
         return [*having, *lacking][:limit]
 
     async def count(self, namespace: Namespace, where: Where = ()) -> int:
-        return len(self._matching(namespace, where))
+        return sum(1 for _ in self._space(namespace).matching(where))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = self._space(namespace)
@@ -229,10 +268,6 @@ class MemoryStore:
         self._ready()
         return self._spaces.get(namespace) or _Space()
 
-    def _matching(self, namespace: Namespace, where: Where) -> list[Memory]:
-        rows = self._space(namespace).rows.values()
-        return [row.memory for row in rows if row.live and matches(where, row.memory)]
-
 
 def _active(memory: Memory) -> Memory:
     return replace(memory, state=State.ACTIVE)
@@ -256,7 +291,7 @@ def _checked_memory(put: Put, namespace: Namespace) -> Memory:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
     for one in (memory.created_at, memory.updated_at, memory.valid_from):
         _aware(one)
-    _text(*(getattr(memory, each.name) for each in fields(memory)), *memory.tags, *memory.characters, *memory.sources)
+    _text(*_values(memory), *memory.tags, *memory.characters, *memory.sources)
     return replace(
         memory,
         created_at=memory.created_at.astimezone(UTC),
@@ -272,7 +307,7 @@ def _payload(memory: Memory) -> dict[str, Any] | None:
         return None
     try:
         copy: dict[str, Any] = json.loads(json.dumps(dict(memory.payload), allow_nan=False))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the payload of memory {memory.id!r} is not JSON: {error}") from None
     return copy
 
@@ -307,8 +342,8 @@ def _index_row(row: _Row) -> IndexRow:
         flags=signals.flags,
         days=signals.days,
         pieces=signals.pieces,
-        created_at=micros(memory.created_at),
-        updated_at=micros(memory.updated_at),
+        created_at=microseconds(memory.created_at),
+        updated_at=microseconds(memory.updated_at),
         channel=memory.channel,
         kind=memory.kind,
         category=memory.category,
@@ -325,5 +360,5 @@ def _index_row(row: _Row) -> IndexRow:
         run_id=memory.run_id,
         actor_id=memory.actor_id,
         thread_id=memory.thread_id,
-        valid_from=None if memory.valid_from is None else micros(memory.valid_from),
+        valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -76,6 +77,18 @@ def check_before(path: Path) -> None:
             f"the folder {path.parent} is read-only; SQLite writes a log beside the file, so allow this user to write "
             "to the folder, or choose another one"
         )
+
+
+def make_file(path: Path) -> None:
+    """Make the file if it is missing, for this user alone. SQLite gives the log and index beside it the same rights."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass  # its rights are its owner's choice
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull(f"no room left on the disk of {path}; make room and open it again") from error
+        raise StoreUnavailable(f"{path} cannot be made: {error.strerror}") from error
 
 
 def refuse_network(path: Path, mounts: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from memwarden.clock import microseconds
 from memwarden.errors import InvalidFilter
 from memwarden.filters import FIELDS, MANY, WRITTEN, Condition, Where, sort_field
 from memwarden.stores.sqlite.rows import list_needle
-from memwarden.stores.times import micros
 
 _MOST_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
 _NEVER_UNSET = {"id", "channel", "kind", "category", "importance", "pinned", "created_at", "updated_at"}
@@ -63,4 +63,4 @@ def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
 
 
 def _bound(value: Any) -> Any:
-    return micros(value) if isinstance(value, datetime) else value
+    return microseconds(value) if isinstance(value, datetime) else value

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
+from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import Change, IndexRow, Memory, Namespace, Put, State
-from memwarden.stores.times import micros, moment
 
 CONTENT = (
     "created_at",
@@ -67,7 +67,7 @@ def encode(put: Put, namespace: Namespace) -> Encoded:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
     try:
         content = _content(memory)
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
     signals = put.signals
     return Encoded(
@@ -157,8 +157,8 @@ def _content(memory: Memory) -> Values:
     # str() and float() also turn enum members and integers into the exact types that sqlite3 binds fastest.
     payload = memory.payload
     return (
-        micros(memory.created_at),
-        micros(memory.updated_at),
+        microseconds(memory.created_at),
+        microseconds(memory.updated_at),
         str(memory.channel),
         str(memory.kind),
         str(memory.category),
@@ -175,7 +175,7 @@ def _content(memory: Memory) -> Values:
         memory.run_id,
         memory.actor_id,
         memory.thread_id,
-        None if memory.valid_from is None else micros(memory.valid_from),
+        None if memory.valid_from is None else microseconds(memory.valid_from),
         memory.token_cost,
         memory.summary,
         memory.context,

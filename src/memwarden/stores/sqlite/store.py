@@ -142,6 +142,7 @@ class SqliteStore:
                 return
             try:
                 file.check_before(self.path)
+                file.make_file(self.path)
                 db = self._connect(reading=False)
                 try:
                     file.make_ready(db, self.path, self._busy_seconds)

@@ -11,10 +11,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Applied, Batch, Event, Namespace, Put, Receipt, Remove, State, WriteMode
 from memwarden.stores.sqlite.rows import CONTENT, Encoded, Values, encode
-from memwarden.stores.times import micros
 
 _Change = Encoded | Remove
 
@@ -66,7 +66,7 @@ class _Found(NamedTuple):
 def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
     """Encode a batch, outside any lock, and return what writes it. Raises InvalidInput."""
     try:
-        at = micros(batch.at)
+        at = microseconds(batch.at)
     except (TypeError, AttributeError) as error:
         raise InvalidInput(f"the time of a batch is an aware datetime, not {batch.at!r}") from error
     changes = [encode(one, batch.namespace) if isinstance(one, Put) else one for one in batch.changes]
