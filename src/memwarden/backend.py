@@ -7,12 +7,13 @@ journaled, found by the scopes of its namespace.
 from __future__ import annotations
 
 import json
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
-from memwarden.errors import InvalidInput, MemoryBackendError, StoreError
+from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, StoreError
 from memwarden.importance import checked
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.messages import checked_name, checked_names
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from memwarden.remember.write import Writer
 
 KINDS_OF_NAMESPACE = ("user", "project", "task")
+MAX_DEPTH = 100
+"""A payload's lists and objects lie in one another at most this deep."""
+_MAX_TOKENS = 2**63 - 1
+_MAX_NUMBER = 1e18
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class ContextItem:
         timestamp: ISO 8601; brought to UTC when the item is made, so that what comes back equals what was given.
         token_cost: size in tokens as the caller counts them, or None.
         payload: a JSON object. Its texts are what a search finds.
+
+    Raises InvalidInput for fields of another form.
     """
 
     context_item_id: str
@@ -51,8 +58,16 @@ class ContextItem:
         object.__setattr__(self, "tags", checked_names(self.tags, "tags"))
         object.__setattr__(self, "importance", checked(self.importance))
         for name in ("context_item_id", "kind"):
-            if checked_name(getattr(self, name), name) is None:
+            value = checked_name(getattr(self, name), name)
+            if value is None:
                 raise InvalidInput(f"{name} is a text, not None")
+            object.__setattr__(self, name, value)
+        if self.source is not None and not isinstance(self.source, str):
+            raise InvalidInput(f"source is a text or None, not {self.source!r:.80}")
+        if self.token_cost is not None:
+            _whole(self.token_cost, "token_cost", _MAX_TOKENS)
+        if not isinstance(self.payload, Mapping):
+            raise InvalidInput(f"payload is a JSON object, not {self.payload!r:.80}")
 
 
 class AsyncBackend:
@@ -67,11 +82,15 @@ class AsyncBackend:
     async def add(self, item: ContextItem) -> None:
         """Store an item, in place of one with the same id.
 
-        Raises InvalidInput for a payload that is no JSON object; MemoryBackendError (a StoreError and a MemoryError)
-        when the storage fails.
+        Raises InvalidInput for a payload that is no JSON object, Conflict for the id of something that was said;
+        MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
+        memory = self._memory(item)
         try:
-            await self._writer.put(self._memory(item))
+            found = await self._store.get(self.namespace, [memory.id])
+            if found and found[0].channel == Channel.TURN:
+                raise Conflict(f"the id {memory.id!r} is in use in {self.namespace.path} by something that was said")
+            await self._writer.put(memory)
         except StoreError as error:
             raise MemoryBackendError(str(error)) from error
 
@@ -86,12 +105,13 @@ class AsyncBackend:
 
     async def get(self, item_id: str) -> ContextItem | None:
         """Return an item, or None."""
-        found = await self._store.get(self.namespace, [item_id])
-        return _item(found[0]) if found else None
+        found = await self._stored(item_id)
+        return _item(found) if found else None
 
     async def delete(self, item_id: str) -> bool:
         """Take an item out. Returns whether it was there."""
-        return await self._writer.remove(self.namespace, [item_id]) > 0
+        found = await self._stored(item_id)
+        return found is not None and await self._writer.remove(self.namespace, [found.id]) > 0
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""
@@ -110,27 +130,36 @@ class AsyncBackend:
 
         Raises InvalidInput for an embedding of another size than the store's model makes, or a store without one.
         """
+        embedding, most = _numbers(query_embedding), _whole(limit, "limit")
         index = await self._indexes.current(self.namespace)
-        ids = index.nearest(query_embedding, limit, _ITEMS)
+        ids = index.nearest(embedding, most, _ITEMS)
         return [_item(memory) for memory in await self._store.get(self.namespace, ids)]
 
     async def _find(self, wanted: Mapping[str, Any], limit: int, order_by: str) -> list[Memory]:
         where = (*_ITEMS, *filters.parse(wanted))
+        if not isinstance(order_by, str):
+            raise InvalidInput(f"order_by is the name of a field, not {order_by!r:.80}")
         field = filters.sort_field(order_by.removeprefix("-"))
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-            raise InvalidInput(f"limit is a whole number of at least 0, not {limit!r}")
+        descending = not order_by.startswith("-")
         return await self._store.find(
-            self.namespace, where, limit=limit, order_by=field, descending=not order_by.startswith("-")
+            self.namespace, where, limit=_whole(limit, "limit"), order_by=field, descending=descending
         )
 
+    async def _stored(self, item_id: str) -> Memory | None:
+        """The memory of an item; what people said is none."""
+        name = checked_name(item_id, "item_id")
+        if name is None:
+            raise InvalidInput("item_id is a text, not None")
+        found = await self._store.get(self.namespace, [name])
+        return found[0] if found and found[0].channel != Channel.TURN else None
+
     def _memory(self, item: ContextItem) -> Memory:
-        moment = clock.parse(item.timestamp, "timestamp")
         return Memory(
             id=item.context_item_id,
             namespace=self.namespace,
             text=_text(item),
-            created_at=moment,
-            updated_at=moment,
+            created_at=clock.parse(item.timestamp, "timestamp"),
+            updated_at=clock.now(),
             channel=Channel.SEMANTIC,
             kind=item.kind,
             importance=item.importance,
@@ -146,11 +175,15 @@ _ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}})
 
 
 def parse_namespace(path: str, tenant: str) -> Namespace:
-    """Return the namespace of a path: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``."""
-    kind, _, name = path.partition("/")
-    if (path == "global" or (kind in KINDS_OF_NAMESPACE and name)) and checked_name(path, "namespace"):
-        return Namespace(checked_name(tenant, "tenant") or "default", path)
-    raise InvalidInput(f"a namespace is user/<id>, project/<id>, task/<id> or global, not {path!r}")
+    """Return the namespace of a path: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``.
+
+    An id is a name as a scope takes it, so that ``user/<id>`` is where the scope of that user writes.
+    """
+    kind, _, given = path.partition("/") if isinstance(path, str) else ("", "", "")
+    if path != "global" and (kind not in KINDS_OF_NAMESPACE or not given):
+        raise InvalidInput(f"a namespace is user/<id>, project/<id>, task/<id> or global, not {path!r:.80}")
+    name = checked_name(given, "the id in a namespace") if given else None
+    return Namespace(checked_name(tenant, "tenant") or "default", f"{kind}/{name}" if name else "global")
 
 
 def _item(memory: Memory) -> ContextItem:
@@ -169,18 +202,37 @@ def _item(memory: Memory) -> ContextItem:
 def _text(item: ContextItem) -> str:
     """The texts of a payload, one a line; the kind when there are none."""
     try:
-        json.dumps(item.payload, allow_nan=False)
-    except (TypeError, ValueError) as error:
+        json.dumps(dict(item.payload), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the payload of {item.context_item_id!r} is no JSON object: {error}") from None
-    return "\n".join(_texts(item.payload)).strip() or item.kind
+    return "\n".join(_texts(item.payload, MAX_DEPTH)).strip() or item.kind
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
-    elif isinstance(value, Sequence):
-        for one in value:
-            yield from _texts(one)
+    elif isinstance(value, Mapping | Sequence):
+        if depth == 0:
+            raise InvalidInput(f"the payload is no JSON object of at most {MAX_DEPTH} levels; make it flatter")
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(one, depth - 1)
+
+
+def _whole(value: Any, what: str, most: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0 or (most is not None and value > most):
+        raise InvalidInput(f"{what} is a whole number of at least 0, not {value!r:.80}")
+    return value
+
+
+def _numbers(embedding: Any) -> list[float]:
+    """An embedding as plain numbers; its size and zeros are the index's business. Raises InvalidInput."""
+    try:
+        given = list(embedding)
+        if isinstance(embedding, str | bytes | Mapping) or not all(isinstance(one, numbers.Real) for one in given):
+            raise TypeError
+        plain = [float(one) for one in given]
+    except (TypeError, OverflowError):
+        raise InvalidInput("an embedding is a sequence of numbers") from None
+    if any(abs(one) > _MAX_NUMBER for one in plain):
+        raise InvalidInput(f"an embedding is finite numbers of at most {_MAX_NUMBER:g}")
+    return plain

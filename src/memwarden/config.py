@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -78,8 +79,9 @@ class Settings:
         if unknown:
             raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
         for name in ("max_text_bytes", "index_bytes", "session_gap_hours"):
-            if getattr(self, name) <= 0:
-                raise InvalidConfig(f"{name} must be above 0, not {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
+                raise InvalidConfig(f"{name} must be above 0, not {value!r:.80}")
 
 
 def load(file: Path | None = None, **flags: Any) -> Settings:
@@ -121,8 +123,8 @@ def _setting(name: str, kind: str, value: Any) -> Any:
         if isinstance(value, bool):
             raise ValueError
         return convert(value)
-    except (TypeError, ValueError):
-        raise InvalidConfig(f"setting {name!r} takes {kind}, not {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidConfig(f"setting {name!r} takes {kind}, not {value!r:.80}") from None
 
 
 def _from_file(file: Path | None) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _from_file(file: Path | None) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidConfig(f"cannot read {str(path)!r}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, a path that cannot be
         raise InvalidConfig(f"{str(path)!r} is not valid TOML: {error}") from error
 
 

@@ -106,7 +106,7 @@ def parse(filters: Mapping[str, Any] | None) -> Where:
 
 def sort_field(name: str) -> str:
     """Return the field that ``order_by`` means. Raises InvalidFilter if it cannot be sorted by."""
-    field = ALIASES.get(name, name)
+    field = ALIASES.get(name, name) if isinstance(name, str) else ""
     if field not in SORTABLE:
         raise InvalidFilter(f"cannot order by {name!r}; use one of: {', '.join(sorted(SORTABLE))}")
     return field
@@ -166,7 +166,10 @@ def _value(name: str, field: str, value: Any) -> Any:
     if sort in (TEXT, MANY) and isinstance(value, str):
         return str(value)
     if sort == NUMBER and isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise InvalidFilter(f"{name!r} takes {sort}, not one that large") from None
     if sort == BOOLEAN and isinstance(value, bool):
         return value
     if sort == TIME:
@@ -185,4 +188,7 @@ def _time(name: str, value: Any) -> datetime:
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
         raise InvalidFilter(f"{name!r} takes an ISO date or time, not {value!r}")
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise InvalidFilter(f"{name!r} takes a time in the years 1 to 9999 UTC, not {value}") from None

@@ -7,6 +7,7 @@ the signatures and docstrings are those of :mod:`memwarden.warden`, and a test c
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
 import os
 import threading
@@ -15,7 +16,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memwarden.backend import AsyncBackend
+from memwarden.config import Settings
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
+from memwarden.records import Namespace, Scope
+from memwarden.stores.base import Store
 from memwarden.warden import AsyncScope, AsyncWarden, Config
 
 if TYPE_CHECKING:
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 A = TypeVar("A")
+LAST_SECONDS = 1.0
+"""Calls of other threads may take this long to end while a warden is closed; then they are broken off."""
 
 
 class Loop:
@@ -32,37 +38,66 @@ class Loop:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._stopping = False
         self._thread = threading.Thread(target=self._run, name="memwarden", daemon=True)
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        """Run a coroutine on the loop and wait for its answer."""
+        """Run a coroutine on the loop and wait for its answer. Raises StoreUnavailable, WrongThread."""
         try:
-            self._check()
+            answer = self._submit(coroutine)
         except MemwardenError:
             coroutine.close()
             raise
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        try:
+            return answer.result()
+        except concurrent.futures.CancelledError:
+            if not self._stopping:
+                raise
+            raise StoreUnavailable("the warden was closed during the call; open it again and repeat it") from None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can be run any more: it was stopped, or this is a fork's copy."""
+        return self._stopping or os.getpid() != self._process
 
     def stop(self) -> None:
-        """End the loop and its thread."""
-        if os.getpid() == self._process and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        """End the loop and its thread, and no later every call that waits for an answer. May be called twice."""
+        if os.getpid() != self._process or threading.current_thread() is self._thread:
+            return
+        with self._lock:
+            if not self._stopping:
+                self._stopping = True
+                self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+        self._loop.run_until_complete(self._end())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
 
-    def _check(self) -> None:
-        if os.getpid() != self._process:
+    async def _end(self) -> None:
+        """Let calls that are under way end, and break off those that do not."""
+        calls = asyncio.all_tasks() - {asyncio.current_task()}
+        if calls:
+            _, late = await asyncio.wait(calls, timeout=LAST_SECONDS)
+            for call in late:
+                call.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        await asyncio.sleep(0)  # what the last ones scheduled, which is to hand over their answers
+
+    def _submit(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
+        if os.getpid() != self._process:  # before the lock, which a fork may have copied while it was held
             raise StoreUnavailable("this warden was opened before the process forked; open one in each process")
         if threading.current_thread() is self._thread:
             raise WrongThread("a blocking call was made on memwarden's own event loop; use AsyncWarden there")
-        if self._loop.is_closed():
-            raise StoreUnavailable("the warden is closed; open it again")
+        with self._lock:  # what is handed over before the loop is told to stop is begun before it stops
+            if self._stopping:
+                raise StoreUnavailable("the warden is closed; open it again")
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
 
 class Facade:
@@ -88,6 +123,13 @@ def blocking(
 class BoundScope(Facade):
     """The verbs, bound to who asks. See :class:`memwarden.warden.AsyncScope`."""
 
+    _inner: AsyncScope
+
+    @property
+    def who(self) -> Scope:
+        """Who asks."""
+        return self._inner.who
+
     observe = blocking(AsyncScope.observe)
     remember = blocking(AsyncScope.remember)
     extract = blocking(AsyncScope.extract)
@@ -100,6 +142,13 @@ class BoundScope(Facade):
 
 class Backend(Facade):
     """Design E's storage contract on one namespace. See :class:`memwarden.backend.AsyncBackend`."""
+
+    _inner: AsyncBackend
+
+    @property
+    def namespace(self) -> Namespace:
+        """Where the items live."""
+        return self._inner.namespace
 
     add = blocking(AsyncBackend.add)
     query = blocking(AsyncBackend.query)
@@ -153,13 +202,29 @@ class Warden(Facade):
         """Return design E's storage contract for one namespace. See :meth:`memwarden.warden.AsyncWarden.backend`."""
         return Backend(self._inner.backend(namespace, tenant=tenant), self._loop)
 
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._inner.settings
+
+    @property
+    def store(self) -> Store:
+        """The store underneath, whose methods are async. See :attr:`memwarden.warden.AsyncWarden.store`."""
+        return self._inner.store
+
     def close(self) -> None:
-        """Finish pending writes and let go of the store and the thread. May be called twice."""
+        """Finish pending writes and let go of the store and the thread. May be called twice.
+
+        A call that another thread is waiting for ends too: with its answer, or with StoreUnavailable.
+        """
         try:
             self._loop.run(self._inner.close())
         except StoreUnavailable:
-            return  # closed before, or a fork's copy, which owns nothing
-        self._loop.stop()
+            if not self._loop.over:
+                raise
+            # closed before or at the same time, or a fork's copy, which owns nothing
+        finally:
+            self._loop.stop()
 
     def __enter__(self) -> Self:
         return self

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence, Set
+from concurrent.futures import Future
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +18,7 @@ from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.config import Settings
-from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
+from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, ModelUnavailable, NotFound, StoreUnavailable
 from memwarden.records import (
     Channel,
     ContextBlock,
@@ -122,12 +125,12 @@ class AsyncWarden:
         Raises InvalidInput for names that are empty, too long or unprintable, UnknownAgent for an agent without an
         allowlist.
         """
-        self._settings.categories.readable(agent, None)
         names = {"tenant": tenant, "user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
         for required in ("tenant", "user"):
             if names[required] is None:
                 raise InvalidInput(f"{required} is a text of at least one character, not None")
         checked = {name: checked_name(value, name) for name, value in names.items()}
+        self._settings.categories.readable(checked["agent"], None)
         return AsyncScope(self, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
 
     def backend(self, namespace: str, *, tenant: str = "default") -> AsyncBackend:
@@ -154,7 +157,7 @@ class AsyncWarden:
     def _assemble(self, embedder: Embedder | None) -> None:
         """Put the parts together; here, so that importing memwarden loads none of them."""
         from memwarden.recall.index import Indexes
-        from memwarden.recall.recall import Recall
+        from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.write import Writer
 
         self._indexes = Indexes(
@@ -169,7 +172,7 @@ class AsyncWarden:
             self._indexes,
             embedder,
             self._settings.categories,
-            reranker=self._reranker,
+            reranker=None if self._reranker is None else _Apart(self._reranker, RERANK_SECONDS),
             preset=self._settings.preset,
             left_out=frozenset(self._settings.leave_out),
         )
@@ -246,18 +249,18 @@ class AsyncScope:
         Returns ``created``, or ``rejected`` for a greeting or thanks alone. Raises InvalidInput, StoreError.
         """
         settings = self._warden.settings
-        if channel == Channel.TURN or channel not in set(Channel):
+        if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(one for one in Channel if one != Channel.TURN)
-            raise InvalidInput(f"channel is one of {stated}, not {channel!r}; use observe for turns")
-        if kind is not None and kind not in set(Kind):
-            raise InvalidInput(f"kind is one of {', '.join(Kind)}, not {kind!r}")
+            raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
+        if kind is not None and (not isinstance(kind, str) or kind not in set(Kind)):
+            raise InvalidInput(f"kind is one of {', '.join(Kind)}, not {kind!r:.80}")
         if not isinstance(pinned, bool):
             raise InvalidInput(f"pinned is True or False, not {pinned!r}")
         draft = Draft(
             text="",
             channel=str(channel),
             kind=kind,
-            category=settings.categories.known(category),
+            category=_category(settings, category),
             importance=scale.checked(importance),
             tags=checked_names(tags, "tags"),
             pinned=pinned,
@@ -282,17 +285,18 @@ class AsyncScope:
         All of them are stored in one batch, or none. Raises InvalidInput when there is no such list in it.
         """
         settings = self._warden.settings
+        listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
         drafts = [
             Draft(
                 text=checked_text(one.text, f"memory {number} of the response", settings.max_text_bytes),
-                category=settings.categories.known(category),
+                category=_category(settings, category),
                 kind=one.kind,
                 importance=one.importance,
-                tags=checked_names(one.tags, "tags"),
+                tags=one.tags,
                 source=checked_name(source, "source"),
                 summary=one.summary,
             )
-            for number, one in enumerate(read_response(checked_text(response, "response", settings.max_text_bytes)))
+            for number, one in enumerate(listed)
         ]
         return await self._writer.remember(self.who, drafts)
 
@@ -345,16 +349,16 @@ class AsyncScope:
             messages: the conversation so far, the message to answer last. What stands in it is not repeated.
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least score of the best memory, on the calibrated scale.
-            participants: only memories in which one of these takes part.
+            participants: only memories in which one of these takes part. A filter of ``characters`` must hold as well.
         """
         read = read_messages(messages, self._warden.settings.max_text_bytes)
         said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
-        where = dict(filters or {})
+        request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
         if participants is not None:
-            where["characters"] = list(checked_names(participants, "participants"))
-        request = self._request(said[-1], None, where, 1, threshold, budget_tokens, "bullets", explain)
+            taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
+            request = replace(request, where=(*request.where, taking_part))
         return await self._recall.context(self.who, said, request)
 
     async def get(self, memory_id: str) -> Memory:
@@ -394,6 +398,8 @@ class AsyncScope:
 
         Raises NotFound for an unknown id, and then forgets nothing.
         """
+        if not isinstance(memory_id, str | Sequence | Set):
+            raise InvalidInput(f"a memory id is a text, or give a list of them, not {memory_id!r:.80}")
         ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
         for one in ids:
             await self.get(one)
@@ -446,16 +452,58 @@ class AsyncScope:
         return where
 
 
+class _Apart:
+    """A reranker in a daemon thread of its own, one question at a time.
+
+    One that hangs holds up neither the loop's threads, which reads and writes need, nor the end of the process. While
+    it hangs, further questions do without it at once.
+    """
+
+    def __init__(self, reranker: Reranker, seconds: float) -> None:
+        self._reranker = reranker
+        self._seconds = seconds
+        self._free = threading.Lock()
+        self._late: threading.Thread | None = None
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        hangs = self._late is not None and self._late.is_alive()
+        if hangs or not self._free.acquire(timeout=self._seconds):
+            raise ModelUnavailable("the reranker is still at an earlier question")
+        answer: Future[Sequence[float]] = Future()
+        thread = threading.Thread(target=self._judge, args=(answer, query, texts), name="reranker", daemon=True)
+        thread.start()
+        try:
+            return answer.result(self._seconds)
+        except TimeoutError:
+            self._late = thread
+            raise ModelUnavailable(f"the reranker took longer than {self._seconds:g} seconds") from None
+
+    def _judge(self, answer: Future[Sequence[float]], query: str, texts: Sequence[str]) -> None:
+        try:
+            answer.set_result(self._reranker.score(query, texts))
+        except BaseException as error:  # whatever it is, it belongs to who asked
+            answer.set_exception(error)
+        finally:
+            self._free.release()
+
+
 def _settings(config: Config) -> Settings:
     if isinstance(config, Settings):
         return config
     if isinstance(config, Mapping):
+        wrong = [name for name in config if not isinstance(name, str) or name == "file"]
+        if wrong:
+            raise InvalidConfig(f"unknown setting {wrong[0]!r:.80}")
         return configuration.load(**config)
+    if config is not None and not isinstance(config, str | Path):
+        raise InvalidConfig(f"config is settings, a mapping of them or the path of a file, not {config!r:.80}")
     return configuration.load(None if config is None else Path(config))
 
 
 def _store(url: str) -> Store:
     """Return the store of a URL. Raises InvalidConfig for a URL that names none."""
+    if not isinstance(url, str):
+        raise InvalidConfig(f"the URL of a store is a text such as sqlite:///file.db, not {url!r:.80}")
     if url == "memory://":
         from memwarden.stores.memory import MemoryStore
 
@@ -495,6 +543,12 @@ def _started(part: T | None) -> T:
     if part is None:
         raise StoreUnavailable("the warden is not open; use it as a context manager: with Warden.open(...) as warden")
     return part
+
+
+def _category(settings: Settings, name: Any) -> str:
+    if not isinstance(name, str):
+        raise InvalidInput(f"a category is a text, not {name!r:.80}")
+    return settings.categories.known(name)
 
 
 def _id(value: Any) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from openai import OpenAI, OpenAIError
+from openai import APIStatusError, OpenAI, OpenAIError
 
 from memwarden.errors import InvalidConfig, ModelUnavailable
 
@@ -15,10 +16,17 @@ BATCH = 128
 TIMEOUT_SECONDS = 10.0
 # Endpoints refuse inputs above 8,192 tokens; the beginning of a text is its topic.
 MAX_CHARACTERS = 8_000
+PAUSE_SECONDS = 30.0
+"""After a failure the endpoint is left alone for this long; texts and questions go by their words meanwhile."""
+# These say that a text is refused, not that the endpoint is down.
+_ABOUT_THE_TEXT = (400, 413, 422)
 
 
 class OpenAIEmbedder:
     """Asks an endpoint. Every call has a time limit; a failing one raises ModelUnavailable and loses nothing.
+
+    After a failure it raises ModelUnavailable at once for :data:`PAUSE_SECONDS`, so that an endpoint that is down does
+    not make every call wait for its time limit.
 
     Args:
         model: the endpoint's name of the model. dimensions: the length of its vectors.
@@ -33,6 +41,7 @@ class OpenAIEmbedder:
         self.name = f"openai/{model}-{dimensions}"
         self.dimensions = dimensions
         self._model = model
+        self._paused_until = float("-inf")
         try:
             # Endpoints of one's own mostly want no key, but the client insists on one.
             key = key or os.environ.get("OPENAI_API_KEY") or ("none" if url else None)
@@ -52,6 +61,19 @@ class OpenAIEmbedder:
         return vectors
 
     def _ask(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        if time.monotonic() < self._paused_until:
+            raise ModelUnavailable(f"the embedding endpoint failed in the last {PAUSE_SECONDS:.0f} seconds")
+        try:
+            rows = self._answer(texts)
+        except ModelUnavailable as error:
+            cause = error.__cause__
+            if not (isinstance(cause, APIStatusError) and cause.status_code in _ABOUT_THE_TEXT):
+                self._paused_until = time.monotonic() + PAUSE_SECONDS
+            raise
+        self._paused_until = float("-inf")
+        return rows
+
+    def _answer(self, texts: list[str]) -> npt.NDArray[np.float32]:
         try:
             answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
             rows = np.array([one.embedding for one in sorted(answer.data, key=lambda one: one.index)], np.float32)

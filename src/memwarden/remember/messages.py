@@ -18,7 +18,7 @@ MAX_NAME = 256
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
 # C0 but for white space, and DEL and C1.
-_CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0e-\\x1f\\x7f-\\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
