@@ -100,6 +100,23 @@ def test_every_async_method_has_its_blocking_twin(calling: type, blocking: type)
         assert inspect.getdoc(twin), name
 
 
+async def test_every_public_name_has_its_blocking_twin() -> None:
+    """Attributes and properties too, which only an object shows."""
+    with Warden.open("memory://", config={"embedder": "none"}) as blocking:
+        async with AsyncWarden.open("memory://", config={"embedder": "none"}) as calling:
+            pairs: list[tuple[object, object]] = [
+                (calling, blocking),
+                (calling.scope(), blocking.scope()),
+                (calling.backend("global"), blocking.backend("global")),
+            ]
+            for ours, twin in pairs:
+                assert public_names(twin) == public_names(ours) - {"start"}
+
+
+def public_names(something: object) -> set[str]:
+    return {name for name in dir(something) if not name.startswith("_")}
+
+
 @pytest.mark.parametrize(("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncBackend, Backend)])
 def test_blocking_verbs_are_documented_as_the_async_ones(calling: type, blocking: type) -> None:
     for name, function in public_functions(calling).items():

@@ -126,5 +126,5 @@ def test_every_command_and_verb_is_documented() -> None:
 
     cli, python = ((ROOT / "docs/reference" / page).read_text("utf-8") for page in ("cli.md", "python.md"))
     assert all(f"`{command}" in cli for command in COMMANDS)
-    verbs = [name for name in vars(BoundScope) if not name.startswith("_")]
+    verbs = [name for name, value in vars(BoundScope).items() if callable(value) and not name.startswith("_")]
     assert all(f"`{verb}(" in python for verb in verbs), verbs

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import pytest
 
 from memwarden import Warden
-from memwarden.errors import InvalidConfig, ModelMismatch
+from memwarden.errors import InvalidConfig, ModelMismatch, ModelUnavailable
+from memwarden.models import openai as openai_models
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -34,6 +35,8 @@ class Endpoint(BaseHTTPRequestHandler):
         rows = [[text.lower().count(letter) + 0.01 for letter in "aeioustr"] for text in texts]
         if self.mood == "down":
             return 500, b'{"error": {"message": "down"}}'
+        if self.mood == "refuses":
+            return 400, b'{"error": {"message": "no such text"}}'
         if self.mood == "garbage":
             return 200, b"<html>not json</html>"
         if self.mood == "short":
@@ -126,3 +129,29 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InvalidConfig, match="cannot be used"):
         Warden.open("memory://", config=config(""))
+
+
+def test_after_a_failure_the_endpoint_is_left_alone_for_a_while(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_000.0
+    monkeypatch.setattr("memwarden.models.openai.time.monotonic", lambda: now)
+    embedder = openai_models.OpenAIEmbedder("letters", 8, endpoint)
+    Endpoint.mood = "garbage"
+    with pytest.raises(ModelUnavailable, match="endpoint failed"):
+        embedder.embed(["oboe"])
+    asked, Endpoint.mood = len(Endpoint.asked), "well"
+    now += openai_models.PAUSE_SECONDS - 1
+    with pytest.raises(ModelUnavailable, match="last 30 seconds"):
+        embedder.embed(["oboe"])
+    assert not embedder.embed([""]).any()
+    assert len(Endpoint.asked) == asked
+    now += 1
+    assert embedder.embed(["oboe"]).any()
+
+
+def test_a_refused_text_is_no_failing_endpoint(endpoint: str) -> None:
+    embedder = openai_models.OpenAIEmbedder("letters", 8, endpoint)
+    Endpoint.mood = "refuses"
+    with pytest.raises(ModelUnavailable):
+        embedder.embed(["oboe"])
+    Endpoint.mood = "well"
+    assert embedder.embed(["oboe"]).any()
