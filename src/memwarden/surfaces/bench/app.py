@@ -29,6 +29,7 @@ class Embedder(StrEnum):
 
     NONE = "none"
     WORDLLAMA = "wordllama"
+    MINILM = "minilm"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")]
