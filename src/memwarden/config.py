@@ -50,7 +50,7 @@ class Settings:
         max_text_bytes: the longest text accepted, UTF-8 bytes.
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
             one is dropped.
-        session_gap_hours: a silence of this length within a thread begins a new session.
+        session_gap_hours: a longer silence within a thread begins a new session.
         preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
         leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
         categories: categories and allowlists.

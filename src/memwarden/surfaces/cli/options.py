@@ -64,7 +64,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "user": (Annotated[str | None, typer.Option(help="Whose memory. [default: default]", show_default=False)], None),
     "agent": (Annotated[str | None, typer.Option(help="The agent that asks; its allowlist decides.")], None),
     "tenant": (Annotated[str, typer.Option(help="Hard isolation; nothing is shared between tenants.")], "default"),
-    "embedder": (Annotated[str | None, typer.Option(metavar="NAME", help="wordllama, minilm, openai, or none: words only.")], None),
+    "embedder": (Annotated[str | None, typer.Option(metavar="NAME", help="wordllama, minilm, openai or none.")], None),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")], False),
 }
 
