@@ -23,6 +23,8 @@ _MAGIC = b"SQLite format 3\x00"
 _NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs", "ceph", "fuse.ceph", "9p"}
 _NETWORK |= {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "lustre", "gpfs", "beegfs"}
 _ALMOST_NOTHING = 1_000_000
+# The statements are fixed and the schema's number was looked at: what is missing was overwritten.
+_ONLY_BY_DAMAGE = ("decode to UTF-8", "no such column", "no such table")
 
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it is acknowledged
@@ -124,7 +126,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
     new: StoreError | InvalidInput
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(path)):
         new = StoreFull(f"no room left on the disk of {path}; nothing of this call was kept. Make room and repeat it")
-    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode to UTF-8" in str(error):
+    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(one in str(error) for one in _ONLY_BY_DAMAGE):
         new = damaged(path, error)
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         new = StoreUnavailable(
