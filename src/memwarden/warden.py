@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Mapping, Sequence, Set
-from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +16,7 @@ from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.config import Settings
-from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, ModelUnavailable, NotFound, StoreUnavailable
+from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
 from memwarden.records import (
     Channel,
     ContextBlock,
@@ -156,6 +154,7 @@ class AsyncWarden:
 
     def _assemble(self, embedder: Embedder | None) -> None:
         """Put the parts together; here, so that importing memwarden loads none of them."""
+        from memwarden.models.apart import Apart
         from memwarden.recall.index import Indexes
         from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.write import Writer
@@ -172,7 +171,7 @@ class AsyncWarden:
             self._indexes,
             embedder,
             self._settings.categories,
-            reranker=None if self._reranker is None else _Apart(self._reranker, RERANK_SECONDS),
+            reranker=None if self._reranker is None else Apart(self._reranker, RERANK_SECONDS),
             preset=self._settings.preset,
             left_out=frozenset(self._settings.leave_out),
         )
@@ -450,41 +449,6 @@ class AsyncScope:
                 if named:
                     self._warden.settings.categories.readable(self.who.agent, named)
         return where
-
-
-class _Apart:
-    """A reranker in a daemon thread of its own, one question at a time.
-
-    One that hangs holds up neither the loop's threads, which reads and writes need, nor the end of the process. While
-    it hangs, further questions do without it at once.
-    """
-
-    def __init__(self, reranker: Reranker, seconds: float) -> None:
-        self._reranker = reranker
-        self._seconds = seconds
-        self._free = threading.Lock()
-        self._late: threading.Thread | None = None
-
-    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        hangs = self._late is not None and self._late.is_alive()
-        if hangs or not self._free.acquire(timeout=self._seconds):
-            raise ModelUnavailable("the reranker is still at an earlier question")
-        answer: Future[Sequence[float]] = Future()
-        thread = threading.Thread(target=self._judge, args=(answer, query, texts), name="reranker", daemon=True)
-        thread.start()
-        try:
-            return answer.result(self._seconds)
-        except TimeoutError:
-            self._late = thread
-            raise ModelUnavailable(f"the reranker took longer than {self._seconds:g} seconds") from None
-
-    def _judge(self, answer: Future[Sequence[float]], query: str, texts: Sequence[str]) -> None:
-        try:
-            answer.set_result(self._reranker.score(query, texts))
-        except BaseException as error:  # whatever it is, it belongs to who asked
-            answer.set_exception(error)
-        finally:
-            self._free.release()
 
 
 def _settings(config: Config) -> Settings:
