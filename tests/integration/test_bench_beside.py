@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from memwarden.errors import InvalidConfig
 from memwarden.models.wordllama import shared
-from memwarden.surfaces.bench import beside, seat, speed
+from memwarden.surfaces.bench import beside, seat, sentences, speed
 from memwarden.surfaces.bench.app import app
 from memwarden.surfaces.bench.beside import Beside, Layout, Plan
 from memwarden.surfaces.bench.beside_report import beside_markdown, beside_plot, cell
@@ -181,6 +181,12 @@ def test_a_seat_refuses_other_machines_and_takes_local_sockets() -> None:
     seat.refuse_connections("socket.connect", (None, "/tmp/socket"))
     seat.refuse_connections("open", ("file", "r", 0))
     assert hasattr(socket, "create_connection")
+
+
+def test_no_two_texts_are_alike() -> None:
+    texts = speed.texts_of(None, 3_000)
+    assert len({*texts}) == 3_000
+    assert len({message["content"] for message in sentences.turns(3_000)}) < 3_000
 
 
 def test_peers_need_vectors() -> None:

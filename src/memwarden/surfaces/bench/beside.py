@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,9 +124,10 @@ def steps(layouts: Sequence[Layout]) -> int:
 
 
 def _weigh_installs(kinds: Sequence[Kind], memwarden: str, sheet: Sheet) -> Iterator[tuple[str, Installed]]:
+    once = cache(install)  # two ways to use one package are one install
     for kind in kinds:
         try:
-            yield kind.name, install(*_requirements(kind, memwarden))
+            yield kind.name, once(*_requirements(kind, memwarden))
         except TrialFailed as failed:
             sheet.remark(kind.name, "install", str(failed).splitlines()[-1])
 

@@ -146,8 +146,14 @@ def asked_of(data: Path | None, amount: int) -> list[str]:
 
 
 def texts_of(data: Path | None, rows: int) -> list[str]:
-    """The words of so many turns."""
-    return [message["content"] for message in trial.rows_of(data, rows)]
+    """The words of so many turns, no two alike: LangGraph refuses a batch with two texts that are the same."""
+    said = [message["content"] for message in trial.rows_of(data, rows)]
+    seen: set[str] = set()
+    for number, text in enumerate(said):
+        if text in seen:
+            said[number] = f"{text} ({number})"
+        seen.add(said[number])
+    return said
 
 
 def _trial(order: Mapping[str, Any]) -> dict[str, Any]:
