@@ -121,5 +121,9 @@ def _bars(axis: Any, beside: Beside, figure: Figure | None) -> None:
     axis.barh(names, middle, xerr=[low, high], color=colors, ecolor="0.3", capsize=2)
     axis.invert_yaxis()
     axis.set_xscale("log")
+    known = [min(one) for one in rounds if one]
+    if known:
+        axis.set_xlim(left=10 ** math.floor(math.log10(min(known))))
     axis.tick_params(labelsize=8)
+    axis.tick_params(which="minor", labelbottom=False)
     axis.grid(axis="x", alpha=0.3)
