@@ -470,7 +470,7 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(demo: Cli) -> None:
 
 
 def test_control_signs_do_not_reach_a_terminal(fresh: Cli) -> None:
-    fresh.inside("add", "The red\x1b[2J alert is \x9bover for today.")
+    fresh.inside("add", "The red\x1b[2J alert in the harbour is \x9bover for today, says the captain.")
     out = fresh("query", "Is the red alert over?", "--threshold", "0").out + fresh.inside("find").out
     assert "alert" in out
     assert "\x1b" not in out
