@@ -71,7 +71,10 @@ def _embed_batch(
     texts: Sequence[str], out: npt.NDArray[np.float32], table: npt.NDArray[np.float32], tokenizer: Tokenizer
 ) -> None:
     cut = [text[:MAX_CHARACTERS] for text in texts]
-    for row, encoding in enumerate(tokenizer.encode_batch_fast(cut, add_special_tokens=False)):
+    # For one text, as every question is, a batch costs twice as much.
+    one = len(cut) == 1
+    batch = [tokenizer.encode(cut[0], add_special_tokens=False)] if one else None
+    for row, encoding in enumerate(batch or tokenizer.encode_batch_fast(cut, add_special_tokens=False)):
         ids = encoding.ids
         if ids:
             out[row] = table[ids].sum(axis=0)

@@ -139,12 +139,10 @@ def base(question: Question, view: View) -> Floats:
     The means of the z-scores are left out: they move all places alike.
     """
     if "base" not in question.memo:
-        total = np.zeros(view.size, np.float32)
-        for feature, weight in _BASE.items():
-            if feature.__name__ in question.left_out:
-                continue
-            value = feature(question, view)
-            total += np.float32(weight / _deviation(value, view)) * value
+        counted = [(part, weight) for part, weight in _BASE.items() if part.__name__ not in question.left_out]
+        signals = np.stack([part(question, view) for part, _ in counted])
+        weights = np.array([weight for _, weight in counted], np.float32)
+        total = np.asarray((weights / _deviations(signals, view)) @ signals, np.float32)
         if question.pieces is not None and view.pieces is not None and "word_pieces" not in question.left_out:
             total = _lifted_by_pieces(question, view, total)
         # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
@@ -186,14 +184,13 @@ def _piece_weight(word: str, view: View) -> float:
     return float(_idf(view.alive_count, len(places), everyday_share(found[0])) ** 0.5)
 
 
-def _deviation(values: Floats, view: View) -> float:
-    """Standard deviation over the live places; 1 where all are alike."""
-    seen = values if view.live is None else values[view.live]
-    if not len(seen):
-        return 1.0
-    mean = float(seen.mean())
-    spread = float(np.dot(seen, seen)) / len(seen) - mean * mean
-    return spread**0.5 if spread > 1e-9 else 1.0
+def _deviations(signals: Floats, view: View) -> Floats:
+    """Standard deviation of each signal over the live places; 1 where all are alike."""
+    seen = signals if view.live is None else signals[:, view.live]
+    if not seen.shape[1]:
+        return np.ones(len(signals), np.float32)
+    spread = np.einsum("ij,ij->i", seen, seen) / seen.shape[1] - seen.mean(axis=1) ** 2
+    return np.asarray(np.where(spread > 1e-9, np.sqrt(np.maximum(spread, 1e-9)), 1), np.float32)
 
 
 def _span(values: Floats, view: View) -> tuple[float, float]:

@@ -153,11 +153,16 @@ class NamespaceIndex:
         best = places[np.lexsort((self.order[places], -closeness))[:limit]]
         return [self.columns.ids[place] for place in best]
 
-    def facts_on(self, turn: int) -> list[int]:
-        """Return the live memories that rest on a turn: those that name its id, or in its thread its source id."""
+    @property
+    def has_facts(self) -> bool:
+        """Whether any derived memory names a turn that it rests on."""
         if self._facts is None:
             self._facts = self._find_facts()
-        if not self._facts:
+        return bool(self._facts)
+
+    def facts_on(self, turn: int) -> list[int]:
+        """Return the live memories that rest on a turn: those that name its id, or in its thread its source id."""
+        if not self.has_facts or self._facts is None:
             return []
         thread = int(self.columns.coded["thread_id"].codes[turn])
         keys = [(thread, source) for source in self._sources[turn]] + [(ANY_THREAD, self.columns.ids[turn])]
@@ -179,10 +184,10 @@ class NamespaceIndex:
         """Return the live turns whose words are these and no others; their order is not compared."""
         if not terms:
             return []
-        places = np.flatnonzero(self.turns() & (self.length == len(terms)))
-        for term in set(terms):
-            places = places[np.isin(places, self.postings(term)[0])] if len(places) else places
-        return [int(place) for place in places]
+        holding = sorted((self.postings(term)[0] for term in set(terms)), key=len)
+        turns, length = self.view.turns, self.length
+        places = [place for place in holding[0].tolist() if length[place] == len(terms) and turns[place]]
+        return [place for place in places if all(_holds(others, place) for others in holding[1:])]
 
     def sources(self, place: int) -> tuple[str, ...]:
         return self._sources[place]
@@ -290,6 +295,12 @@ class NamespaceIndex:
         if self._vectors is not None:
             self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
+
+
+def _holds(places: Rows, place: int) -> bool:
+    """Whether ascending places hold one."""
+    at = int(np.searchsorted(places, place))
+    return at < len(places) and int(places[at]) == place
 
 
 def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:

@@ -33,7 +33,7 @@ RERANK_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
-SPARE = 10
+SPARE = 5
 """This many more candidates than wanted are at hand, to fill what the budget leaves when a long one does not fit."""
 SHOWN_CUTS = 20
 """Without ``explain`` this many of the nearest omissions are named."""

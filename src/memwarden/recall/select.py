@@ -192,6 +192,8 @@ def _facts_before_turns(
     index: NamespaceIndex, ranked: list[Candidate], passing: Mask, scores: Floats
 ) -> list[Candidate]:
     """Give a fact the better place of its own and its turns', before them; and tell turns of their facts."""
+    if not index.has_facts:
+        return ranked
     on = {one.place: tuple(fact for fact in index.facts_on(one.place) if passing[fact]) for one in ranked}
     if not any(on.values()):
         return ranked
