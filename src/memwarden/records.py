@@ -148,7 +148,7 @@ class Signals:
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
         flags: bit set of :class:`memwarden.recall.signs.Flag`.
         pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
-        days: the days that the text names, told from the day it was said (:func:`memwarden.recall.dates.encode`).
+        days: the days that the text names, told from the day it was said (:func:`memwarden.recall.date_spans.encode`).
     """
 
     terms: bytes = b""

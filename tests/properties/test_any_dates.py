@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from memwarden.recall import dates
 from memwarden.recall.date_match import closeness, overlap, unpack
+from memwarden.recall.date_spans import MOST_STORED, Span, decode, encode
 from memwarden.recall.date_words import LANGUAGES
-from memwarden.recall.dates import Span, asked_spans, decode, encode, may_name_days, spans_in
+from memwarden.recall.dates import asked_spans, may_name_days, spans_in
 
 WORDS = sorted({word for language in LANGUAGES.values() for word in language.words})
 OTHER = [
@@ -62,10 +63,10 @@ def test_questions_are_read_without_a_crash(text: str, now: datetime, since: dat
 @given(st.lists(spans, max_size=9))
 def test_stored_spans_come_back(named: list[Span]) -> None:
     stored = encode(named)
-    assert len(stored) <= 8 * dates.MOST_STORED
+    assert len(stored) <= 8 * MOST_STORED
     assert set(decode(stored)) <= {(span.first, span.last) for span in named}
     assert bool(stored) == bool(named)
-    if len({(span.first, span.last) for span in named}) <= dates.MOST_STORED:
+    if len({(span.first, span.last) for span in named}) <= MOST_STORED:
         assert set(decode(stored)) == {(span.first, span.last) for span in named}
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from memwarden.recall.calendar_days import easter, holiday
 from memwarden.recall.date_match import closeness, overlap, unpack
-from memwarden.recall.dates import Span, asked_spans, decode, encode, may_name_days, spans_in
+from memwarden.recall.date_spans import Span, decode, encode
+from memwarden.recall.dates import asked_spans, may_name_days, spans_in
 
 FRIDAY = datetime(2023, 6, 9, 19, 55)
 

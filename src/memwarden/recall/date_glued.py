@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memwarden.recall.calendar_days import (
     Days,
@@ -17,9 +17,7 @@ from memwarden.recall.calendar_days import (
     weekend_of,
     year_days,
 )
-
-if TYPE_CHECKING:
-    from memwarden.recall.dates import Span
+from memwarden.recall.date_spans import Span
 
 GLUED_SIGN: Final = re.compile(r"[年月日号號天週周曜昨今明去来來本前後后晚先上下おとあさ春夏秋冬]")
 """Every rule holds one of these."""
@@ -58,8 +56,6 @@ _YEAR: Final = {"今": 0, "去": -1, "昨": -1, "明": 1, "来": 1, "來": 1, "�
 
 def glued_spans(text: str, said: date, years: range | None) -> tuple[Span, ...]:
     """The days that a Chinese or Japanese text names. ``years``: those for which a date without a year stands."""
-    from memwarden.recall.dates import Span
-
     found: list[Span] = []
     for hit in _RULES.finditer(text):
         try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.dates import Span, day_number
+from memwarden.recall.date_spans import Span, day_number
 
 Days = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The words of time in each language, as one-letter symbols over which :mod:`memwarden.recall.dates` has its grammar.
+"""The words of time in each language as one-letter symbols, over which :mod:`memwarden.recall.date_rules` is written.
 
 A symbol says what part a word plays; its value is what it means:
 

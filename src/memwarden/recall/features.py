@@ -14,7 +14,7 @@ import numpy as np
 from memwarden.recall import maxsim
 from memwarden.recall.asking import everyday_share
 from memwarden.recall.date_match import closeness
-from memwarden.recall.dates import day_number
+from memwarden.recall.date_spans import day_number
 from memwarden.recall.question import Question
 from memwarden.recall.view import Floats, View
 from memwarden.recall.words import term_id, terms

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from memwarden.clock import moment
 from memwarden.models.base import EncodedQuestion
 from memwarden.recall import asking, words
-from memwarden.recall.dates import Span, asked_spans
+from memwarden.recall.date_spans import Span
+from memwarden.recall.dates import asked_spans
 from memwarden.recall.view import View
 
 

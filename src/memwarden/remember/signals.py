@@ -14,7 +14,8 @@ import numpy as np
 from memwarden.errors import ModelUnavailable
 from memwarden.models.base import Embedder, EncodedTexts, PieceEmbedder
 from memwarden.recall import signs, words
-from memwarden.recall.dates import encode, spans_in
+from memwarden.recall.date_spans import encode
+from memwarden.recall.dates import spans_in
 from memwarden.records import Signals
 
 log = logging.getLogger(__name__)
