@@ -165,6 +165,13 @@ ENGLISH: list[Make] = [
     lambda s, d, n: (f"in the last {NUMBERS['en'][n - 2]} days", (s - n * ONE, s), "week"),
 ]  # fmt: skip
 
+LASTING: list[Make] = [
+    lambda s, d, n: (f"for {n} years now", year(s.year - n), "year"),
+    lambda s, d, n: (f"for about {NUMBERS['en'][n - 2]} months now", month(s.year, s.month - n), "month"),
+    lambda s, d, n: (f"for almost {NUMBERS['en'][n - 2]} months", month(s.year, s.month - n), "month"),
+    lambda s, d, n: (f"for {NUMBERS['en'][n - 2]} days now", one(s - n * ONE), "day"),
+]
+
 AHEAD: list[Make] = [
     lambda s, d, n: ("tomorrow", one(s + ONE), "day"),
     lambda s, d, n: ("the day after tomorrow", one(s + 2 * ONE), "day"),
@@ -295,6 +302,7 @@ PAST = (
     "Guess what, I saw a whale {}.",
 )
 FUTURE = ("I will meet Ana {}.", "We're going to visit my sister {}", "I plan to move house {}, it is hard!")
+GOING_ON = ("I've been learning Polish {}.", "She has been living with us {}, and it goes well.")
 PLAIN = ("I slept {}.", "He sang {}")
 
 
@@ -310,7 +318,7 @@ def cases(seed: int, rounds: int = 4) -> Iterator[Case]:
         return datetime(day.year, day.month, day.day, some.randrange(24))
 
     for _ in range(rounds):
-        for frames, makers in ((PAST, ENGLISH), (FUTURE, AHEAD)):
+        for frames, makers in ((PAST, ENGLISH), (GOING_ON, LASTING), (FUTURE, AHEAD)):
             for make in makers:
                 said, other, number = draw()
                 words, days, size = make(said, other, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -35,7 +36,8 @@ _ENTRY: Final = r"(?:(?<=[iuSkfcj])|(?<=[iuSkfcj]h))"
 
 _RULES: Final = re.compile(
     r"(?=[dtsMmWwGRYyQqZHKDLlXrTEgPijnNvUBCVuha])(?:"
-    rf"(?P<day_range>(?:R|[dt]\.?[-ck&]h?[dt])\.?[oh]*[Mm]\.?{_YEAR}?|[Mm]\.?(?:R|[dt][-ck&][dt]){_YEAR}?)"
+    rf"(?P<lasting>j[ux]{{0,2}}{_NUMBER}U(?!A))"
+    rf"|(?P<day_range>(?:R|[dt]\.?[-ck&]h?[dt])\.?[oh]*[Mm]\.?{_YEAR}?|[Mm]\.?(?:R|[dt][-ck&][dt]){_YEAR}?)"
     rf"|(?P<day>(?:[Ww]\.?,?[hu]*)?(?:[dts]\.?[oh]*[Mm]\.?{_YEAR}?|[Mm]\.?h?(?:[ts]|d(?![UBC:dn])){_YEAR}?))"
     rf"|(?P<month_of_year>[Mm]\.?{_YEAR})"
     r"|(?P<turned_month>[LXT][Mm]|[Mm][lr])"
@@ -281,6 +283,34 @@ def _some_ahead(read: Reading, start: int, end: int) -> Found | None:
     return _some(read, start, end, 1)
 
 
+_ABOUT: Final = frozenset("about around over almost nearly roughly approximately just under".split())
+
+
+def _lasting(read: Reading, start: int, end: int) -> Found | None:
+    """ "I have had it for three years now", "I have been playing for four months": told is when it began."""
+    if read.value("U", start, end) == "hour" or any(
+        read.symbols[i] in "ux" and read.words[i] not in _ABOUT for i in range(start, end)
+    ):
+        return None
+    if read.words[end : end + 1] != ["now"] and not _has_been(read, start):
+        return None
+    found = _some(read, start + 1, end, -1)
+    return None if found is None else replace(found, start=start, exact=False)
+
+
+def _has_been(read: Reading, end: int) -> bool:
+    """Whether "has been" stands before it in its sentence; not "had been", nor "been to", which is over."""
+    for i in range(end - 1, -1, -1):
+        if read.symbols[i] in ".;":
+            return False
+        if read.words[i] == "been":
+            return _OVER.isdisjoint(read.words[max(i - 3, 0) : i]) and read.words[i + 1] != "to"
+    return False
+
+
+_OVER: Final = frozenset(["had", "d"])
+
+
 def _some_past(read: Reading, start: int, end: int) -> Found:
     """ "The last two weeks": up to the day of saying."""
     _, most, _ = _count(read, start, end)
@@ -414,6 +444,7 @@ _MEANING: Final[dict[str, Callable[[Reading, int, int], Found | None]]] = {
     "other_day": _other_day,
     "some_ago": _some_ago,
     "some_ahead": _some_ahead,
+    "lasting": _lasting,
     "some_past": _some_past,
     "season": _season,
     "holiday": _holiday,
