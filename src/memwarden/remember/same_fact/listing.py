@@ -1,0 +1,239 @@
+"""The word lists of one language, read from its TOML file into one frozen record.
+
+The files are data: words and patterns written by hand, nothing copied from a dictionary. A form of a verb, a synonym or
+an opposite that is not listed is content like any other word, so a gap in a list costs a merge and never makes one.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+LISTED: Final = ("en",)
+"""Languages with lists of words. Japanese has rules of its own (`japanese.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One pattern over canonical words and what stands for it."""
+
+    pattern: re.Pattern[str]
+    into: str
+    need: str
+    """A piece of text without which the pattern cannot match, or "": saves most of the matching."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The lists of one language. Words are in lower case."""
+
+    code: str
+    known: frozenset[str]
+    dropped: frozenset[str]
+    articles: frozenset[str]
+    indefinite: frozenset[str]
+    forms: Mapping[str, tuple[str, str]]
+    """Form of a verb -> (base, kind): base, s, past, part (participle only), both (past or participle), ing."""
+    adjectives: frozenset[str]
+    plurals: Mapping[str, str]
+    numbers: Mapping[str, str]
+    ordinals: Mapping[str, str]
+    months: Mapping[str, str]
+    weekdays: Mapping[str, str]
+    units: Mapping[str, str]
+    clock: frozenset[str]
+    contractions: tuple[Rewrite, ...]
+    early: tuple[Rewrite, ...]
+    free: frozenset[str]
+    negation: frozenset[str]
+    modality: Mapping[str, str]
+    quantifiers: Mapping[str, str]
+    prepositions: frozenset[str]
+    conjunctions: frozenset[str]
+    case_matters: frozenset[str]
+    persons: frozenset[str]
+    cues: frozenset[str]
+    attributes: frozenset[str]
+    holders: frozenset[str]
+    antonyms: frozenset[tuple[str, str]]
+    synonyms: Mapping[str, str]
+    symmetric: frozenset[str]
+    ongoing: frozenset[str]
+    rewrites: tuple[Rewrite, ...]
+
+
+@cache
+def listing(code: str) -> Listing:
+    """The lists of a language of `LISTED`."""
+    raw = tomllib.loads(Path(__file__).with_name(f"{code}.toml").read_text(encoding="utf-8"))
+    guards, words = raw["guards"], raw["words"]
+    return Listing(
+        code=code,
+        known=_set(raw["known"]),
+        dropped=_set(raw["dropped"]),
+        articles=_set(raw["articles"]),
+        indefinite=_set(raw["indefinite"]),
+        forms=_frozen(
+            {**_regular(raw.get("verbs", "")), **_irregular(raw.get("irregular", "")), **_given(raw.get("forms", ""))}
+        ),
+        adjectives=_set(raw.get("adjectives", "")),
+        plurals=_pairs(raw.get("plurals", "")),
+        numbers=_pairs(raw["numbers"]),
+        ordinals=_pairs(raw.get("ordinals", "")),
+        months=_frozen({**_numbered(raw["months"]), **_numbered(raw.get("months_short", ""))}),
+        weekdays=_frozen({**_numbered(raw["weekdays"]), **_numbered(raw.get("weekdays_short", ""))}),
+        units=_pairs(raw["units"]),
+        clock=_set(raw["clock"]),
+        contractions=_rewrites(raw.get("contractions", "")),
+        early=_rewrites(raw.get("early", "")),
+        free=_set(raw.get("free", "")),
+        negation=_set(guards["negation"]),
+        modality=_classes(guards["modality"]),
+        quantifiers=_classes(guards["quantifiers"]),
+        prepositions=_set(guards["prepositions"]),
+        conjunctions=_set(guards["conjunctions"]),
+        case_matters=_set(guards.get("case_matters", "")),
+        persons=_set(words["persons"]),
+        cues=_set(words["cues"]),
+        attributes=_set(words["attributes"]),
+        holders=_set(words["holders"]),
+        antonyms=_opposites(words["antonyms"]),
+        synonyms=_groups(words["synonyms"]),
+        symmetric=_set(words.get("symmetric", "")),
+        ongoing=_set(words.get("ongoing", "")),
+        rewrites=_rewrites(words["rewrites"]),
+    )
+
+
+def _frozen(table: dict[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(table)
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _pairs(text: str) -> Mapping[str, str]:
+    words = text.split()
+    return _frozen(dict(zip(words[::2], words[1::2], strict=True)))
+
+
+def _numbered(text: str) -> dict[str, str]:
+    return {word: f"{place:02d}" for place, word in enumerate(text.split(), 1) if word != "-"}
+
+
+def _classes(text: str) -> Mapping[str, str]:
+    entries = (entry.rpartition(":") for entry in text.split())
+    return _frozen({word: name for word, _, name in entries})
+
+
+def _opposites(text: str) -> frozenset[tuple[str, str]]:
+    pairs = (tuple(pair.split()) for line in text.strip().splitlines() for pair in line.split("|"))
+    return frozenset((word, other) for one, two in pairs for word, other in ((one, two), (two, one)))
+
+
+def _groups(text: str) -> Mapping[str, str]:
+    groups = (group.split() for line in text.strip().splitlines() for group in line.split("|"))
+    return _frozen({word: group[0] for group in groups if group for word in group})
+
+
+_LITERAL: Final = re.compile(r"(?<![\\\w(|])[a-z]{3,}(?![\w|)?*\]])")
+
+
+def _rewrites(text: str) -> tuple[Rewrite, ...]:
+    out = []
+    for line in text.strip().splitlines():
+        pattern, _, into = line.partition(" =>")
+        out.append(Rewrite(re.compile(pattern), into[1:], _literal(pattern)))
+    return tuple(out)
+
+
+def _literal(pattern: str) -> str:
+    """The longest word of the pattern that stands outside every group, or ""."""
+    depth, bare = 0, []
+    for sign in re.sub(r"\\.", " ", pattern):
+        depth += (sign == "(") - (sign == ")")
+        bare.append(sign if depth == 0 else " ")
+    plain = re.sub(r"\w[?*{]", " ", re.sub(r"\)[?*]?", " ", "".join(bare)))
+    return max(re.findall(r"[^\W\d_]{2,}", plain), key=len, default="")
+
+
+def _regular(text: str) -> dict[str, tuple[str, str]]:
+    """Regular forms of English verbs: works, worked, working."""
+    out: dict[str, tuple[str, str]] = {}
+    for base in text.split():
+        out.update(_forms(base, _past(base), _past(base)))
+    return out
+
+
+def _irregular(text: str) -> dict[str, tuple[str, str]]:
+    """Lines of "base past participle", separated by |."""
+    out: dict[str, tuple[str, str]] = {}
+    for entry in (part.split() for line in text.strip().splitlines() for part in line.split("|")):
+        base, past, participle = entry
+        out.update(_forms(base, past, participle))
+    if out:
+        out.update(dict.fromkeys(("am", "is", "are"), ("be", "s")), were=("be", "past"), has=("have", "s"))
+    return out
+
+
+def _forms(base: str, past: str, participle: str) -> dict[str, tuple[str, str]]:
+    out = {base: (base, "base"), _third(base): (base, "s"), _gerund(base): (base, "ing")}
+    if past != base:
+        out[past] = (base, "both" if past == participle else "past")
+    if participle not in (past, base):
+        out[participle] = (base, "part")
+    return out
+
+
+def _third(base: str) -> str:
+    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return base + "es"
+    return base[:-1] + "ies" if base.endswith("y") and base[-2] not in "aeiou" else base + "s"
+
+
+_DOUBLED: Final = re.compile(r"(?:^|[^aeiou])[aeiou][bdgklmnprt]$")
+_NOT_DOUBLED: Final = frozenset(
+    """
+    answer appear consider cover deliver design develop discover enter follow gather happen listen monitor offer open
+    order pack remain remember repair return water weigh train eat read clean wear look cook book keep sleep need feed
+    feel volunteer tutor mentor trigger limit visit credit edit profit exhibit inherit recommend campaign explain
+    maintain complain gain contain sail fail mail email join rain wait treat heat repeat beat bear sign gamble host text
+    """.split()
+)
+
+
+def _doubles(base: str) -> bool:
+    return bool(_DOUBLED.search(base)) and base not in _NOT_DOUBLED
+
+
+def _past(base: str) -> str:
+    if base.endswith("e"):
+        return base + "d"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ied"
+    return base + base[-1] + "ed" if _doubles(base) else base + "ed"
+
+
+def _gerund(base: str) -> str:
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
+    if base.endswith("e") and not base.endswith(("ee", "be")):
+        return base[:-1] + "ing"
+    return base + base[-1] + "ing" if _doubles(base) else base + "ing"
+
+
+def _given(text: str) -> dict[str, tuple[str, str]]:
+    """Forms that are written out: lines of "base kind form form ..."."""
+    out: dict[str, tuple[str, str]] = {}
+    for line in text.strip().splitlines():
+        for entry in line.split("|"):
+            base, kind, *forms = entry.split()
+            out.update(dict.fromkeys(forms, (base, kind)))
+    return out

@@ -1,0 +1,314 @@
+"""The judgement of a pair: guards, then one rule after the other; the first that applies decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from memwarden.remember.same_fact import guards, languages
+from memwarden.remember.same_fact.judgement import Judgement, Label
+from memwarden.remember.same_fact.listing import Listing, listing
+from memwarden.remember.same_fact.signature import Signature, signature
+
+NEAR: Final = 0.55
+"""Cosine from which two statements about one subject that no rule decides are worth a model's look."""
+
+
+def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
+    """What the statement `new` is to the statement `old`.
+
+    `cosine` (-1 to 1) is the similarity of their vectors, if there are any: it only sends undecided pairs to "check",
+    it never merges. Never raises. "same" is symmetric; the other labels depend on which statement is the newer one.
+    """
+    one, two = signature(old), signature(new)
+    language = languages.together(one.votes, two.votes)
+    if one.folded == two.folded:
+        return _equal(one, two)
+    one = one if one.language == language else signature(old, language)
+    two = two if two.language == language else signature(new, language)
+    if not language or one.language != two.language or not one.language:
+        return _unlisted(one, two, cosine)
+    found = guards.fired(one, two)
+    if one.words == two.words and one.words and not found:
+        return Judgement("same", "covered")
+    if language == "ja":
+        return _japanese(one, two, found, cosine)
+    return _listed(one, two, found, cosine, listing(language))
+
+
+def _equal(one: Signature, two: Signature) -> Judgement:
+    found = tuple(name for name in ("case", "code", "question", "quote") if guards.GUARDS[name](one, two))
+    return Judgement("different", "written alike", found) if found else Judgement("same", "equal")
+
+
+def _unlisted(one: Signature, two: Signature, cosine: float | None) -> Judgement:
+    """Languages without lists: what is not equal is linked at most."""
+    shared = sum((Counter(one.content) & Counter(two.content)).values())
+    near = cosine is not None and cosine >= NEAR
+    half = shared * 2 >= max(len(one.content), len(two.content), 1)
+    return Judgement("link", "no lists, near") if near or half else Judgement("different", "no lists")
+
+
+def _listed(one: Signature, two: Signature, found: tuple[str, ...], cosine: float | None, lists: Listing) -> Judgement:
+    pair = Pair(one, two, lists)
+    label, rule = _decided(pair, found)
+    if rule in ("apart", "more on one side") and pair.one_subject and cosine is not None and cosine >= NEAR:
+        label, rule = "check", "near"
+    return Judgement(label, rule, found)
+
+
+class Pair:
+    """What two signatures have in common and what each has alone."""
+
+    __slots__ = ("cue", "first", "lists", "one", "one_subject", "second", "two")
+
+    def __init__(self, one: Signature, two: Signature, lists: Listing) -> None:
+        self.one, self.two, self.lists = one, two, lists
+        self.first, self.second = _alone(one.content, two.content), _alone(two.content, one.content)
+        self.cue = bool(two.cues - one.cues)
+        self.one_subject = one.subject == two.subject or _subject_inside(one, two)
+
+    def opposites(self) -> bool:
+        if len(self.first) == 1 and len(self.second) == 1 and self.first[0].endswith("handed"):
+            return True
+        return any(
+            (a, b) in self.lists.antonyms
+            for a in self._bare(self.one, self.two)
+            for b in self._bare(self.two, self.one)
+        )
+
+    def _bare(self, one: Signature, two: Signature) -> set[str]:
+        return set(one.raw) - set(two.raw)
+
+    def value(self) -> bool:
+        """A thing that has one value at a time is in both."""
+        return bool(self.one.attributes & self.two.attributes) or bool(
+            self.one.attributes and self.two.attributes and self.cue
+        )
+
+    def topic_differs(self) -> bool:
+        """The words before "is" are not the same: another thing is spoken of."""
+        if not self.one.topic or not self.two.topic:
+            return False
+        return bool(_alone(self.one.topic, self.two.content) or _alone(self.two.topic, self.one.content))
+
+
+def _alone(one: tuple[str, ...], two: tuple[str, ...]) -> list[str]:
+    left = Counter(two)
+    out = []
+    for word in one:
+        if left[word]:
+            left[word] -= 1
+        else:
+            out.append(word)
+    return out
+
+
+def _subject_inside(one: Signature, two: Signature) -> bool:
+    """The deadline of Atlas, Atlas's deadline: the first word of each is among the first three of the other."""
+    return bool(one.subject) and bool(two.subject) and one.subject in two.content[:3] and two.subject in one.content[:3]
+
+
+def _decided(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str]:
+    for rule in (
+        _subject,
+        _order,
+        _question,
+        _modality,
+        _tense,
+        _denied,
+        _opposite,
+        _amount,
+        _more,
+        _value_time,
+        _new_value,
+    ):
+        decided = rule(pair, found)
+        if decided is not None:
+            return decided
+    if not pair.first or not pair.second:
+        return "link", "more on one side"
+    return "different", "apart"
+
+
+def _subject(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if pair.one_subject:
+        return None
+    rest = len(pair.first) <= 1 and len(pair.second) <= 1
+    holder = bool(set(pair.one.raw) & pair.lists.holders & set(pair.two.raw))
+    changed = bool({"now", "jetzt", "ahora", "maintenant", "désormais", "nun"} & pair.two.cues) or (
+        holder and pair.one.tense == pair.two.tense == "present"
+    )
+    if rest and changed and not {"negation", "number", "date"} & set(found):
+        return "supersede", "new holder"
+    return "different", "other subject"
+
+
+def _order(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if (
+        "order" in found
+        and not {"negation", "number", "date", "modality"} & set(found)
+        and not pair.first
+        and not pair.second
+    ):
+        return "different", "roles"
+    return None
+
+
+def _question(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    return ("link", "question") if "question" in found or "quote" in found else None
+
+
+def _close(pair: Pair, first: int, second: int) -> bool:
+    return len(pair.first) <= first and len(pair.second) <= second
+
+
+def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    before, after = pair.one.modality, pair.two.modality
+    if before == after or not _close(pair, 2, 2):
+        return None
+    if "used" in after - before:
+        return "supersede", "used to"
+    if "used" in before - after:
+        return "link", "modality"
+    if "future" in before - after and pair.two.tense in ("past", "present") and not after - before:
+        return "supersede", "happened"
+    if before - after == {"past"} or after - before == {"past"}:
+        return ("supersede", "over") if "past" in after else ("link", "modality")
+    return "link", "modality"
+
+
+def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if (
+        "tense" not in found
+        or not _close(pair, 1, 1)
+        or (pair.first and pair.second and pair.value())
+        or {"number", "date"} & set(found)
+    ):
+        return None
+    if (pair.first or pair.second) and not pair.cue and not {"negation"} & set(found):
+        return None
+    if pair.two.tense == "past" and not {"negation", "quantifier"} & set(found):
+        return "supersede", "over"
+    return ("link", "tense") if pair.one.tense == "past" else None
+
+
+def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if len(pair.one.negations) % 2 == len(pair.two.negations) % 2:
+        return None
+    if _close(pair, 2, 1):
+        return "supersede", "negation"
+    return None
+
+
+def _opposite(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if pair.opposites() and _close(pair, 2, 2) and "order" not in found:
+        return "supersede", "opposite"
+    return None
+
+
+def _amount(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if "quantifier" in found and _close(pair, 1, 1):
+        return "supersede", "quantifier"
+    return None
+
+
+def _more(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    """The new one says the old one and something on top."""
+    if pair.first or {"negation"} & set(found):
+        return None
+    old, new = Counter((*pair.one.numbers, *pair.one.times)), Counter((*pair.two.numbers, *pair.two.times))
+    if old - new or not (pair.second or new - old):
+        return None
+    if pair.cue and pair.value():
+        return None
+    return "link", "more said"
+
+
+def _value_time(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    """A number, a day or an address is another one."""
+    if not {"number", "date", "code"} & set(found):
+        return None
+    if pair.topic_differs() and not pair.cue:
+        return None
+    if _close(pair, 1, 1) and not (
+        len(pair.first) == 1 and len(pair.second) == 1 and not pair.value() and not pair.cue
+    ):
+        return "supersede", "number or day"
+    if _close(pair, 3, 3) and (pair.cue or pair.value()):
+        return "supersede", "number or day"
+    return None
+
+
+def _new_value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    """A thing with one value at a time has another one."""
+    both = bool(pair.first and pair.second) or (pair.cue and pair.value())
+    if not both or not _close(pair, 3, 3):
+        return None
+    if pair.topic_differs() and not pair.cue:
+        return None
+    if pair.cue or pair.value() or _purpose(pair):
+        return "supersede", "new value"
+    return None
+
+
+def _purpose(pair: Pair) -> bool:
+    """Something else is used for the same purpose: "use Redis for the cache"."""
+    tails = []
+    for one in (pair.one.raw, pair.two.raw):
+        at = next((place for place, word in enumerate(one) if word in _FOR), len(one))
+        if not {"use", "run", "nutzen", "verwenden", "usar", "utiliser"} & set(one[:at]):
+            return False
+        tails.append(one[at:])
+    return tails[0] == tails[1] != ()
+
+
+_FOR: Final = ("for", "as", "für", "als", "para", "pour", "comme")
+
+
+def _japanese(one: Signature, two: Signature, found: tuple[str, ...], cosine: float | None) -> Judgement:
+    label, rule = _japanese_rule(one, two)
+    if rule == "apart" and cosine is not None and cosine >= NEAR and one.subject == two.subject:
+        label, rule = "check", "near"
+    return Judgement(label, rule, found or ("words",))
+
+
+_JA_VALUE: Final = ("住", "働", "勤", "曜")
+_JA_OPPOSITE: Final = (
+    ("好き", "嫌い"),
+    ("ある", "ない"),
+    ("いる", "いない"),
+    ("高い", "安い"),
+    ("有効", "無効"),
+    ("合格", "不合格"),
+    ("多い", "少ない"),
+    ("朝", "夜"),
+    ("右", "左"),
+)
+
+
+def _japanese_rule(one: Signature, two: Signature) -> tuple[Label, str]:
+    if one.subject != two.subject:
+        return "different", "other subject"
+    first, second = _alone(one.content, two.content), _alone(two.content, one.content)
+    if not first and not second:
+        return "different", "roles"
+    if one.modality != two.modality:
+        return "link", "modality"
+    if (len(one.negations) - len(two.negations)) % 2 and len(first) <= 1 and len(second) <= 1:
+        return "supersede", "negation"
+    if one.tense == "present" and two.tense == "past" and len(first) <= 1 and len(second) <= 1 and not one.numbers:
+        return "supersede", "over"
+    if len(first) > 1 or len(second) > 1 or not first or not second:
+        return ("link", "more on one side") if not first or not second else ("different", "apart")
+    a, b = first[0], second[0]
+    for x, y in _JA_OPPOSITE:
+        if (x in a and y in b) or (y in a and x in b):
+            return "supersede", "opposite"
+    if one.numbers != two.numbers and one.numbers and two.numbers:
+        return "supersede", "number or day"
+    if any(sign in one.text and sign in two.text for sign in _JA_VALUE) or (
+        a == one.content[-1] and b == two.content[-1] and len(one.content) == 1
+    ):
+        return "supersede", "new value"
+    return "different", "apart"

@@ -1,0 +1,215 @@
+"""The signature of one statement: everything that the judgement of a pair needs, made once for each text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from memwarden.recall.words import GLUED_SCRIPT, fold, stemmer
+from memwarden.remember.same_fact import japanese, languages
+from memwarden.remember.same_fact.canonical import Sentence, canonical
+from memwarden.remember.same_fact.listing import LISTED, Listing, listing
+from memwarden.remember.same_fact.normal import Plain, folded, plain
+
+LONGEST: Final = 60
+"""Words. A longer text is no single fact: it only merges with a text that is equal."""
+
+_STEMS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A statement taken apart. Two are compared only if they are in one language."""
+
+    text: str
+    folded: str
+    language: str
+    """en, de, es, fr, ja, or "" where there are no lists (or the text is too long)."""
+    votes: tuple[tuple[str, int], ...]
+    words: tuple[str, ...] = ()
+    """Canonical words in order: what has to be equal for "same". Times stand apart if there is only one of a kind."""
+    content: tuple[str, ...] = ()
+    """Stems of the words that carry content, in order: for what is new in an update."""
+    raw: tuple[str, ...] = ()
+    """All words in the order of the active sentence, unstemmed."""
+    subject: str = ""
+    numbers: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+    negations: tuple[str, ...] = ()
+    quantifiers: frozenset[str] = frozenset()
+    modality: frozenset[str] = frozenset()
+    tense: str = ""
+    prepositions: frozenset[str] = frozenset()
+    conjunctions: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+    capitals: frozenset[str] = frozenset()
+    smalls: frozenset[str] = frozenset()
+    articles: frozenset[tuple[str, str]] = frozenset()
+    cues: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    topic: tuple[str, ...] = ()
+    """Stems before "is"."""
+    asks: bool = False
+    quotes: int = 0
+
+
+@lru_cache(maxsize=4096)
+def signature(text: str, language: str | None = None) -> Signature:
+    """Take a text apart, in `language` (en, de, es, fr, ja, "" for none) or in the one that its words show.
+
+    Never raises. Cached, so that one new text against many old ones is taken apart once.
+    """
+    votes = languages.votes(text)
+    code = languages.chosen(votes) if language is None else language
+    if code == "ja":
+        return japanese_signature(text, votes)
+    if code not in LISTED or len(text) > 20 * LONGEST or len(text.split()) > LONGEST:
+        return Signature(text, folded(text), "", votes, content=_loose(text))
+    lists = listing(code)
+    found = plain(text, lists)
+    return _of(text, votes, found, canonical(found.tokens, lists), lists)
+
+
+def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lists: Listing) -> Signature:
+    spoken = sentence.spoken
+    content = _content(spoken, lists)
+    spread = set(spoken) | {part for word in spoken for part in word.split("-")[:1] if word.endswith(("-ed", "-ing"))}
+    return Signature(
+        text=text,
+        folded=folded(text),
+        language=lists.code,
+        votes=votes,
+        words=sentence.words,
+        content=content,
+        raw=tuple(word.removesuffix("-ing") for word in spoken),
+        subject=content[0] if content else "",
+        numbers=tuple(word for word in spoken if _NUMBER.match(word)),
+        times=tuple(word for word in spoken if word.startswith(_TIMES)),
+        negations=tuple(_bound(spoken, lists)),
+        quantifiers=frozenset(lists.quantifiers[word] for word in spoken if word in lists.quantifiers),
+        modality=frozenset(lists.modality[word] for word in spread if word in lists.modality),
+        tense=sentence.tense,
+        prepositions=lists.prepositions & set(spoken),
+        conjunctions=lists.conjunctions & set(spoken),
+        codes=found.codes,
+        capitals=found.capitals,
+        smalls=found.smalls,
+        articles=frozenset(_articles(spoken, lists)),
+        cues=lists.cues & ({*found.tokens, *spread}),
+        attributes=frozenset(_stem(word, lists) for word in spread if word in lists.attributes),
+        topic=_topic(spoken, lists),
+        asks=found.asks,
+        quotes=found.quotes,
+    )
+
+
+_NUMBER: Final = re.compile(r"[-+]?\d")
+_TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "per-")
+
+
+def _content(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
+    """Stems of what is not grammar, a number or a time. "I" and "my" are one subject."""
+    out = []
+    for place, word in enumerate(words):
+        if word in lists.persons:
+            if place == 0:
+                out.append(_PERSON.get(word, word))
+        elif not _grammar(word, lists):
+            out.append(_stem(word, lists))
+    return tuple(out)
+
+
+_PERSON: Final = {
+    "my": "i",
+    "me": "i",
+    "our": "we",
+    "us": "we",
+    "mein": "ich",
+    "meine": "ich",
+    "unser": "wir",
+    "mi": "yo",
+    "mon": "je",
+    "ma": "je",
+}
+
+
+def _grammar(word: str, lists: Listing) -> bool:
+    return (
+        word in ("be", "have", "|", "'s", ",", "be-ing", "?")
+        or word in lists.dropped
+        or word in lists.articles
+        or word in lists.prepositions
+        or word in lists.conjunctions
+        or word in lists.negation
+        or word in lists.quantifiers
+        or word in lists.modality
+        or word in lists.cues
+        or word in _SMALL
+        or _NUMBER.match(word) is not None
+        or word.startswith(_TIMES)
+    )
+
+
+_SMALL: Final = frozenset(
+    "of to in on at for with by a very really quite pct usd eur gbp kg lb km mi cm m h min l times".split()
+)
+
+
+@lru_cache(maxsize=50_000)
+def _stemmed(word: str, code: str) -> str:
+    return fold(str(stemmer(_STEMS[code]).stemWord(word)))
+
+
+def _stem(word: str, lists: Listing) -> str:
+    bare = word.removesuffix("-ing").removesuffix("-ed")
+    bare = lists.synonyms.get(bare, bare)
+    return _stemmed(bare, lists.code) if bare.isalpha() else bare
+
+
+def _bound(words: tuple[str, ...], lists: Listing) -> list[str]:
+    """The word that each negation binds to."""
+    out = []
+    for place, word in enumerate(words):
+        if word in lists.negation or word.startswith("non-"):
+            after = next((_stem(one, lists) for one in words[place + 1 :] if one not in lists.articles), "")
+            out.append(after)
+    return sorted(out)
+
+
+def _articles(words: tuple[str, ...], lists: Listing) -> list[tuple[str, str]]:
+    out = []
+    for word, after in pairwise(words):
+        if word in lists.articles and after.isalpha():
+            out.append(("a" if word in lists.indefinite else word if lists.code == "de" else "the", after))
+    return out
+
+
+def _topic(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
+    if "be" not in words:
+        return ()
+    return _content(words[: words.index("be")], lists)
+
+
+def _loose(text: str) -> tuple[str, ...]:
+    return tuple(folded(text).split()) if not GLUED_SCRIPT.search(text) else tuple(folded(text))
+
+
+def japanese_signature(text: str, votes: languages.Votes) -> Signature:
+    parts = japanese.parts(text)
+    return Signature(
+        text,
+        folded(text),
+        "ja",
+        votes,
+        words=parts.words,
+        content=parts.content,
+        subject=parts.topic,
+        numbers=parts.numbers,
+        negations=("",) * parts.negations,
+        tense=parts.tense,
+        modality=parts.modality,
+        asks=parts.asks,
+    )
