@@ -13,6 +13,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from memwarden.late import Late
+
 
 class Channel(StrEnum):
     """How a memory came to be. Not its subject (category) and not its sort (kind)."""
@@ -335,8 +337,8 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
-    """Why an item is in a result (F14)."""
+class Why(Late):
+    """Why an item is in a result (F14). Worked out when it is read, since most answers go to a prompt without it."""
 
     words: tuple[str, ...] = ()
     features: tuple[Feature, ...] = ()

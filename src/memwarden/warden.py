@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Config = Settings | Mapping[str, Any] | str | Path | None
 Returns = Literal["bullets", "full"]
 MAX_TOP_K = 1_000
+HELD_SHARE = 64
+"""This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
 T = TypeVar("T")
 
 
@@ -159,11 +161,12 @@ class AsyncWarden:
         from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.write import Writer
 
+        held_bytes = self._settings.index_bytes // HELD_SHARE
         self._indexes = Indexes(
             self._store,
             session_gap_hours=self._settings.session_gap_hours,
             dimensions=embedder.dimensions if embedder else None,
-            max_bytes=self._settings.index_bytes,
+            max_bytes=self._settings.index_bytes - held_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
         )
         self._recall = Recall(
@@ -171,6 +174,7 @@ class AsyncWarden:
             self._indexes,
             embedder,
             self._settings.categories,
+            held_bytes=held_bytes,
             reranker=None if self._reranker is None else Apart(self._reranker, RERANK_SECONDS),
             preset=self._settings.preset,
             left_out=frozenset(self._settings.leave_out),

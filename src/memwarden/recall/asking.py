@@ -151,6 +151,8 @@ _EVERYDAY: Final[dict[str, float]] = {
 
 def is_english(text: str) -> bool:
     """Whether a text is in Latin script and shows no other language."""
+    if text.isascii():
+        return language_of(text) == DEFAULT_LANGUAGE
     letters = [sign for sign in text if sign.isalpha()]
     latin = sum(1 for sign in letters if sign < "\u0250")
     return 2 * latin >= len(letters) and language_of(text) == DEFAULT_LANGUAGE

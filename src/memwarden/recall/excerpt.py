@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 BULLET_CHARACTERS = 280
 ELLIPSIS = "…"
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
-_SPACE = re.compile(r"\s+")
+
+
+class Sentence(NamedTuple):
+    """A sentence as one line, and its terms."""
+
+    text: str
+    terms: Sequence[str]
 
 
 def one_line(text: str) -> str:
     """Return the text with every run of white space as one space."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
-def excerpt(text: str, weigh: Callable[[str], float], limit: int = BULLET_CHARACTERS) -> str:
-    """Return at most ``limit`` characters of a text as one line, around the sentence that weighs most.
+def sentences(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[Sentence, ...]:
+    """Take a text apart into its sentences and lines. terms: tells the terms of a text."""
+    parts = (part for part in map(one_line, _SENTENCE_END.split(text)) if part)
+    return tuple(Sentence(part, tuple(dict.fromkeys(terms(part)))) for part in parts)
 
-    ``weigh`` tells how much a sentence says about the question; when all weigh nothing, the beginning is taken. What
-    was left out shows as an ellipsis.
+
+def around_best(whole: Sequence[Sentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:
+    """Return at most ``limit`` characters of a longer text as one line, around the sentence that weighs most.
+
+    ``weigh`` tells how much the terms of a sentence say about the question; when all weigh nothing, the beginning is
+    taken. What was left out shows as an ellipsis.
     """
-    line = one_line(text)
-    if len(line) <= limit:
-        return line
-    sentences = [part for part in map(one_line, _SENTENCE_END.split(text)) if part]
-    weights = [weigh(sentence) for sentence in sentences]
-    best = max(range(len(sentences)), key=lambda number: weights[number])
-    first, last = _widen(sentences, weights, best, limit - 4)
-    body = " ".join(sentences[first : last + 1])
+    texts = [sentence.text for sentence in whole]
+    weights = [weigh(sentence.terms) for sentence in whole]
+    best = max(range(len(texts)), key=lambda number: weights[number])
+    first, last = _widen(texts, weights, best, limit - 4)
+    body = " ".join(texts[first : last + 1])
     before = f"{ELLIPSIS} " if first else ""
-    after = f" {ELLIPSIS}" if last < len(sentences) - 1 else ""
+    after = f" {ELLIPSIS}" if last < len(texts) - 1 else ""
     if len(before) + len(body) + len(after) <= limit:
         return f"{before}{body}{after}"
     return f"{before}{body[: limit - len(before) - 2].rstrip()} {ELLIPSIS}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -28,6 +29,8 @@ from memwarden.stores.base import Store
 # More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
 THREAD_ROWS = 500
 
+_NUMBERS = count()
+
 EMPTY_BYTES = 13_000
 """What an index without rows takes."""
 
@@ -44,6 +47,7 @@ class NamespaceIndex:
     """Every live memory of one namespace, as arrays with one place a memory version, in the order of arrival.
 
     Attributes:
+        number: tells it from every other index of this process.
         rev, epoch: the store's counters that the index is true for.
         columns: what to filter by.
     """
@@ -53,6 +57,7 @@ class NamespaceIndex:
 
         piece_dimensions: of the word pieces' vectors, None for a model without them.
         """
+        self.number = next(_NUMBERS)
         self.rev = 0
         self.epoch = 0
         self.columns = Columns()
@@ -184,7 +189,12 @@ class NamespaceIndex:
         """Return the live turns whose words are these and no others; their order is not compared."""
         if not terms:
             return []
-        holding = sorted((self.postings(term)[0] for term in set(terms)), key=len)
+        holding: list[Rows] = []
+        for term in set(terms):
+            holding.append(self.postings(term)[0])
+            if not len(holding[-1]):
+                return []
+        holding.sort(key=len)
         turns, length = self.view.turns, self.length
         places = [place for place in holding[0].tolist() if length[place] == len(terms) and turns[place]]
         return [place for place in places if all(_holds(others, place) for others in holding[1:])]

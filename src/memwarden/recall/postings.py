@@ -59,7 +59,7 @@ class Postings:
         return sum(one.nbytes for one in arrays) + 200 * len(self._tail)
 
     def _bulk(self, term: int) -> tuple[Rows, Counts]:
-        place = int(np.searchsorted(self._terms, np.uint32(term)))
+        place = int(self._terms.searchsorted(np.uint32(term)))
         if place == len(self._terms) or self._terms[place] != term:
             return _NO_ROWS, _NO_COUNTS
         found = slice(self._starts[place], self._starts[place + 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -17,6 +17,24 @@ from memwarden.recall import asking, words
 from memwarden.recall.date_spans import Span
 from memwarden.recall.dates import asked_spans
 from memwarden.recall.view import View
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words of a question, apart from all else that is known of it: an answer's reasons hold on to no more."""
+
+    text: str
+    stems: tuple[str, ...]
+
+    @cached_property
+    def spelled(self) -> Mapping[str, str]:
+        """How each stem stands in the question."""
+        return asking.words_of(self.text, self.stems)
+
+    def matched(self, text: str) -> tuple[str, ...]:
+        """Return the words of the question that a text holds in some form, in the order of the question."""
+        held = set(words.terms(text))
+        return tuple(self.spelled.get(stem, stem) for stem in self.stems if stem in held)
 
 
 @dataclass(frozen=True)
@@ -50,20 +68,18 @@ class Question:
     memo: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def spelled(self) -> Mapping[str, str]:
-        """How each stem stands in the question."""
-        return asking.words_of(self.text, self.stems)
+    def wording(self) -> Wording:
+        """Its words, to show which of them a memory holds."""
+        return Wording(self.text, self.stems)
 
-    def matched(self, text: str) -> tuple[str, ...]:
-        """Return the words of the question that a text holds in some form, in the order of the question."""
-        held = set(words.terms(text))
-        return tuple(self.spelled.get(stem, stem) for stem in self.stems if stem in held)
+    @cached_property
+    def rarity(self) -> Mapping[str, float]:
+        """What each stem weighs: rare words more."""
+        return {stem: -float(np.log(prior)) for stem, prior in zip(self.stems, self.idf_prior, strict=True)}
 
-    def weigh(self, sentence: str) -> float:
-        """How much of the question a sentence holds: rare words count more."""
-        held = set(words.terms(sentence))
-        rarity: Mapping[str, float] = dict(zip(self.stems, self.idf_prior, strict=True))
-        return sum(-float(np.log(prior)) for stem, prior in rarity.items() if stem in held)
+    def weigh(self, held: Container[str]) -> float:
+        """How much of the question a sentence of these terms holds."""
+        return sum(weight for stem, weight in self.rarity.items() if stem in held)
 
 
 def dense_text(text: str, view: View) -> str:

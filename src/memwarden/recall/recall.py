@@ -16,14 +16,15 @@ from memwarden.filters import Condition, Where
 from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.recall import block, words
 from memwarden.recall.asking import is_english
-from memwarden.recall.excerpt import excerpt
+from memwarden.recall.excerpt import BULLET_CHARACTERS, around_best
+from memwarden.recall.held import HeldMemories, HeldMemory
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.pack import Packed, pack
-from memwarden.recall.question import Question, ask, dense_text
-from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, rank
+from memwarden.recall.question import Question, Wording, ask, dense_text
+from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, Weights, explained, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
+from memwarden.records import ContextBlock, Cut, Item, QueryResult, Scope, Why
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
@@ -70,6 +71,7 @@ class Recall:
         embedder: Embedder | None,
         categories: Categories,
         *,
+        held_bytes: int,
         reranker: Reranker | None = None,
         preset: str = "auto",
         left_out: frozenset[str] = frozenset(),
@@ -79,7 +81,10 @@ class Recall:
         self._store = store
         self._indexes = indexes
         self._embedder = embedder
+        # Told once: to ask whether something fulfils a protocol takes longer than to embed a question.
+        self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
         self._categories = categories
+        self._held = HeldMemories(held_bytes)
         self._reranker = reranker
         self._preset = preset
         self._left_out = left_out
@@ -99,8 +104,8 @@ class Recall:
         most = request.top_k + SPARE
         selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
         found = await self._fetch(scope, index, selection)
-        await self._rerank(request.query, selection, found, ids)
-        make = partial(_item, question, ranking, found, ids, _whole if request.full else _excerpt)
+        await self._rerank(request.query, selection, found)
+        make = partial(_item, question, ranking, ranking.weights, found, _whole if request.full else _excerpt)
         packed = pack(
             map(make, selection.always),
             map(make, selection.ranked),
@@ -138,7 +143,7 @@ class Recall:
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(scope, index, selection)
         now = self._now()
-        make = partial(_item, question, ranking, found, ids, _plain_excerpt)
+        make = partial(_item, question, ranking, ranking.weights, found, _plain_excerpt)
         covering = _covering(selection, ids)
         weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
         packed = pack(
@@ -175,11 +180,11 @@ class Recall:
             fresh=fresh,
         )
 
-    async def _rerank(self, query: str, selection: Selection, found: Mapping[str, Memory], ids: Sequence[str]) -> None:
+    async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
         """Let the reranker order the candidates; the scores stay where they are, so that they fall with the rank."""
         if self._reranker is None or len(selection.ranked) < 2:
             return
-        texts = [found[ids[one.place]].text for one in selection.ranked]
+        texts = [found[one.place].memory.text for one in selection.ranked]
         try:
             asked = asyncio.to_thread(self._reranker.score, query, texts)
             judged = [float(score) for score in await asyncio.wait_for(asked, RERANK_SECONDS)]
@@ -196,9 +201,8 @@ class Recall:
         embedder = self._embedder
         if embedder is None or (embedder.english_only and not is_english(text)):
             return None
-        encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
         try:
-            return encode(text) if embedder.ready else await asyncio.to_thread(encode, text)
+            return self._encode(text) if embedder.ready else await asyncio.to_thread(self._encode, text)
         except ModelUnavailable as error:
             log.warning("a question is answered by its words alone: %s", error)
             return None
@@ -228,61 +232,70 @@ class Recall:
             everything=request.explain,
         )
 
-    async def _fetch(self, scope: Scope, index: NamespaceIndex, selection: Selection) -> dict[str, Memory]:
-        """Read the candidates; the selection loses those that were forgotten since the ranking."""
+    async def _fetch(self, scope: Scope, index: NamespaceIndex, selection: Selection) -> Found:
+        """Read the candidates that are not held; the selection loses those that were forgotten since the ranking."""
         ids = index.columns.ids
-        candidates = (*selection.always, *selection.ranked)
-        wanted = [ids[one.place] for one in candidates]
-        found = {memory.id: memory for memory in await self._store.get(scope.namespace, wanted)} if wanted else {}
-        if len(found) < len(wanted):
-            selection.keep({one.place for one in candidates if ids[one.place] in found})
+        places = [one.place for one in (*selection.always, *selection.ranked)]
+        found = self._held.known(index.number, places)
+        missing = {ids[place]: place for place in places if place not in found}
+        if missing:
+            for memory in await self._store.get(scope.namespace, list(missing)):
+                place = missing[memory.id]
+                found[place] = self._held.hold(index.number, place, memory)
+        if len(found) < len(places):
+            selection.keep(found)
         return found
 
 
-def _by_vector(embedder: Embedder, text: str) -> EncodedQuestion:
+Found = Mapping[int, HeldMemory]
+"""The candidates' memories by place."""
+
+
+def _by_vector(embedder: Embedder | None, text: str) -> EncodedQuestion:
+    assert embedder is not None
     return EncodedQuestion(embedder.embed([text])[0])
 
 
-Wording = Callable[[Question, Memory], str]
+Shown = Callable[[Question, HeldMemory], str]
 
 
-def _item(
-    question: Question,
-    ranking: Ranking,
-    found: Mapping[str, Memory],
-    ids: Sequence[str],
-    wording: Wording,
-    one: Candidate,
-) -> Item:
-    memory = found[ids[one.place]]
+def _item(question: Question, ranking: Ranking, weights: Weights, found: Found, shown: Shown, one: Candidate) -> Item:
+    held = found[one.place]
+    memory = held.memory
     return Item(
         id=memory.id,
-        text=wording(question, memory),
+        text=shown(question, held),
         category=memory.category,
         channel=memory.channel,
         kind=memory.kind,
         score=one.score,
         sources=memory.sources,
         created_at=memory.created_at,
-        why=Why(
-            words=question.matched(memory.text),
-            features=ranking.explain(one.place),
-            note="always offered: its category has context 'all'" if one.always else "",
-        ),
+        why=Why.late(partial(_why, question.wording, weights, ranking.values(one.place), one.always, memory.text)),
         memory=memory,
     )
 
 
-def _whole(question: Question, memory: Memory) -> str:
-    return block.bullet(memory, memory.text)
+def _why(wording: Wording, weights: Weights, values: Sequence[float], always: bool, text: str) -> Why:
+    return Why(
+        words=wording.matched(text),
+        features=explained(weights, values),
+        note="always offered: its category has context 'all'" if always else "",
+    )
 
 
-def _excerpt(question: Question, memory: Memory) -> str:
-    return block.bullet(memory, _plain_excerpt(question, memory))
+def _whole(question: Question, held: HeldMemory) -> str:
+    return held.said + held.memory.text
 
 
-def _plain_excerpt(question: Question, memory: Memory) -> str:
-    return excerpt(memory.summary or memory.text, question.weigh)
+def _excerpt(question: Question, held: HeldMemory) -> str:
+    return held.said + _plain_excerpt(question, held)
+
+
+def _plain_excerpt(question: Question, held: HeldMemory) -> str:
+    if len(held.line) <= BULLET_CHARACTERS:
+        return held.line
+    return around_best(held.sentences, question.weigh, BULLET_CHARACTERS)
 
 
 def _bare(text: str) -> str:

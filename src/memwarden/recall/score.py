@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,10 +91,23 @@ class Ranking:
     preset: str
     parts: tuple[tuple[str, Floats, float], ...] = ()
 
-    def explain(self, place: int) -> tuple[Explained, ...]:
-        """Return each feature's value and weight for a place, the largest contribution first."""
-        parts = [Explained(name, float(values[place]), weight) for name, values, weight in self.parts]
-        return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
+    @property
+    def weights(self) -> Weights:
+        """Name and weight of each feature."""
+        return tuple((name, weight) for name, _, weight in self.parts)
+
+    def values(self, place: int) -> tuple[float, ...]:
+        """Return the value of each feature for a place."""
+        return tuple(values.item(place) for _, values, _ in self.parts)
+
+
+Weights = tuple[tuple[str, float], ...]
+
+
+def explained(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...]:
+    """Return each feature's value and weight, the largest contribution first."""
+    parts = [Explained(name, value, weight) for (name, weight), value in zip(weights, values, strict=True)]
+    return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
 
 def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto", model: str | None = None) -> Ranking:
@@ -124,7 +137,7 @@ def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto",
     best = float(evidence(question, view, dense is not None)[allowed].max()) - scale.growth * float(np.log(rows))
     below = np.maximum(float(total[allowed].max()) - total, 0)
     logits = min(scale.slope * (best - scale.middle), CAP) - scale.falloff * below
-    scores = (1 / (1 + np.exp(-np.clip(logits, -60, 60)))).astype(np.float32)
+    scores = (1 / (1 + np.exp(-np.minimum(np.maximum(logits, -60), 60)))).astype(np.float32)
     return Ranking(scores, float(scores[allowed].max()), preset, parts)
 
 

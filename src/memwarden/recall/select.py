@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,8 +56,7 @@ class Gates:
         return self.readable & self.category & self.filter & self.worthy & self.fresh
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A place that is tried for the answer.
 
     Attributes:
@@ -96,7 +96,7 @@ class Selection:
             raise ValueError(f"expected {len(self.ranked)} finite numbers")
         order = sorted(range(len(judged)), key=lambda number: (-judged[number], number))
         scores = sorted((one.score for one in self.ranked), reverse=True)
-        self.ranked = [replace(self.ranked[number], score=score) for number, score in zip(order, scores, strict=True)]
+        self.ranked = [self.ranked[number]._replace(score=score) for number, score in zip(order, scores, strict=True)]
 
 
 def select(
@@ -167,7 +167,7 @@ def _walk(
             continue
         places = {one.place for one in kept} if candidate.facts else set()
         facts = tuple(fact for fact in candidate.facts if fact in places)
-        kept.append(replace(candidate, facts=facts) if facts != candidate.facts else candidate)
+        kept.append(candidate._replace(facts=facts) if facts != candidate.facts else candidate)
         taken[code] = taken.get(code, 0) + (not facts)
         wanted += not facts
     return kept, left_out
@@ -179,7 +179,7 @@ def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> 
     if len(places) > BLOCK * most:
         places = places[scores[places] >= _floor(scores[places], most)]
     places = places[np.lexsort((index.order[places], -scores[places]))][:most]
-    return [Candidate(place, score) for place, score in zip(places.tolist(), scores[places].tolist(), strict=True)]
+    return list(map(Candidate, places.tolist(), scores[places].tolist()))
 
 
 def _floor(scores: Floats, most: int) -> float:
