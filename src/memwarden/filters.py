@@ -49,6 +49,7 @@ FIELDS: Mapping[str, str] = {
     "created_at": TIME,
     "updated_at": TIME,
     "valid_from": TIME,
+    "valid_to": TIME,
 }
 """Every field that can be filtered by, and the type of its values."""
 
@@ -59,6 +60,9 @@ WRITTEN = "written"
 """Names the order of writing, to order by it; it is not a field to filter by."""
 
 SORTABLE = frozenset(name for name, sort in FIELDS.items() if sort != MANY) | {WRITTEN}
+
+UNSET_OR_AFTER = "$unset_or_after"
+"""An operator of ours that no caller can write: the field is not set, or later than the value."""
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
@@ -124,6 +128,8 @@ def holds(condition: Condition, actual: Any) -> bool:
         return any(one in actual for one in wanted) if FIELDS[field] == MANY else actual in wanted
     if op == "$eq":
         return bool(actual == wanted)
+    if op == UNSET_OR_AFTER:
+        return actual is None or bool(actual > wanted)
     if op == "$ne":
         return bool(actual != wanted)
     return actual is not None and _COMPARE[op](actual, wanted)

@@ -47,18 +47,28 @@ class Kind(StrEnum):
 
 
 class State(StrEnum):
-    """Where a memory is in its life. Only active ones are ever returned by a search."""
+    """Where a memory is in its life. Only active ones are ever returned by a search.
+
+    A ``soft_deleted`` one can be restored until it is purged; a ``merged`` one says what another memory says, which
+    stands for both until the merge is undone.
+    """
 
     ACTIVE = "active"
     SOFT_DELETED = "soft_deleted"
+    MERGED = "merged"
 
 
 class Event(StrEnum):
-    """What a journal entry says happened (B8)."""
+    """What a journal entry says happened: the words of B8, and SUPERSEDE and UNLINK beside them."""
 
     ADD = "ADD"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
+    MERGE = "MERGE"
+    SUPERSEDE = "SUPERSEDE"
+    LINK = "LINK"
+    UNLINK = "UNLINK"
+    RESTORE = "RESTORE"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -109,6 +119,9 @@ class Memory:
         version: 1 for a new memory, then one more for each change.
         created_at: when it was said or learned (aware, UTC). updated_at: when memwarden last wrote it.
         valid_from: since when it is true, if that is known to differ from created_at.
+        valid_to: since when it is true no longer (that moment excluded), or None. A memory that was superseded is kept
+            with its validity closed: it answers questions about the time before, never about now.
+        purge_at: when a soft-deleted memory is removed for good; None for others.
     """
 
     id: str
@@ -137,8 +150,19 @@ class Memory:
     actor_id: str | None = None
     thread_id: str | None = None
     valid_from: datetime | None = None
+    valid_to: datetime | None = None
     state: str = State.ACTIVE
     version: int = 1
+    purge_at: datetime | None = None
+
+    @property
+    def since(self) -> datetime:
+        """When it became true, as far as is known."""
+        return self.valid_from or self.created_at
+
+    def holds_at(self, moment: datetime) -> bool:
+        """Whether it is true at a moment, whatever its state."""
+        return self.since <= moment and (self.valid_to is None or moment < self.valid_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +197,17 @@ class Put:
     """Write one memory whole.
 
     Attributes:
-        memory: the memory as it shall be. Its ``version`` and ``state`` are set by the store.
+        memory: the memory as it shall be. Its ``version``, ``state`` and ``purge_at`` are set by the store.
         signals: what the index will know of it.
-        mode: ``create`` refuses an id that is in use (Conflict), also by a soft-deleted memory; ``update`` refuses one
-            that is not the id of an active memory (NotFound); ``upsert`` takes both, and revives a soft-deleted one
-            (outcome ``created``, event ADD without an old version; its version numbers go on).
+        mode: ``create`` refuses an id that is in use (Conflict), also by a memory that is not active; ``update``
+            refuses one that is not the id of an active memory (NotFound); ``upsert`` takes both, and revives one that
+            is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
         source_key: when given, at most one memory per (namespace, thread, source_key) is ever created: a second one
             is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It
             counts where a memory would be created, and is looked at before the id.
         expected_version: with ``update``: refuse (Conflict) unless this is the stored version.
+        event: what the journal calls the change of an active memory: UPDATE, MERGE, SUPERSEDE or RESTORE.
+        step, meta: see :class:`Batch`.
     """
 
     memory: Memory
@@ -189,18 +215,93 @@ class Put:
     mode: WriteMode = WriteMode.CREATE
     source_key: str | None = None
     expected_version: int | None = None
+    event: Event = Event.UPDATE
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Soft-delete one memory: no search, get or list shows it any more. Its versions stay."""
+    """Take one memory out of every search, get and list. Its versions stay.
+
+    Attributes:
+        state: ``soft_deleted`` or ``merged``. event: DELETE or MERGE, for the journal.
+        purge_at: when what is soft-deleted may be removed for good.
+        step, meta: see :class:`Batch`.
+    """
 
     id: str
+    state: State = State.SOFT_DELETED
+    event: Event = Event.DELETE
+    purge_at: datetime | None = None
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Make a memory that is not active active again, as it was. Outcome ``missing`` when there is no such one."""
+
+    id: str
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+class RelationType(StrEnum):
+    """What an edge says. Links that memwarden makes by itself are ``related_to`` (B2)."""
+
+    RELATED_TO = "related_to"
+    SUPERSEDES = "supersedes"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Put an edge between two active memories; one at most for each (from, to, type).
+
+    Outcome ``created``, ``updated`` when it was there with another strength, ``duplicate`` when it was there as it is
+    (no journal entry), ``missing`` when one of the two is not active (no journal entry).
+
+    Attributes:
+        strength: 0..1. step, meta: see :class:`Batch`.
+    """
+
+    from_id: str
+    to_id: str
+    type: str = RelationType.RELATED_TO
+    strength: float = 1.0
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unlink:
+    """Take an edge away. Outcome ``deleted``, or ``missing`` when there is none (no journal entry)."""
+
+    from_id: str
+    to_id: str
+    type: str = RelationType.RELATED_TO
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+BatchChange = Put | Remove | Restore | Link | Unlink
+"""Every way to change a namespace. A store refuses any other, and a test holds that each leaves a journal entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled."""
+
+    thread_id: str
+    rev: int
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Everything that one decision writes, in one namespace, applied whole or not at all.
+    """Everything that one call writes, in one namespace, applied whole or not at all.
+
+    Every change has a ``step``, a number within the batch: what has the same one is one decision, and is undone
+    together. Its ``meta`` is a small JSON object for the journal (the rule that decided, ids); never content.
 
     Attributes:
         key: idempotency key. A batch whose key was applied before in this namespace is not applied again; the answer
@@ -208,21 +309,30 @@ class Batch:
         fingerprint: stable hash of what the caller asked for; compared when a key comes again.
         actor: who did it, for the journal.
         at: the time of the write (aware, UTC).
+        decided_at: the revision on whose contents the batch was decided: refuse it (Conflict) when a memory that it
+            updates, removes or restores was changed since. None: no matter.
+        seen: moves a thread's mark forward, with the batch. It never moves back.
     """
 
     namespace: Namespace
-    changes: tuple[Put | Remove, ...]
+    changes: tuple[BatchChange, ...]
     at: datetime
     key: str | None = None
     fingerprint: str | None = None
     actor: str | None = None
+    decided_at: int | None = None
+    seen: Seen | None = None
 
 
 class Applied(NamedTuple):
-    """What became of one change of a batch. outcome: created, updated, deleted, duplicate or missing."""
+    """What became of one change of a batch.
+
+    outcome: created, updated, deleted, restored, duplicate or missing. id: the memory's; of a link its ``from``.
+    """
 
     id: str
     outcome: str
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +352,15 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry of a namespace's journal. It holds no content, only references (old and new version numbers)."""
+    """One entry of a namespace's journal. It holds no content, only references.
+
+    Attributes:
+        old_version, new_version: the version that was active before and is active after; None where none was. For LINK
+            and UNLINK both are the version of the memory that the edge starts from.
+        channel: of the memory.
+        step: ``seq`` of the first entry of the same decision.
+        meta: what decided it: ids, names of rules, numbers.
+    """
 
     seq: int
     namespace: Namespace
@@ -253,6 +371,42 @@ class Change:
     actor: str | None
     thread_id: str | None
     at: datetime
+    channel: str
+    step: int
+    meta: Mapping[str, Any] | None = None
+
+
+class Edge(NamedTuple):
+    """A relation as an index needs it. ``live`` is False for one that was taken away."""
+
+    from_id: str
+    to_id: str
+    type: str
+    strength: float
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One edge between two memories of a namespace (B2). ``strength``: 0..1."""
+
+    from_id: str
+    to_id: str
+    type: str
+    strength: float
+    created_at: datetime
+
+
+class ThreadMarks(NamedTuple):
+    """What the journal knows of a thread.
+
+    seen: the revision up to which it was told what changed, or None. began: seq of its first entry, or None.
+    recent: seq of the turn that is as many turns back as was asked for; 0 when there are not so many.
+    """
+
+    seen: int | None
+    began: int | None
+    recent: int
 
 
 class IndexRow(NamedTuple):
@@ -290,6 +444,7 @@ class IndexRow(NamedTuple):
     actor_id: str | None
     thread_id: str | None
     valid_from: int | None
+    valid_to: int | None
 
 
 class Head(NamedTuple):
@@ -301,10 +456,11 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Rows changed after a revision, and the head of the same snapshot. Rows are ordered by ``n``."""
+    """Rows and edges changed after a revision, and the head of the same snapshot. Rows are ordered by ``n``."""
 
     rows: list[IndexRow]
     head: Head
+    edges: list[Edge] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

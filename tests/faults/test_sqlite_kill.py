@@ -29,7 +29,7 @@ from typing import Any
 import pytest
 from kill_child import LABELS, WRITERS, the_batch
 
-from memwarden.records import Put, WriteMode
+from memwarden.records import Put, Remove, WriteMode
 
 _CHILD = Path(__file__).with_name("kill_child.py")
 _MANY = 100_000
@@ -108,7 +108,8 @@ def _damage_of_batches(db: sqlite3.Connection, acknowledged: set[tuple[str, int]
         changes = the_batch(writer, int(number)).changes
         wanted = []
         for change in changes:
-            if not isinstance(change, Put):
+            assert isinstance(change, Put | Remove)
+            if isinstance(change, Remove):
                 wanted.append(("DELETE", change.id, writer))
                 text, version, _ = expected_memories.get(change.id, ("", 0, ""))
                 expected_memories[change.id] = (text, version, "soft_deleted")

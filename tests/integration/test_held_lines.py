@@ -242,11 +242,11 @@ class Meddling(MemoryStore):
 
     meanwhile: Callable[[], Awaitable[Any]] | None = None
 
-    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         happens, self.meanwhile = self.meanwhile, None
         if happens is not None:
             await happens()
-        return await super().get(namespace, ids)
+        return await super().get(namespace, ids, removed=removed)
 
 
 @pytest.mark.parametrize("asking", ["query", "context"])

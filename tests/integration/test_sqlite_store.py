@@ -205,7 +205,9 @@ async def test_questions_are_answered_by_an_index(store: Watched, tmp_path: Path
     await store.scan(NAMESPACE, since=1)
     await store.scan(NAMESPACE)
     await store.journal(NAMESPACE, memory_id="a")
-    await store.version(NAMESPACE, "a", 1)
+    await store.versions(NAMESPACE, [("a", 1)])
+    await store.relations(NAMESPACE, ["a"])
+    await store.thread(NAMESPACE, "t1")
     db = sqlite3.connect(tmp_path / "memory.db")
     asked = [one for one in store.statements if one.startswith("SELECT")]
     assert len(asked) >= 7

@@ -125,6 +125,7 @@ rows = st.fixed_dictionaries(
         "created_at": st.integers(0, 3),
         "updated_at": st.integers(0, 3),
         "valid_from": st.sampled_from([None, 0, 2]),
+        "valid_to": st.sampled_from([None, 0, 2]),
     }
 )
 times = st.integers(0, 3).map(lambda n: f"1970-01-01T00:00:00.00000{n}+00:00")
@@ -136,6 +137,7 @@ operands = {
     "importance": st.sampled_from([0.0, 0.4, 0.45, 1.0]),
     "created_at": times,
     "valid_from": times,
+    "valid_to": times,
 }
 operators = st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,8 +32,8 @@ def test_sqlite_answers_as_the_reference_does() -> None:
 
 
 class _ForgetsAnUpdate(MemoryStore):
-    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
-        return await super().version(namespace, memory_id, 1) if version == 2 else None
+    async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
+        return await super().versions(namespace, [(one, 1 if version == 2 else version) for one, version in wanted])
 
 
 class _SkipsTombstones(MemoryStore):

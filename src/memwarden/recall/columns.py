@@ -23,7 +23,9 @@ NUMBERS = {
     "created_at": np.int64,
     "updated_at": np.int64,
     "valid_from": np.int64,
+    "valid_to": np.int64,
 }
+_MAYBE_UNSET = ("valid_from", "valid_to")
 
 
 class Growing:
@@ -103,7 +105,7 @@ class Columns:
             coded.extend(columns[name])
         for name, growing in self._numbers.items():
             values = columns[name]
-            growing.extend([UNSET if value is None else value for value in values] if name == "valid_from" else values)
+            growing.extend([UNSET if value is None else value for value in values] if name in _MAYBE_UNSET else values)
 
     def number(self, name: str) -> npt.NDArray[Any]:
         return self._numbers[name].array
@@ -139,9 +141,11 @@ def _number_holds(values: npt.NDArray[Any], condition: filters.Condition) -> Mas
         return np.asarray(values == wanted, dtype=np.bool_)
     if condition.op == "$ne":
         return np.asarray(values != wanted, dtype=np.bool_)
+    if condition.op == filters.UNSET_OR_AFTER:
+        return np.asarray((values == UNSET) | (values > wanted), dtype=np.bool_)
     compare = {"$gt": np.greater, "$gte": np.greater_equal, "$lt": np.less, "$lte": np.less_equal}[condition.op]
     result = compare(values, wanted)
-    return np.asarray(result & (values != UNSET) if condition.field == "valid_from" else result, dtype=np.bool_)
+    return np.asarray(result & (values != UNSET) if condition.field in _MAYBE_UNSET else result, dtype=np.bool_)
 
 
 def _stored(field: str, value: Any) -> Any:

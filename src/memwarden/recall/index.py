@@ -20,6 +20,7 @@ from memwarden.errors import InvalidInput
 from memwarden.filters import Where
 from memwarden.recall.columns import Columns, Growing, Mask
 from memwarden.recall.date_match import unpack
+from memwarden.recall.edges import Edges
 from memwarden.recall.links import Derived, link
 from memwarden.recall.postings import Counts, Postings, Rows
 from memwarden.recall.view import Floats, View
@@ -49,7 +50,7 @@ class NamespaceIndex:
     Attributes:
         number: tells it from every other index of this process.
         rev, epoch: the store's counters that the index is true for.
-        columns: what to filter by.
+        columns: what to filter by. edges: the relations between memories.
     """
 
     def __init__(self, session_gap: int, dimensions: int | None, piece_dimensions: int | None = None) -> None:
@@ -61,6 +62,7 @@ class NamespaceIndex:
         self.rev = 0
         self.epoch = 0
         self.columns = Columns()
+        self.edges = Edges()
         self._postings = Postings()
         self._session_gap = session_gap
         self._place_of: dict[str, int] = {}
@@ -86,8 +88,9 @@ class NamespaceIndex:
             if old is not None:
                 self._live.array[old] = False
         self._append([row for row in scan.rows if row.live])
+        self.edges.follow(scan.edges)
         self.rev, self.epoch = scan.head
-        if scan.rows:
+        if scan.rows or scan.edges:
             self._view = None
             self._facts = None
 
@@ -222,7 +225,14 @@ class NamespaceIndex:
             self._pieces,
         ]
         arrays = sum(one.nbytes for one in growing if one is not None)
-        return EMPTY_BYTES + arrays + self._postings.nbytes + self.columns.nbytes + 100 * len(self._sources)
+        return (
+            EMPTY_BYTES
+            + arrays
+            + self._postings.nbytes
+            + self.columns.nbytes
+            + self.edges.nbytes
+            + 100 * len(self._sources)
+        )
 
     @property
     def mostly_dead(self) -> bool:

@@ -8,10 +8,22 @@ knows nothing of ranking: :mod:`memwarden.recall.index` does that over any store
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import ClassVar, Protocol
 
 from memwarden.filters import Where
-from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Scan
+from memwarden.records import (
+    Batch,
+    Change,
+    Head,
+    Memory,
+    Namespace,
+    Promises,
+    Receipt,
+    Relation,
+    Scan,
+    ThreadMarks,
+)
 
 
 class Store(Protocol):
@@ -36,9 +48,10 @@ class Store(Protocol):
     async def apply(self, batch: Batch) -> Receipt:
         """Apply a batch whole, with its journal entries and revision, and return when it is durable.
 
-        Raises Conflict, NotFound (see :class:`memwarden.records.Put`), and InvalidInput for a memory of another
-        namespace, a time without a zone, a payload that is not JSON, or text that is not valid Unicode; then nothing
-        of the batch is kept. A Remove of an id that is not there is no error (outcome ``missing``, no journal entry).
+        Raises Conflict, NotFound (see :class:`memwarden.records.Put`, :class:`memwarden.records.Batch`), and
+        InvalidInput for a memory of another namespace, a time without a zone, a payload or meta that is not JSON, text
+        that is not valid Unicode, or a change of another kind; then nothing of the batch is kept. A Remove of an id
+        that is not there is no error (outcome ``missing``, no journal entry).
         Changes take effect one after another, each seeing those before it. Batches of one namespace are applied one
         after another; the revision grows by one for each journal entry. A cancelled call may have been applied.
         """
@@ -46,10 +59,11 @@ class Store(Protocol):
     async def head(self, namespace: Namespace) -> Head:
         """Return the namespace's counters; (0, 0) for one that was never written to. Cheap enough for every query."""
 
-    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         """Return the active memories with these ids, in the order of ``ids``; missing ones are left out.
 
-        An id that is asked for twice is answered twice.
+        An id that is asked for twice is answered twice. With ``removed`` those that are not active are answered too,
+        as they were last; ``state`` tells.
         """
 
     async def find(
@@ -72,15 +86,39 @@ class Store(Protocol):
         """Return how many active memories match."""
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
-        """Return every row changed after revision ``since``, tombstones too, and the head, from one snapshot."""
+        """Return every row and edge changed after revision ``since``, those that are gone too, and the head, from one
+        snapshot."""
 
-    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
-        """Return a memory as it was in that version, whatever its state now; None if there is no such version."""
+    async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
+        """Return memories as they were in versions (id, version), in the order asked for, as active ones, whatever
+        their state now; versions that there are not are left out."""
 
     async def journal(
-        self, namespace: Namespace, *, since: int = 0, memory_id: str | None = None, limit: int = 1000
+        self,
+        namespace: Namespace,
+        *,
+        since: int = 0,
+        memory_id: str | None = None,
+        step: int | None = None,
+        turns: bool = True,
+        descending: bool = False,
+        limit: int = 1000,
     ) -> list[Change]:
-        """Return journal entries with seq > ``since`` in ascending order, at most ``limit``."""
+        """Return journal entries with seq > ``since``, at most ``limit``, in ascending order unless ``descending``.
+
+        Args:
+            memory_id: only those of one memory. step: only those of one decision.
+            turns: False leaves out the entries of turns.
+        """
+
+    async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
+        """Return the seq of the last entry that was written at or before a moment; 0 if there is none."""
+
+    async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
+        """Return the edges that begin or end at one of these memories, sorted by from, to and type."""
+
+    async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
+        """Return what the journal knows of a thread; ``recent`` is the entry of the turn ``turns`` turns back."""
 
     async def namespaces(self) -> list[Namespace]:
         """Return every namespace that was ever written to, sorted."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import islice
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -18,23 +18,33 @@ from memwarden.filters import WRITTEN, Where, matches, sort_field
 from memwarden.records import (
     Applied,
     Batch,
+    BatchChange,
     Change,
+    Channel,
+    Edge,
     Event,
     Head,
     IndexRow,
+    Link,
     Memory,
     Namespace,
     Promises,
     Put,
     Receipt,
+    Relation,
     Remove,
+    Restore,
     Scan,
     Signals,
     State,
+    ThreadMarks,
+    Unlink,
     WriteMode,
 )
+from memwarden.stores.chunks import check_kinds
 
 _SourceKey = tuple[str | None, str]
+_EdgeKey = tuple[str, str, str]
 _values = attrgetter(*(each.name for each in fields(Memory)))
 
 
@@ -53,11 +63,21 @@ class _Row:
         return self.memory.state == State.ACTIVE
 
 
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """One edge; not live once it was taken away."""
+
+    rev: int
+    relation: Relation
+    live: bool
+
+
 @dataclass(slots=True)
 class _Space:
     """One namespace. Rows lie in the order in which they were first written.
 
     threads: for each thread the numbers of the rows that are or were in it, ascending. ids: the rows' ids by number.
+    seen: the marks of threads.
     """
 
     rev: int = 0
@@ -65,6 +85,8 @@ class _Space:
     ids: list[str] = field(default_factory=list)
     threads: dict[str | None, list[int]] = field(default_factory=dict)
     source_keys: dict[_SourceKey, str] = field(default_factory=dict)
+    edges: dict[_EdgeKey, _Edge] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
     journal: list[Change] = field(default_factory=list)
     receipts: dict[str, tuple[str | None, Receipt]] = field(default_factory=dict)
 
@@ -102,7 +124,20 @@ class _Draft:
         self._rows: dict[str, _Row] = {}
         self._count = len(space.rows)
         self._source_keys: dict[_SourceKey, str] = {}
+        self._edges: dict[_EdgeKey, _Edge] = {}
+        self._steps: dict[int, int] = {}
         self._journal: list[Change] = []
+
+    def apply(self, change: BatchChange) -> Applied:
+        if isinstance(change, Put):
+            return self.put(change)
+        if isinstance(change, Remove):
+            return self.remove(change)
+        if isinstance(change, Restore):
+            return self.restore(change)
+        if isinstance(change, Link):
+            return self.link(change)
+        return self.unlink(change)
 
     def put(self, put: Put) -> Applied:
         memory = put.memory
@@ -114,24 +149,65 @@ class _Draft:
                 raise Conflict(
                     f"memory {memory.id!r} has version {row.memory.version}, not {put.expected_version}; read it again"
                 )
-            return self._rewrite(row, memory, put.signals)
+            return self._rewrite(put, row, memory)
         if put.mode == WriteMode.UPSERT and row is not None:
-            return self._rewrite(row, memory, put.signals)
+            return self._rewrite(put, row, memory)
         return self._create(put, memory, taken=row is not None)
 
     def remove(self, remove: Remove) -> Applied:
         row = self._row(remove.id)
         if row is None or not row.live:
-            return Applied(remove.id, "missing")
-        rev = self._log(Event.DELETE, row.memory, row.memory.version, None)
-        self._rows[remove.id] = replace(row, rev=rev, memory=replace(row.memory, state=State.SOFT_DELETED))
-        return Applied(remove.id, "deleted")
+            return Applied(remove.id, "missing", remove.step)
+        self._check_unchanged(row)
+        rev = self._log(remove, remove.event, row.memory, row.memory.version, None)
+        gone = replace(row.memory, state=remove.state, purge_at=remove.purge_at)
+        self._rows[remove.id] = replace(row, rev=rev, memory=gone)
+        return Applied(remove.id, "deleted", remove.step)
+
+    def restore(self, restore: Restore) -> Applied:
+        row = self._row(restore.id)
+        if row is None or row.live:
+            return Applied(restore.id, "missing", restore.step)
+        self._check_unchanged(row)
+        rev = self._log(restore, Event.RESTORE, row.memory, None, row.memory.version)
+        self._rows[restore.id] = replace(row, rev=rev, memory=_active(row.memory))
+        return Applied(restore.id, "restored", restore.step)
+
+    def link(self, link: Link) -> Applied:
+        ends = [self._row(link.from_id), self._row(link.to_id)]
+        start = ends[0]
+        if start is None or link.from_id == link.to_id or not all(row is not None and row.live for row in ends):
+            return Applied(link.from_id, "missing", link.step)
+        key = (link.from_id, link.to_id, str(link.type))
+        edge = self._edge(key)
+        there = edge is not None and edge.live
+        if edge is not None and there and edge.relation.strength == link.strength:
+            return Applied(link.from_id, "duplicate", link.step)
+        was = {"was": edge.relation.strength} if edge is not None and there else {}
+        meta = {"to": link.to_id, "type": str(link.type), "strength": link.strength, **(link.meta or {}), **was}
+        rev = self._log(link, Event.LINK, start.memory, start.memory.version, start.memory.version, meta)
+        created_at = edge.relation.created_at if edge is not None else self._batch.at
+        self._edges[key] = _Edge(rev, Relation(*key, link.strength, created_at), True)
+        return Applied(link.from_id, "updated" if there else "created", link.step)
+
+    def unlink(self, unlink: Unlink) -> Applied:
+        key = (unlink.from_id, unlink.to_id, str(unlink.type))
+        start, edge = self._row(unlink.from_id), self._edge(key)
+        if start is None or edge is None or not edge.live:
+            return Applied(unlink.from_id, "missing", unlink.step)
+        active = start.memory.version if start.live else None
+        strength = edge.relation.strength
+        meta = {"to": unlink.to_id, "type": str(unlink.type), "was": strength, **(unlink.meta or {})}
+        rev = self._log(unlink, Event.UNLINK, start.memory, active, active, meta)
+        self._edges[key] = _Edge(rev, edge.relation, False)
+        return Applied(unlink.from_id, "deleted", unlink.step)
 
     def keep(self) -> int:
         """Make the draft the truth and return the new revision."""
         for row in self._rows.values():
             self._space.keep(row)
         self._space.source_keys.update(self._source_keys)
+        self._space.edges.update(self._edges)
         self._space.journal.extend(self._journal)
         self._space.rev += len(self._journal)
         return self._space.rev
@@ -141,33 +217,66 @@ class _Draft:
             key = (memory.thread_id, put.source_key)
             first = self._source_keys.get(key, self._space.source_keys.get(key))
             if first is not None:
-                return Applied(first, "duplicate")
+                return Applied(first, "duplicate", put.step)
             if not taken:
                 self._source_keys[key] = memory.id
         if taken:
             raise Conflict(f"the id {memory.id!r} is in use in {self._batch.namespace}")
         memory = replace(memory, version=1)
-        rev = self._log(Event.ADD, memory, None, 1)
+        rev = self._log(put, Event.ADD, memory, None, 1)
         self._count += 1
         self._rows[memory.id] = _Row(self._count, rev, memory, put.signals)
-        return Applied(memory.id, "created")
+        return Applied(memory.id, "created", put.step)
 
     def _row(self, identity: str) -> _Row | None:
         return self._rows.get(identity) or self._space.rows.get(identity)
 
-    def _rewrite(self, row: _Row, memory: Memory, signals: Signals) -> Applied:
+    def _edge(self, key: _EdgeKey) -> _Edge | None:
+        return self._edges.get(key) or self._space.edges.get(key)
+
+    def _rewrite(self, put: Put, row: _Row, memory: Memory) -> Applied:
+        self._check_unchanged(row)
         old = row.memory.version
         memory = replace(memory, version=old + 1)
-        event = Event.UPDATE if row.live else Event.ADD
-        rev = self._log(event, memory, old if row.live else None, old + 1)
-        self._rows[memory.id] = _Row(row.n, rev, memory, signals, (*row.history, _active(row.memory)))
-        return Applied(memory.id, "updated" if row.live else "created")
+        event = put.event if row.live else Event.ADD
+        rev = self._log(put, event, memory, old if row.live else None, old + 1)
+        self._rows[memory.id] = _Row(row.n, rev, memory, put.signals, (*row.history, _active(row.memory)))
+        return Applied(memory.id, "updated" if row.live else "created", put.step)
 
-    def _log(self, event: str, memory: Memory, old: int | None, new: int | None) -> int:
+    def _check_unchanged(self, row: _Row) -> None:
+        decided_at = self._batch.decided_at
+        if decided_at is not None and decided_at < row.rev <= self._space.rev:
+            raise Conflict(
+                f"memory {row.memory.id!r} was changed at revision {row.rev}, after {decided_at}; read it again"
+            )
+
+    def _log(
+        self,
+        change: BatchChange,
+        event: Event,
+        memory: Memory,
+        old: int | None,
+        new: int | None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> int:
         batch = self._batch
         seq = self._space.rev + len(self._journal) + 1
-        entry = Change(seq, batch.namespace, event, memory.id, old, new, batch.actor, memory.thread_id, batch.at)
-        self._journal.append(entry)
+        self._journal.append(
+            Change(
+                seq,
+                batch.namespace,
+                Event(event).value,
+                memory.id,
+                old,
+                new,
+                batch.actor,
+                memory.thread_id,
+                batch.at,
+                str(memory.channel),
+                self._steps.setdefault(change.step, seq),
+                change.meta if meta is None else meta,
+            )
+        )
         return seq
 
 
@@ -202,8 +311,10 @@ class MemoryStore:
                 raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
             return replace(first, replayed=True)
         draft = _Draft(space, batch)
-        applied = tuple(draft.put(one) if isinstance(one, Put) else draft.remove(one) for one in batch.changes)
+        applied = tuple(draft.apply(one) for one in batch.changes)
         receipt = Receipt(draft.keep(), applied)
+        if batch.seen is not None:
+            space.seen[batch.seen.thread_id] = max(batch.seen.rev, space.seen.get(batch.seen.thread_id, 0))
         if batch.key is not None:
             space.receipts[batch.key] = (batch.fingerprint, receipt)
         self._spaces[batch.namespace] = space
@@ -212,9 +323,9 @@ class MemoryStore:
     async def head(self, namespace: Namespace) -> Head:
         return Head(self._space(namespace).rev, 0)
 
-    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         rows = self._space(namespace).rows
-        return [rows[one].memory for one in ids if one in rows and rows[one].live]
+        return [rows[one].memory for one in ids if one in rows and (removed or rows[one].live)]
 
     async def find(
         self,
@@ -241,20 +352,58 @@ class MemoryStore:
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = self._space(namespace)
-        return Scan([_index_row(row) for row in space.rows.values() if row.rev > since], Head(space.rev, 0))
+        rows = [_index_row(row) for row in space.rows.values() if row.rev > since]
+        edges = [Edge(*key, one.relation.strength, one.live) for key, one in space.edges.items() if one.rev > since]
+        return Scan(rows, Head(space.rev, 0), edges)
 
-    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
-        row = self._space(namespace).rows.get(memory_id)
-        contents = (*row.history, _active(row.memory)) if row else ()
-        return next((one for one in contents if one.version == version), None)
+    async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
+        rows = self._space(namespace).rows
+        contents = (
+            one
+            for memory_id, version in wanted
+            if (row := rows.get(memory_id))
+            for one in (*row.history, _active(row.memory))
+            if one.version == version
+        )
+        return list(contents)
 
     async def journal(
-        self, namespace: Namespace, *, since: int = 0, memory_id: str | None = None, limit: int = 1000
+        self,
+        namespace: Namespace,
+        *,
+        since: int = 0,
+        memory_id: str | None = None,
+        step: int | None = None,
+        turns: bool = True,
+        descending: bool = False,
+        limit: int = 1000,
     ) -> list[Change]:
         _not_negative(limit)
         entries = self._space(namespace).journal
-        wanted = [one for one in entries if one.seq > since and memory_id in (None, one.memory_id)]
+        wanted = [
+            one
+            for one in (reversed(entries) if descending else entries)
+            if one.seq > since
+            and memory_id in (None, one.memory_id)
+            and step in (None, one.step)
+            and (turns or one.channel != Channel.TURN)
+        ]
         return wanted[:limit]
+
+    async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
+        return max((one.seq for one in self._space(namespace).journal if one.at <= moment), default=0)
+
+    async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
+        edges = self._space(namespace).edges
+        asked = set(ids)
+        return [edges[key].relation for key in sorted(edges) if edges[key].live and asked & {key[0], key[1]}]
+
+    async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
+        space = self._space(namespace)
+        entries = [one for one in space.journal if one.thread_id == thread_id]
+        said = [one.seq for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
+        began = entries[0].seq if entries else None
+        return ThreadMarks(space.seen.get(thread_id), began, said[-turns] if len(said) >= turns else 0)
 
     async def namespaces(self) -> list[Namespace]:
         self._ready()
@@ -270,18 +419,27 @@ class MemoryStore:
 
 
 def _active(memory: Memory) -> Memory:
-    return replace(memory, state=State.ACTIVE)
+    return replace(memory, state=State.ACTIVE, purge_at=None)
 
 
 def _checked(batch: Batch) -> Batch:
     """Return a copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
     _text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
     _aware(batch.at)
-    changes = tuple(
-        replace(one, memory=_checked_memory(one, batch.namespace)) if isinstance(one, Put) else one
-        for one in batch.changes
-    )
+    check_kinds(batch.changes)
+    changes = tuple(_checked_change(one, batch.namespace) for one in batch.changes)
     return replace(batch, changes=changes, at=batch.at.astimezone(UTC))
+
+
+def _checked_change(change: BatchChange, namespace: Namespace) -> BatchChange:
+    meta = None if change.meta is None else _json(change.meta, "the meta of a change")
+    if isinstance(change, Put):
+        return replace(change, memory=_checked_memory(change, namespace), meta=meta)
+    if isinstance(change, Remove):
+        _aware(change.purge_at)
+        purge_at = change.purge_at and change.purge_at.astimezone(UTC)
+        return replace(change, meta=meta, purge_at=purge_at, state=State(change.state))
+    return replace(change, meta=meta)
 
 
 def _checked_memory(put: Put, namespace: Namespace) -> Memory:
@@ -289,7 +447,7 @@ def _checked_memory(put: Put, namespace: Namespace) -> Memory:
     _text(put.source_key)
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
-    for one in (memory.created_at, memory.updated_at, memory.valid_from):
+    for one in (memory.created_at, memory.updated_at, memory.valid_from, memory.valid_to):
         _aware(one)
     _text(*_values(memory), *memory.tags, *memory.characters, *memory.sources)
     return replace(
@@ -297,18 +455,18 @@ def _checked_memory(put: Put, namespace: Namespace) -> Memory:
         created_at=memory.created_at.astimezone(UTC),
         updated_at=memory.updated_at.astimezone(UTC),
         valid_from=memory.valid_from and memory.valid_from.astimezone(UTC),
-        payload=_payload(memory),
+        valid_to=memory.valid_to and memory.valid_to.astimezone(UTC),
+        payload=None if memory.payload is None else _json(memory.payload, f"the payload of memory {memory.id!r}"),
         state=State.ACTIVE,
+        purge_at=None,
     )
 
 
-def _payload(memory: Memory) -> dict[str, Any] | None:
-    if memory.payload is None:
-        return None
+def _json(value: Mapping[str, Any], what: str) -> dict[str, Any]:
     try:
-        copy: dict[str, Any] = json.loads(json.dumps(dict(memory.payload), allow_nan=False))
+        copy: dict[str, Any] = json.loads(json.dumps(dict(value), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"the payload of memory {memory.id!r} is not JSON: {error}") from None
+        raise InvalidInput(f"{what} is not JSON: {error}") from None
     return copy
 
 
@@ -361,4 +519,5 @@ def _index_row(row: _Row) -> IndexRow:
         actor_id=memory.actor_id,
         thread_id=memory.thread_id,
         valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
+        valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memwarden.records import Batch, Memory, Namespace, Put, Remove, Signals, WriteMode
+from memwarden.records import Batch, BatchChange, Memory, Namespace, Put, Signals, WriteMode
 
 NAMESPACE = Namespace("test", "user/ann")
 OTHER_USER = Namespace("test", "user/bob")
@@ -30,7 +30,7 @@ def a_put(
 
 
 def a_batch(
-    *changes: Put | Remove,
+    *changes: BatchChange,
     namespace: Namespace = NAMESPACE,
     key: str | None = None,
     fingerprint: str | None = None,
@@ -66,6 +66,7 @@ FULL = a_memory(
     actor_id="x1",
     thread_id="t1",
     valid_from=datetime(1, 1, 1, tzinfo=UTC),
+    valid_to=datetime(2026, 6, 1, 0, 0, 0, 7, tzinfo=UTC),
 )
 """A memory with every field set, to values that are easy to get wrong."""
 
@@ -103,6 +104,7 @@ VARIED = (
         created_at=START + _DAY,
         updated_at=START + 2 * _DAY,
         valid_from=START - 9 * _DAY,
+        valid_to=START + 9 * _DAY,
     ),
     a_memory(
         "c",
@@ -119,6 +121,7 @@ VARIED = (
         created_at=START + 2 * _DAY,
         updated_at=START + 3 * _DAY,
         valid_from=START - 5 * _DAY,
+        valid_to=START - 4 * _DAY,
     ),
     a_memory(
         "d",
@@ -219,6 +222,9 @@ FILTERS: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({"valid_from": {"$lt": START}}, "bc"),
     ({"valid_from": {"$gte": START - 5 * _DAY}}, "c"),
     ({"valid_from": {"$eq": None}}, "ad"),
+    ({"valid_to": {"$lt": START}}, "c"),
+    ({"valid_to": {"$gte": START}}, "b"),
+    ({"valid_to": {"$eq": None}}, "ad"),
     ({"valid_from": {"$ne": START - 5 * _DAY}}, "abd"),
     ({"kind": None, "source": None, "importance_min": None}, "abcd"),
     ({"user_id": "u1", "role": "user", "tags": ["green"]}, "d"),
@@ -235,6 +241,8 @@ ORDERS: tuple[tuple[str, bool, str], ...] = (
     ("updated_at", False, "bcad"),
     ("valid_from", True, "cbda"),
     ("valid_from", False, "bcad"),
+    ("valid_to", True, "bcda"),
+    ("valid_to", False, "cbad"),
     ("importance", True, "cdba"),
     ("importance", False, "abdc"),
     ("pinned", True, "dbca"),

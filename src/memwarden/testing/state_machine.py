@@ -15,7 +15,22 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from memwarden.errors import MemwardenError
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition
-from memwarden.records import Batch, Memory, Namespace, Put, Remove, Signals, WriteMode
+from memwarden.records import (
+    Batch,
+    BatchChange,
+    Event,
+    Link,
+    Memory,
+    Namespace,
+    Put,
+    Remove,
+    Restore,
+    Seen,
+    Signals,
+    State,
+    Unlink,
+    WriteMode,
+)
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
 from memwarden.testing.examples import NAMESPACE, OTHER_USER, START
@@ -74,6 +89,7 @@ def memories(draw: st.DrawFn, namespace: Namespace) -> Memory:
         actor_id=optional(_TEXTS),
         thread_id=optional(_TEXTS),
         valid_from=optional(_TIMES),
+        valid_to=optional(_TIMES),
     )
 
 
@@ -92,6 +108,8 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
         draw(st.sampled_from(_MODES)),
         draw(st.sampled_from([None, None, None, "", "s", ":s"])),
         draw(st.sampled_from([None, None, 1, 2])),
+        draw(st.sampled_from([Event.UPDATE, Event.MERGE, Event.SUPERSEDE])),
+        draw(st.integers(0, 2)),
     )
 
 
@@ -100,10 +118,24 @@ def batches(draw: st.DrawFn) -> Batch:
     """A batch of a few changes; one in some ten is wrong (a memory of another namespace)."""
     namespace = draw(_NAMESPACES)
     inside = namespace if draw(st.integers(0, 9)) else OTHER_USER
-    change: st.SearchStrategy[Put | Remove] = puts(inside) | _IDS.map(Remove)
-    changes = draw(st.lists(change, min_size=0, max_size=5))
+    changes = draw(st.lists(puts(inside) | others(), min_size=0, max_size=5))
     key, fingerprint = draw(st.none() | st.sampled_from(["k", "l"])), draw(st.sampled_from([None, "f"]))
-    return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, draw(st.none() | _TEXTS))
+    actor = draw(st.none() | _TEXTS)
+    decided_at = draw(st.sampled_from([None, None, None, 0, 2, 5, 9]))
+    seen = draw(st.none() | st.builds(Seen, _TEXTS, st.integers(0, 12)))
+    return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, seen)
+
+
+def others() -> st.SearchStrategy[BatchChange]:
+    """Changes of what is stored."""
+    step, meta = st.integers(0, 2), st.none() | st.dictionaries(_FREE_TEXT, _JSON, max_size=2)
+    types = st.sampled_from(["related_to", "supersedes"])
+    removes = st.builds(
+        Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED]), st.sampled_from([Event.DELETE, Event.MERGE]),
+        st.none() | _TIMES, step, meta,
+    )  # fmt: skip
+    links = st.builds(Link, _IDS, _IDS, types, _NUMBERS, step, meta)
+    return removes | st.builds(Restore, _IDS, step, meta) | links | st.builds(Unlink, _IDS, _IDS, types, step, meta)
 
 
 @st.composite
@@ -176,18 +208,43 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(namespace=_NAMESPACES, ids=st.lists(_IDS, max_size=6))
     def get(self, namespace: Namespace, ids: list[str]) -> None:
         self._compare(lambda store: store.get(namespace, ids))
+        self._compare(lambda store: store.get(namespace, ids, removed=True))
 
     @rule(namespace=_NAMESPACES, since=st.integers(0, 12))
     def scan(self, namespace: Namespace, since: int) -> None:
         self._compare(lambda store: _scan(store, namespace, since))
 
-    @rule(namespace=_NAMESPACES, memory_id=_IDS, version=st.integers(0, 5))
-    def version(self, namespace: Namespace, memory_id: str, version: int) -> None:
-        self._compare(lambda store: store.version(namespace, memory_id, version))
+    @rule(namespace=_NAMESPACES, wanted=st.lists(st.tuples(_IDS, st.integers(0, 5)), min_size=1, max_size=12))
+    def versions(self, namespace: Namespace, wanted: list[tuple[str, int]]) -> None:
+        self._compare(lambda store: store.versions(namespace, wanted))
 
     @rule(namespace=_NAMESPACES, since=st.integers(0, 12), memory_id=st.none() | _IDS, limit=st.integers(0, 9))
     def journal(self, namespace: Namespace, since: int, memory_id: str | None, limit: int) -> None:
         self._compare(lambda store: store.journal(namespace, since=since, memory_id=memory_id, limit=limit))
+
+    @rule(
+        namespace=_NAMESPACES,
+        step=st.none() | st.integers(0, 12),
+        turns=st.booleans(),
+        descending=st.booleans(),
+        limit=st.integers(0, 9),
+    )
+    def steps(self, namespace: Namespace, step: int | None, turns: bool, descending: bool, limit: int) -> None:
+        self._compare(
+            lambda store: store.journal(namespace, step=step, turns=turns, descending=descending, limit=limit)
+        )
+
+    @rule(namespace=_NAMESPACES, moment=_TIMES)
+    def revision_at(self, namespace: Namespace, moment: datetime) -> None:
+        self._compare(lambda store: store.revision_at(namespace, moment))
+
+    @rule(namespace=_NAMESPACES, ids=st.lists(_IDS, max_size=3))
+    def relations(self, namespace: Namespace, ids: list[str]) -> None:
+        self._compare(lambda store: store.relations(namespace, ids))
+
+    @rule(namespace=_NAMESPACES, thread_id=_TEXTS, turns=st.integers(1, 4))
+    def thread(self, namespace: Namespace, thread_id: str, turns: int) -> None:
+        self._compare(lambda store: store.thread(namespace, thread_id, turns=turns))
 
     @rule(model=st.sampled_from(["m1", "m2"]))
     def identity(self, model: str) -> None:
@@ -223,7 +280,7 @@ class StoreMachine(RuleBasedStateMachine):
 async def _scan(store: Store, namespace: Namespace, since: int) -> Any:
     scan = await store.scan(namespace, since)
     # Of a tombstone only its id and number count; its other fields may be stale.
-    return scan.head, [row if row.live else (row.n, row.id) for row in scan.rows]
+    return scan.head, [row if row.live else (row.n, row.id) for row in scan.rows], sorted(scan.edges)
 
 
 async def _contents(store: Store, namespace: Namespace) -> Any:

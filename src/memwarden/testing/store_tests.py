@@ -17,6 +17,7 @@ from memwarden.errors import Conflict, InvalidFilter, InvalidInput, NotFound, St
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
 from memwarden.records import Applied, Change, Event, Head, Promises, Put, Remove, Signals, State, WriteMode
 from memwarden.stores.base import Store
+from memwarden.testing.change_tests import ChangeTests
 from memwarden.testing.examples import (
     FILTERS,
     FULL,
@@ -36,7 +37,7 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 @pytest.mark.asyncio
-class StoreTests:
+class StoreTests(ChangeTests):
     """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::
@@ -274,8 +275,8 @@ class StoreTests:
             "created",
         ]
         assert receipt.rev == 5
-        texts = [await store.version(NAMESPACE, "a", number) for number in (1, 2, 3)]
-        assert [one and one.text for one in texts] == ["1", "2", "4"]
+        kept = await store.versions(NAMESPACE, [("a", 3), ("a", 1), ("zz", 1), ("a", 2), ("a", 9)])
+        assert [one.text for one in kept] == ["4", "1", "2"]
 
     @pytest.mark.parametrize(
         "bad",
@@ -301,7 +302,7 @@ class StoreTests:
         assert await store.find(NAMESPACE) == [a_memory("a")]
         assert len((await store.scan(NAMESPACE)).rows) == 1
         assert len(await store.journal(NAMESPACE)) == 1
-        assert await store.version(NAMESPACE, "a", 2) is None
+        assert await store.versions(NAMESPACE, [("a", 2)]) == []
         receipt = await store.apply(a_batch(*good, key="k"))  # neither the key nor the source key was used up
         assert [one.outcome for one in receipt.applied] == ["created", "updated", "deleted", "created"]
         assert not receipt.replayed
@@ -423,7 +424,7 @@ class StoreTests:
         assert [(await store.head(space)).rev for space in spaces] == [1, 3, 1]
         assert [row.id for row in (await store.scan(OTHER_USER)).rows] == ["a", "b"]
         assert [row.id for row in (await store.scan(OTHER_TENANT)).rows] == ["a"]
-        assert await store.version(NAMESPACE, "b", 1) is None
+        assert await store.versions(NAMESPACE, [("b", 1)]) == []
         assert [one.namespace for one in await store.journal(OTHER_TENANT)] == [OTHER_TENANT]
         assert await store.namespaces() == sorted(spaces)
 
@@ -442,7 +443,7 @@ class StoreTests:
         assert await store.get(OTHER_USER, ["a"]) == []
         assert await store.count(OTHER_USER) == 0
         assert await store.journal(OTHER_USER) == []
-        assert await store.version(OTHER_USER, "a", 1) is None
+        assert await store.versions(OTHER_USER, [("a", 1)]) == []
         scan = await store.scan(OTHER_USER)
         assert (scan.rows, scan.head) == ([], Head(0, 0))
 
@@ -577,13 +578,13 @@ class StoreTests:
         await store.apply(a_batch(Put(second, SIGNALS, UPDATE)))
         await store.apply(a_batch(Remove(FULL.id)))
         third = replace(FULL, text="third")
-        assert await store.version(NAMESPACE, FULL.id, 2) == replace(second, version=2)
+        assert await store.versions(NAMESPACE, [(FULL.id, 2)]) == [replace(second, version=2)]
         await store.apply(a_batch(Put(third, SIGNALS, UPSERT)))
-        assert await store.version(NAMESPACE, FULL.id, 1) == FULL
-        assert await store.version(NAMESPACE, FULL.id, 2) == replace(second, version=2)
-        assert await store.version(NAMESPACE, FULL.id, 3) == replace(third, version=3)
+        assert await store.versions(NAMESPACE, [(FULL.id, 1)]) == [FULL]
+        assert await store.versions(NAMESPACE, [(FULL.id, 2)]) == [replace(second, version=2)]
+        assert await store.versions(NAMESPACE, [(FULL.id, 3)]) == [replace(third, version=3)]
         for memory_id, number in ((FULL.id, 4), (FULL.id, 0), ("zz", 1)):
-            assert await store.version(NAMESPACE, memory_id, number) is None
+            assert await store.versions(NAMESPACE, [(memory_id, number)]) == []
 
     async def test_journal(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", thread_id="t1"), a_put("b"), actor="ann"))
@@ -592,7 +593,8 @@ class StoreTests:
         at = START + timedelta(hours=1)
 
         def entry(seq: int, event: str, name: str, old: int | None, new: int | None, thread: str | None) -> Change:
-            return Change(seq, NAMESPACE, event, name, old, new, "ann" if seq <= 2 else None, thread, at)
+            actor, step = ("ann", 1) if seq <= 2 else (None, 3 if seq <= 4 else 5)
+            return Change(seq, NAMESPACE, event, name, old, new, actor, thread, at, "semantic", step)
 
         entries = [
             entry(1, Event.ADD, "a", None, 1, "t1"),
@@ -686,7 +688,7 @@ async def _expect_unavailable(store: Store) -> None:
         lambda: store.find(NAMESPACE),
         lambda: store.count(NAMESPACE),
         lambda: store.scan(NAMESPACE),
-        lambda: store.version(NAMESPACE, "a", 1),
+        lambda: store.versions(NAMESPACE, [("a", 1)]),
         lambda: store.journal(NAMESPACE),
         store.namespaces,
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from memwarden.clock import microseconds
 from memwarden.errors import InvalidFilter
-from memwarden.filters import FIELDS, MANY, WRITTEN, Condition, Where, sort_field
+from memwarden.filters import FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
 from memwarden.stores.sqlite.rows import list_needle
 
 _MOST_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
@@ -42,6 +42,8 @@ def _one(condition: Condition) -> tuple[str, list[Any]]:
     field, op, wanted = condition
     if field not in FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
+    if op == UNSET_OR_AFTER:
+        return f"({field} IS NULL OR {field} > ?)", [_bound(wanted)]
     if op == "$in":
         return _any_of(field, [_bound(one) for one in wanted])
     if op == "$eq" and FIELDS[field] != MANY:

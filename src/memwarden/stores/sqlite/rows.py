@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
-from memwarden.records import Change, IndexRow, Memory, Namespace, Put, State
+from memwarden.records import Change, IndexRow, Memory, Namespace, Put, Relation
 
 CONTENT = (
     "created_at",
@@ -31,6 +32,7 @@ CONTENT = (
     "actor_id",
     "thread_id",
     "valid_from",
+    "valid_to",
     "token_cost",
     "summary",
     "context",
@@ -42,11 +44,12 @@ CONTENT = (
 INDEX_COLUMNS = (
     "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
-    "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from"
+    "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
+    "m.valid_to"
 )
 """The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``."""
 
-JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at"
+JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
 
 Values = tuple[Any, ...]
 
@@ -97,12 +100,12 @@ def list_needle(value: str) -> str:
 
 
 def decode(namespace: Namespace, row: Values) -> Memory:
-    """Return the memory of a row of id, version and :data:`CONTENT`."""
-    payload: Mapping[str, Any] | None = None if row[24] is None else json.loads(row[24])
+    """Return the memory of a row of id, version and :data:`CONTENT`, as an active one."""
+    payload: Mapping[str, Any] | None = None if row[25] is None else json.loads(row[25])
     return Memory(
         id=row[0],
         namespace=namespace,
-        text=row[25],
+        text=row[26],
         created_at=moment(row[2]),
         updated_at=moment(row[3]),
         channel=row[4],
@@ -113,11 +116,11 @@ def decode(namespace: Namespace, row: Values) -> Memory:
         pinned=row[8] == 1,
         source=row[11],
         sources=_list(row[12]),
-        summary=row[22],
-        context=row[23],
+        summary=row[23],
+        context=row[24],
         characters=_list(row[10]),
         payload=payload,
-        token_cost=row[21],
+        token_cost=row[22],
         role=row[13],
         name=row[14],
         user_id=row[15],
@@ -126,9 +129,15 @@ def decode(namespace: Namespace, row: Values) -> Memory:
         actor_id=row[18],
         thread_id=row[19],
         valid_from=None if row[20] is None else moment(row[20]),
-        state=State.ACTIVE,
+        valid_to=None if row[21] is None else moment(row[21]),
         version=row[1],
     )
+
+
+def decode_any(namespace: Namespace, row: Values) -> Memory:
+    """The same of a row that ends with state and purge_at."""
+    state, purge_at = row[-2:]
+    return replace(decode(namespace, row), state=state, purge_at=None if purge_at is None else moment(purge_at))
 
 
 def index_row(row: Values) -> IndexRow:
@@ -140,8 +149,23 @@ def index_row(row: Values) -> IndexRow:
 
 def change(namespace: Namespace, row: Values) -> Change:
     """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
-    seq, event, memory_id, old, new, actor, thread_id, at = row
-    return Change(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at))
+    seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = row
+    told = None if meta is None else json.loads(meta)
+    return Change(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, told)
+
+
+def relation(row: Values) -> Relation:
+    """Return the relation of a row of from, to, type, strength and created_at."""
+    from_id, to_id, kind, strength, created_at = row
+    return Relation(from_id, to_id, kind, strength, moment(created_at))
+
+
+def meta_text(meta: Mapping[str, Any] | None) -> str | None:
+    """Return a change's meta as JSON. Raises InvalidInput for what is none."""
+    try:
+        return None if meta is None else json.dumps(dict(meta), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"the meta of a change is not JSON: {error}") from None
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -176,6 +200,7 @@ def _content(memory: Memory) -> Values:
         memory.actor_id,
         memory.thread_id,
         None if memory.valid_from is None else microseconds(memory.valid_from),
+        None if memory.valid_to is None else microseconds(memory.valid_to),
         memory.token_cost,
         memory.summary,
         memory.context,

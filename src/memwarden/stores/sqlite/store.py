@@ -10,16 +10,40 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from memwarden.clock import microseconds
 from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
 from memwarden.filters import Where
-from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Scan
+from memwarden.records import (
+    Batch,
+    Change,
+    Channel,
+    Edge,
+    Head,
+    Memory,
+    Namespace,
+    Promises,
+    Receipt,
+    Relation,
+    Scan,
+    ThreadMarks,
+)
 from memwarden.stores.sqlite import file
 from memwarden.stores.sqlite.query import condition_sql, order_sql
-from memwarden.stores.sqlite.rows import CONTENT, INDEX_COLUMNS, JOURNAL_COLUMNS, change, decode, index_row
+from memwarden.stores.sqlite.rows import (
+    CONTENT,
+    INDEX_COLUMNS,
+    JOURNAL_COLUMNS,
+    change,
+    decode,
+    decode_any,
+    index_row,
+    relation,
+)
 from memwarden.stores.sqlite.write import bind_model, prepare
 from memwarden.stores.sqlite.writer import Writer
 
@@ -42,6 +66,13 @@ _CHANGED_ROWS = (
     f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
     f"WHERE m.ns = {_NS} AND m.rev > ? ORDER BY m.row"
 )
+_THREAD = (
+    f"SELECT (SELECT seen FROM threads WHERE ns = {_NS} AND thread_id = ?), "
+    f"(SELECT min(seq) FROM journal WHERE ns = {_NS} AND thread_id = ?), "
+    f"coalesce((SELECT seq FROM journal WHERE ns = {_NS} AND thread_id = ? AND channel = 'turn' AND event = 'ADD' "
+    "ORDER BY seq DESC LIMIT 1 OFFSET ?), 0)"
+)
+_CHANGED_EDGES = f"SELECT from_id, to_id, type, strength, live FROM relations WHERE ns = {_NS} AND rev > ?"
 
 
 class SqliteStore:
@@ -82,8 +113,8 @@ class SqliteStore:
     async def head(self, namespace: Namespace) -> Head:
         return await self._read(partial(_head, namespace=namespace))
 
-    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
-        return await self._read(partial(_get, namespace=namespace, ids=ids), rows=len(ids))
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
+        return await self._read(partial(_get, namespace=namespace, ids=ids, removed=removed), rows=len(ids))
 
     async def find(
         self,
@@ -113,17 +144,43 @@ class SqliteStore:
         rows = _INLINE_ROWS + 1 if since == 0 else 0
         return await self._read(partial(_scan, namespace=namespace, since=since), rows=rows)
 
-    async def version(self, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
-        return await self._read(partial(_version, namespace=namespace, memory_id=memory_id, version=version))
+    async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
+        return await self._read(partial(_versions, namespace=namespace, wanted=wanted), rows=len(wanted))
 
     async def journal(
-        self, namespace: Namespace, *, since: int = 0, memory_id: str | None = None, limit: int = 1000
+        self,
+        namespace: Namespace,
+        *,
+        since: int = 0,
+        memory_id: str | None = None,
+        step: int | None = None,
+        turns: bool = True,
+        descending: bool = False,
+        limit: int = 1000,
     ) -> list[Change]:
-        only = "" if memory_id is None else " AND memory_id = ?"
-        sql = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE ns = {_NS} AND seq > ?{only} ORDER BY seq LIMIT ?"
-        one = () if memory_id is None else (memory_id,)
-        bound = (namespace.tenant, namespace.path, since, *one, _checked_limit(limit))
-        return await self._read(lambda db: [change(namespace, row) for row in db.execute(sql, bound).fetchall()])
+        conditions = [
+            ("memory_id = ?", memory_id),
+            ("step = ? AND seq >= ?", step),
+            ("channel <> ?", None if turns else Channel.TURN.value),
+        ]
+        only = "".join(f" AND {text}" for text, value in conditions if value is not None)
+        bound = [value for text, value in conditions if value is not None for _ in range(text.count("?"))]
+        order = "DESC" if descending else "ASC"
+        sql = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE ns = {_NS} AND seq > ?{only} ORDER BY seq {order} LIMIT ?"
+        values = (namespace.tenant, namespace.path, since, *bound, _checked_limit(limit))
+        return await self._read(lambda db: [change(namespace, row) for row in db.execute(sql, values).fetchall()])
+
+    async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
+        sql = f"SELECT coalesce(max(seq), 0) FROM journal WHERE ns = {_NS} AND at <= ?"
+        bound = (namespace.tenant, namespace.path, microseconds(moment))
+        return await self._read(lambda db: int(db.execute(sql, bound).fetchone()[0]))
+
+    async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
+        return await self._read(partial(_relations, namespace=namespace, ids=ids))
+
+    async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
+        bound = (namespace.tenant, namespace.path, thread_id)
+        return await self._read(lambda db: ThreadMarks._make(db.execute(_THREAD, (*bound * 3, turns - 1)).fetchone()))
 
     async def namespaces(self) -> list[Namespace]:
         sql = "SELECT tenant, path FROM namespaces WHERE rev > 0 ORDER BY tenant, path"
@@ -237,14 +294,16 @@ def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
     return Head(0, 0) if row is None else Head(*row)
 
 
-def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
     found: dict[str, Memory] = {}
-    for start in range(0, len(ids), _MOST_IDS):
-        some = ids[start : start + _MOST_IDS]
+    columns, decoded, state = (
+        (f"{_CONTENT}, state, purge_at", decode_any, "") if removed else (_CONTENT, decode, " AND state = 'active'")
+    )
+    for some in _some(ids):
         marks = ", ".join("?" * len(some))
-        sql = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id IN ({marks}) AND state = 'active'"
+        sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND id IN ({marks}){state}"
         rows = db.execute(sql, (namespace.tenant, namespace.path, *some)).fetchall()
-        found.update((row[0], decode(namespace, row)) for row in rows)
+        found.update((row[0], decoded(namespace, row)) for row in rows)
     return [found[one] for one in ids if one in found]
 
 
@@ -254,21 +313,47 @@ def _scan(db: sqlite3.Connection, namespace: Namespace, since: int) -> Scan:
     try:
         head = _head(db, namespace)
         asked = db.execute(_CHANGED_ROWS, (*name, since)) if since > 0 else db.execute(_ALL_ROWS, name * 2)
-        return Scan(list(map(index_row, asked)), head)
+        rows = list(map(index_row, asked))
+        edges = [Edge._make((*row[:4], row[4] == 1)) for row in db.execute(_CHANGED_EDGES, (*name, since))]
+        return Scan(rows, head, edges)
     finally:
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 
 
-def _version(db: sqlite3.Connection, namespace: Namespace, memory_id: str, version: int) -> Memory | None:
-    bound = (namespace.tenant, namespace.path, memory_id, version)
-    now = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id = ? AND version = ?"
+def _versions(db: sqlite3.Connection, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
     earlier_names = ", ".join(f"v.{name}" for name in ("version", *CONTENT))
-    earlier = (
-        f"SELECT m.id, {earlier_names} FROM memories m JOIN versions v ON v.row = m.row "
-        f"WHERE m.ns = {_NS} AND m.id = ? AND v.version = ?"
-    )
-    row = db.execute(f"{now} UNION ALL {earlier} LIMIT 1", (*bound, *bound)).fetchone()
-    return None if row is None else decode(namespace, row)
+    found: dict[tuple[str, int], Memory] = {}
+    for some in _some(list(dict.fromkeys(identity for identity, _ in wanted))):
+        ids = ", ".join("?" * len(some))
+        now = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id IN ({ids})"
+        earlier = (
+            f"SELECT m.id, {earlier_names} FROM memories m JOIN versions v ON v.row = m.row "
+            f"WHERE m.ns = {_NS} AND m.id IN ({ids})"
+        )
+        asked = set(wanted)
+        bound = (namespace.tenant, namespace.path, *some)
+        for row in db.execute(f"{now} UNION ALL {earlier}", (*bound, *bound)):
+            if (row[0], row[1]) in asked:
+                found[row[0], row[1]] = decode(namespace, row)
+    return [found[one] for one in wanted if one in found]
+
+
+def _relations(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
+    found: dict[tuple[str, str, str], Relation] = {}
+    for some in _some(ids):
+        marks = ", ".join("?" * len(some))
+        for end in ("from_id", "to_id"):
+            sql = (
+                f"SELECT from_id, to_id, type, strength, created_at FROM relations WHERE ns = {_NS} AND live = 1 "
+                f"AND {end} IN ({marks})"
+            )
+            rows = db.execute(sql, (namespace.tenant, namespace.path, *some)).fetchall()
+            found.update((tuple(row[:3]), relation(row)) for row in rows)
+    return [found[key] for key in sorted(found)]
+
+
+def _some(values: Sequence[str]) -> list[Sequence[str]]:
+    return [values[start : start + _MOST_IDS] for start in range(0, len(values), _MOST_IDS)]
 
 
 def _checked_limit(limit: Any) -> int:

@@ -1,25 +1,26 @@
 """What a batch does to the file: read what is there, decide in Python, write with few statements.
 
-A batch is cut into chunks in which no id and no source key occurs twice, so that the changes of a chunk do not depend
-on each other and each table is written with one ``executemany``.
+A batch is cut into chunks whose changes do not depend on each other (:mod:`memwarden.stores.chunks`), so that each
+table is written with one ``executemany``; :mod:`memwarden.stores.decide` says what becomes of each change.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds
-from memwarden.errors import Conflict, InvalidInput, NotFound
-from memwarden.records import Applied, Batch, Event, Namespace, Put, Receipt, Remove, State, WriteMode
-from memwarden.stores.sqlite.rows import CONTENT, Encoded, Values, encode
-
-_Change = Encoded | Remove
+from memwarden.errors import Conflict, InvalidInput
+from memwarden.records import Applied, Batch, BatchChange, Link, Namespace, Put, Receipt, Remove, State, Unlink
+from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
+from memwarden.stores.decide import Found, Plan, Steps, StoredEdge
+from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode, meta_text, once
 
 _MOST_IDS = 500
-_MOST_ROWS = 2**32 - 1
 
 _CONTENT_NAMES = ", ".join(CONTENT)
 _INSERT_MEMORY = (
@@ -27,21 +28,32 @@ _INSERT_MEMORY = (
     f"VALUES (?, ?, ?, 1, '{State.ACTIVE}', ?, ?, {', '.join('?' * len(CONTENT))})"
 )
 _UPDATE_MEMORY = (
-    f"UPDATE memories SET rev = ?, version = ?, state = '{State.ACTIVE}', "
+    f"UPDATE memories SET rev = ?, version = ?, state = '{State.ACTIVE}', purge_at = NULL, "
     f"{', '.join(f'{name} = ?' for name in CONTENT)} WHERE row = ?"
 )
 _ARCHIVE = (
     f"INSERT INTO versions (row, version, {_CONTENT_NAMES}) SELECT row, version, {_CONTENT_NAMES} FROM memories "
     "WHERE row = ?"
 )
-_REMOVE_MEMORY = f"UPDATE memories SET rev = ?, state = '{State.SOFT_DELETED}' WHERE row = ?"
+_MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
 _INSERT_SIGNALS = "INSERT INTO signals (flags, terms, vector, days, pieces, row) VALUES (?, ?, ?, ?, ?, ?)"
 _UPDATE_SIGNALS = "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = ?"
+_WRITE_EDGE = (
+    "INSERT INTO relations (ns, from_id, to_id, type, strength, live, rev, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (ns, from_id, to_id, type) DO UPDATE SET strength = excluded.strength, live = excluded.live, "
+    "rev = excluded.rev"
+)
 _INSERT_JOURNAL = (
-    "INSERT INTO journal (ns, seq, event, memory_id, old_version, new_version, actor, thread_id, at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO journal (ns, at, actor, seq, event, memory_id, old_version, new_version, thread_id, channel, step, "
+    "meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_RECEIPT = "INSERT INTO receipts (ns, key, fingerprint, rev, applied, at) VALUES (?, ?, ?, ?, ?, ?)"
+_MOVE_MARK = (
+    "INSERT INTO threads (ns, thread_id, seen) VALUES (?, ?, ?) "
+    "ON CONFLICT (ns, thread_id) DO UPDATE SET seen = max(seen, excluded.seen)"
+)
+
+_Chunk = Sequence[tuple[int, BatchChange]]
 
 
 class _Space(NamedTuple):
@@ -50,28 +62,34 @@ class _Space(NamedTuple):
     rows: int
 
 
-class _Found(NamedTuple):
-    """What is stored under an id."""
+class _Ready(NamedTuple):
+    """A batch as it can be written: encoded and cut, outside of any lock."""
 
-    row: int
-    version: int
-    state: str
-    thread_id: str | None
-
-    @property
-    def live(self) -> bool:
-        return self.state == State.ACTIVE
+    batch: Batch
+    at: int
+    puts: dict[int, Encoded]
+    chunks: list[list[tuple[int, BatchChange]]]
 
 
 def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
     """Encode a batch, outside any lock, and return what writes it. Raises InvalidInput."""
+    at = _moment(batch.at)
+    check_kinds(batch.changes)
+    puts = {place: encode(one, batch.namespace) for place, one in enumerate(batch.changes) if isinstance(one, Put)}
+    for one in batch.changes:
+        meta_text(one.meta)
+        if isinstance(one, Remove) and one.purge_at is not None:
+            _moment(one.purge_at)
+    chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
+    ready = _Ready(batch, at, puts, chunks)
+    return lambda db: _write(db, ready)
+
+
+def _moment(moment: datetime) -> int:
     try:
-        at = microseconds(batch.at)
+        return microseconds(moment)
     except (TypeError, AttributeError) as error:
-        raise InvalidInput(f"the time of a batch is an aware datetime, not {batch.at!r}") from error
-    changes = [encode(one, batch.namespace) if isinstance(one, Put) else one for one in batch.changes]
-    chunks = list(_chunks(changes))
-    return lambda db: _write(db, batch, at, chunks)
+        raise InvalidInput(f"the time of a change is an aware datetime, not {moment!r}") from error
 
 
 def bind_model(db: sqlite3.Connection, model: str) -> str:
@@ -81,42 +99,54 @@ def bind_model(db: sqlite3.Connection, model: str) -> str:
     return str(bound)
 
 
-def _chunks(changes: Sequence[_Change]) -> Iterator[list[_Change]]:
-    chunk: list[_Change] = []
-    seen: set[tuple[str, str]] = set()
-    for change in changes:
-        marks = _marks(change)
-        if not seen.isdisjoint(marks):
-            yield chunk
-            chunk, seen = [], set()
-        chunk.append(change)
-        seen.update(marks)
-    if chunk:
-        yield chunk
-
-
-def _marks(change: _Change) -> list[tuple[str, str]]:
-    if isinstance(change, Remove):
-        return [("id", change.id)]
-    marks = [("id", change.put.memory.id)]
-    return marks if change.once is None else [*marks, ("once", change.once)]
-
-
-def _write(db: sqlite3.Connection, batch: Batch, at: int, chunks: Iterable[list[_Change]]) -> Receipt:
+def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
+    batch = ready.batch
     space = _space(db, batch.namespace)
     if batch.key is not None and (earlier := _earlier(db, space, batch)) is not None:
         return earlier
     rev, rows = space.rev, space.rows
+    steps = Steps()
     applied: list[Applied] = []
-    for chunk in chunks:
-        plan = _Plan(batch, space.no, at, rev, rows)
-        applied += plan.decide(chunk, _found(db, space.no, chunk), _first_ids(db, space.no, chunk))
-        plan.write(db)
+    for chunk in ready.chunks:
+        plan: Plan[Encoded] = Plan(batch, steps, head=space.rev, rev=rev, rows=rows, encoded=ready.puts)
+        applied += plan.decide(
+            chunk, _found(db, space.no, chunk), _first_ids(db, space.no, chunk, ready.puts), _edges(db, space.no, chunk)
+        )
+        _write_plan(db, space.no, batch.actor, ready.at, plan)
         rev, rows = plan.rev, plan.rows
     db.execute("UPDATE namespaces SET rev = ?, rows = ? WHERE no = ?", (rev, rows, space.no))
+    if batch.seen is not None:
+        db.execute(_MOVE_MARK, (space.no, *_mark(batch)))
     if batch.key is not None:
-        db.execute(_INSERT_RECEIPT, (space.no, batch.key, batch.fingerprint, rev, json.dumps(applied), at))
+        db.execute(_INSERT_RECEIPT, (space.no, batch.key, batch.fingerprint, rev, json.dumps(applied), ready.at))
     return Receipt(rev, tuple(applied))
+
+
+def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, plan: Plan[Encoded]) -> None:
+    inserted = [
+        (ns << 32 | one.n, ns, one.rev, one.put.put.memory.id, one.put.once, *one.put.content) for one in plan.created
+    ]
+    moved = [
+        (one.rev, one.state, None if one.purge_at is None else microseconds(one.purge_at), one.row)
+        for one in plan.moved
+    ]
+    for sql, rows in (
+        (_INSERT_MEMORY, inserted),
+        (_INSERT_SIGNALS, [(*one.put.signals, ns << 32 | one.n) for one in plan.created]),
+        (_ARCHIVE, [(one.row,) for one in plan.rewritten]),  # before the update, which overwrites what is archived
+        (_UPDATE_MEMORY, [(one.rev, one.version, *one.put.content, one.row) for one in plan.rewritten]),
+        (_UPDATE_SIGNALS, [(*one.put.signals, one.row) for one in plan.rewritten]),
+        (_MOVE_MEMORY, moved),
+        (_WRITE_EDGE, [(ns, *one.key, one.strength, int(one.live), one.rev, at) for one in plan.edges]),
+        (_INSERT_JOURNAL, [(ns, at, actor, *one[:-1], meta_text(one.meta)) for one in plan.entries]),
+    ):
+        if rows:
+            db.executemany(sql, rows)
+
+
+def _mark(batch: Batch) -> tuple[str, int]:
+    assert batch.seen is not None
+    return batch.seen.thread_id, batch.seen.rev
 
 
 def _space(db: sqlite3.Connection, namespace: Namespace) -> _Space:
@@ -139,114 +169,41 @@ def _earlier(db: sqlite3.Connection, space: _Space, batch: Batch) -> Receipt | N
     return Receipt(rev, tuple(Applied(*one) for one in json.loads(applied)), replayed=True)
 
 
-def _found(db: sqlite3.Connection, ns: int, chunk: Iterable[_Change]) -> dict[str, _Found]:
-    ids = [one.id if isinstance(one, Remove) else one.put.memory.id for one in chunk]
-    rows = _look_up(db, "id, row, version, state, thread_id", "id", ns, ids)
-    return {row[0]: _Found(*row[1:]) for row in rows}
+def _found(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[str, Found]:
+    ids = list(dict.fromkeys(chain.from_iterable(ids_of(change) for _, change in chunk)))
+    rows = _look_up(db, "id, row, rev, version, state, channel, thread_id", "id", ns, ids)
+    return {row[0]: Found(*row[1:]) for row in rows}
 
 
-def _first_ids(db: sqlite3.Connection, ns: int, chunk: Iterable[_Change]) -> dict[str, str]:
-    keys = [one.once for one in chunk if isinstance(one, Encoded) and one.once is not None]
+def _first_ids(db: sqlite3.Connection, ns: int, chunk: _Chunk, puts: dict[int, Encoded]) -> dict[int, str]:
+    keys = {puts[place].once: place for place, change in chunk if isinstance(change, Put) and puts[place].once}
     # The index over source keys is partial; it is used only where the condition says so too.
-    rows = _look_up(db, "source_key, id", "source_key IS NOT NULL AND source_key", ns, keys)
-    return dict(rows)
+    rows = _look_up(db, "source_key, id", "source_key IS NOT NULL AND source_key", ns, [one for one in keys if one])
+    return {keys[key]: identity for key, identity in rows}
+
+
+def _edges(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[EdgeKey, StoredEdge]:
+    wanted = {edge_key(change) for _, change in chunk if isinstance(change, Link | Unlink)}
+    starts = list({one.from_id for one in wanted})
+    edges: dict[EdgeKey, StoredEdge] = {}
+    for some in _some(starts):
+        sql = f"SELECT from_id, to_id, type, strength, live FROM relations WHERE ns = ? AND from_id IN ({_marks(some)})"
+        for *key, strength, live in db.execute(sql, (ns, *some)):
+            edges[EdgeKey(*key)] = StoredEdge(strength, live == 1)
+    return edges
 
 
 def _look_up(db: sqlite3.Connection, columns: str, by: str, ns: int, values: Sequence[str]) -> list[Any]:
     rows: list[Any] = []
-    for start in range(0, len(values), _MOST_IDS):
-        some = values[start : start + _MOST_IDS]
-        sql = f"SELECT {columns} FROM memories WHERE ns = ? AND {by} IN ({', '.join('?' * len(some))})"
+    for some in _some(values):
+        sql = f"SELECT {columns} FROM memories WHERE ns = ? AND {by} IN ({_marks(some)})"
         rows += db.execute(sql, (ns, *some)).fetchall()
     return rows
 
 
-class _Plan:
-    """What one chunk writes, table by table."""
+def _some(values: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (values[start : start + _MOST_IDS] for start in range(0, len(values), _MOST_IDS))
 
-    def __init__(self, batch: Batch, ns: int, at: int, rev: int, rows: int) -> None:
-        self.rev = rev
-        self.rows = rows
-        self._batch = batch
-        self._ns = ns
-        self._at = at
-        self._inserted: list[Values] = []
-        self._inserted_signals: list[Values] = []
-        self._archived: list[Values] = []
-        self._updated: list[Values] = []
-        self._updated_signals: list[Values] = []
-        self._removed: list[Values] = []
-        self._journal: list[Values] = []
 
-    def decide(self, chunk: Iterable[_Change], found: dict[str, _Found], first: dict[str, str]) -> list[Applied]:
-        """Return what becomes of each change. Raises Conflict, NotFound, InvalidInput; nothing is written yet."""
-        return [
-            self._remove(one, found.get(one.id))
-            if isinstance(one, Remove)
-            else self._put(one, found.get(one.put.memory.id), first)
-            for one in chunk
-        ]
-
-    def write(self, db: sqlite3.Connection) -> None:
-        for sql, rows in (
-            (_INSERT_MEMORY, self._inserted),
-            (_INSERT_SIGNALS, self._inserted_signals),
-            (_ARCHIVE, self._archived),  # before the update, which overwrites what is archived
-            (_UPDATE_MEMORY, self._updated),
-            (_UPDATE_SIGNALS, self._updated_signals),
-            (_REMOVE_MEMORY, self._removed),
-            (_INSERT_JOURNAL, self._journal),
-        ):
-            if rows:
-                db.executemany(sql, rows)
-
-    def _put(self, change: Encoded, found: _Found | None, first: dict[str, str]) -> Applied:
-        put, memory, namespace = change.put, change.put.memory, self._batch.namespace
-        if put.mode == WriteMode.UPDATE:
-            if found is None or not found.live:
-                raise NotFound(f"there is no memory {memory.id!r} in {namespace} to update")
-            if put.expected_version not in (None, found.version):
-                raise Conflict(
-                    f"memory {memory.id!r} has version {found.version}, not {put.expected_version}; read it again"
-                )
-            return self._rewrite(change, found)
-        if put.mode == WriteMode.UPSERT and found is not None:
-            return self._rewrite(change, found)
-        if change.once is not None and change.once in first:
-            return Applied(first[change.once], "duplicate")
-        if found is not None:
-            raise Conflict(f"the id {memory.id!r} is in use in {namespace}")
-        return self._create(change)
-
-    def _create(self, change: Encoded) -> Applied:
-        memory = change.put.memory
-        self.rows += 1
-        if self.rows > _MOST_ROWS:
-            raise InvalidInput(f"{self._batch.namespace} is full: {_MOST_ROWS} memories were written to it")
-        row = self._ns << 32 | self.rows
-        rev = self._log(Event.ADD, memory.id, None, 1, memory.thread_id)
-        self._inserted.append((row, self._ns, rev, memory.id, change.once, *change.content))
-        self._inserted_signals.append((*change.signals, row))
-        return Applied(memory.id, "created")
-
-    def _rewrite(self, change: Encoded, found: _Found) -> Applied:
-        memory, version = change.put.memory, found.version + 1
-        event, old = (Event.UPDATE, found.version) if found.live else (Event.ADD, None)
-        rev = self._log(event, memory.id, old, version, memory.thread_id)
-        self._archived.append((found.row,))
-        self._updated.append((rev, version, *change.content, found.row))
-        self._updated_signals.append((*change.signals, found.row))
-        return Applied(memory.id, "updated" if found.live else "created")
-
-    def _remove(self, change: Remove, found: _Found | None) -> Applied:
-        if found is None or not found.live:
-            return Applied(change.id, "missing")
-        rev = self._log(Event.DELETE, change.id, found.version, None, found.thread_id)
-        self._removed.append((rev, found.row))
-        return Applied(change.id, "deleted")
-
-    def _log(self, event: Event, memory_id: str, old: int | None, new: int | None, thread_id: str | None) -> int:
-        self.rev += 1
-        actor = self._batch.actor
-        self._journal.append((self._ns, self.rev, event.value, memory_id, old, new, actor, thread_id, self._at))
-        return self.rev
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))

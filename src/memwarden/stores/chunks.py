@@ -1,0 +1,70 @@
+"""Cutting a batch into runs of changes that do not depend on each other, so that an engine reads and writes in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, get_args
+
+from memwarden.errors import InvalidInput
+from memwarden.records import BatchChange, Link, Put, Unlink
+
+MOST_CHANGES = 500
+"""A chunk holds at most so many changes."""
+
+
+class EdgeKey(NamedTuple):
+    """There is one edge at most for each of these."""
+
+    from_id: str
+    to_id: str
+    type: str
+
+
+def check_kinds(changes: Sequence[object]) -> None:
+    """Raise InvalidInput for what is no change that a store knows."""
+    for change in changes:
+        if not isinstance(change, BatchChange):
+            known = ", ".join(kind.__name__ for kind in get_args(BatchChange))
+            raise InvalidInput(f"a batch holds changes ({known}), not {change!r:.80}")
+
+
+def edge_key(change: Link | Unlink) -> EdgeKey:
+    """The edge that a change is about."""
+    return EdgeKey(change.from_id, change.to_id, str(change.type))
+
+
+def ids_of(change: BatchChange) -> tuple[str, ...]:
+    """The memories that a change has to look at."""
+    if isinstance(change, Put):
+        return (change.memory.id,)
+    return (change.from_id, change.to_id) if isinstance(change, Link | Unlink) else (change.id,)
+
+
+def chunks_of(
+    changes: Sequence[BatchChange], once: Callable[[Put], str | None]
+) -> Iterator[list[tuple[int, BatchChange]]]:
+    """Yield runs of changes with their places in the batch. ``once``: the text that stands for a put's source key.
+
+    In a run no memory, source key or edge is written twice, and none is written that another change of it reads.
+    """
+    chunk: list[tuple[int, BatchChange]] = []
+    written: set[object] = set()
+    read: set[object] = set()
+    for place, change in enumerate(changes):
+        writes, reads = _marks(change, once)
+        if len(chunk) == MOST_CHANGES or not written.isdisjoint(writes + reads) or not read.isdisjoint(writes):
+            yield chunk
+            chunk, written, read = [], set(), set()
+        chunk.append((place, change))
+        written.update(writes)
+        read.update(reads)
+    if chunk:
+        yield chunk
+
+
+def _marks(change: BatchChange, once: Callable[[Put], str | None]) -> tuple[list[object], list[object]]:
+    ids: list[object] = [("id", one) for one in ids_of(change)]
+    if isinstance(change, Link | Unlink):
+        return [edge_key(change)], ids
+    key = once(change) if isinstance(change, Put) else None
+    return (ids if key is None else [*ids, ("once", key)]), []

@@ -1,0 +1,228 @@
+"""The part of the contract of a store that is about changes: steps, states, edges, marks, and the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, get_args
+
+import pytest
+
+from memwarden.errors import Conflict, InvalidInput
+from memwarden.records import (
+    Applied,
+    BatchChange,
+    Edge,
+    Event,
+    Link,
+    Put,
+    Relation,
+    Remove,
+    Restore,
+    Seen,
+    State,
+    ThreadMarks,
+    Unlink,
+    WriteMode,
+)
+from memwarden.stores.base import Store
+from memwarden.testing.examples import NAMESPACE, OTHER_USER, SIGNALS, START, a_batch, a_memory, a_put
+
+AT = START + timedelta(hours=1)
+UPDATE = WriteMode.UPDATE
+
+ONE_OF_EACH: dict[type[Any], BatchChange] = {
+    Put: a_put("new"),
+    Remove: Remove("a"),
+    Restore: Restore("gone"),
+    Link: Link("a", "b", strength=0.5),
+    Unlink: Unlink("b", "a"),
+}
+"""A change of each kind that changes what :func:`some_history` left."""
+
+
+async def some_history(store: Store) -> None:
+    """Two active memories with an edge, and one that was removed."""
+    await store.apply(a_batch(a_put("a"), a_put("b"), a_put("gone"), Link("b", "a", strength=0.7), Remove("gone")))
+
+
+class ChangeTests:
+    """Mixed into :class:`memwarden.testing.StoreTests`."""
+
+    @pytest.mark.parametrize("kind", get_args(BatchChange), ids=lambda kind: kind.__name__)
+    async def test_every_kind_of_change_leaves_a_journal_entry(self, store: Store, kind: type[Any]) -> None:
+        """The kinds are read from the union that a Batch takes, so that a new one has to come with its entry here."""
+        await some_history(store)
+        before = await store.head(NAMESPACE)
+        change = replace(ONE_OF_EACH[kind], meta={"rule": "r"}, step=7)
+        receipt = await store.apply(a_batch(change, actor="ann"))
+        (entry,) = await store.journal(NAMESPACE, since=before.rev)
+        assert receipt.rev == (await store.head(NAMESPACE)).rev == entry.seq == before.rev + 1
+        assert entry.event in set(Event)
+        assert (entry.meta or {})["rule"] == "r"
+        assert (entry.actor, entry.at, entry.step, entry.channel) == ("ann", AT, entry.seq, "semantic")
+        assert receipt.applied[0].step == 7
+
+    async def test_a_change_of_no_known_kind_is_refused(self, store: Store) -> None:
+        with pytest.raises(InvalidInput):
+            await store.apply(a_batch(a_put("a"), "a change"))  # type: ignore[arg-type]
+        assert await store.journal(NAMESPACE) == []
+
+    async def test_steps_name_what_was_decided_together(self, store: Store) -> None:
+        changes = [replace(a_put(name), step=step) for name, step in (("a", 0), ("b", 4), ("c", 0), ("d", 4))]
+        await store.apply(a_batch(a_put("first")))
+        receipt = await store.apply(a_batch(*changes))
+        assert [one.step for one in receipt.applied] == [0, 4, 0, 4]
+        assert [one.step for one in await store.journal(NAMESPACE)] == [1, 2, 3, 2, 3]
+        assert [one.memory_id for one in await store.journal(NAMESPACE, step=3)] == ["b", "d"]
+        assert await store.journal(NAMESPACE, step=4) == []
+
+    async def test_the_journal_from_its_end_and_without_turns(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a"), a_put("said", channel="turn"), a_put("b"), Remove("said")))
+        newest = await store.journal(NAMESPACE, descending=True, limit=3)
+        assert [one.seq for one in newest] == [4, 3, 2]
+        assert [one.memory_id for one in await store.journal(NAMESPACE, turns=False)] == ["a", "b"]
+
+    async def test_an_update_can_be_called_otherwise(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a")))
+        await store.apply(a_batch(replace(a_put("a", UPDATE, text="2"), event=Event.MERGE)))
+        await store.apply(a_batch(replace(a_put("a", UPDATE, text="3"), event=Event.SUPERSEDE)))
+        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE)]
+        assert entries == [("ADD", None, 1), ("MERGE", 1, 2), ("SUPERSEDE", 2, 3)]
+
+    @pytest.mark.parametrize("state", [State.SOFT_DELETED, State.MERGED])
+    async def test_removed_and_restored(self, store: Store, state: State) -> None:
+        whole = a_memory("a", tags=("x",), pinned=True)
+        await store.apply(a_batch(Put(whole, SIGNALS)))
+        purge_at = START + timedelta(days=31)
+        event = Event.MERGE if state == State.MERGED else Event.DELETE
+        await store.apply(a_batch(Remove("a", state, event, purge_at)))
+        assert await store.get(NAMESPACE, ["a"]) == []
+        assert await store.get(NAMESPACE, ["a"], removed=True) == [replace(whole, state=state, purge_at=purge_at)]
+        tombstones = (await store.scan(NAMESPACE, since=1)).rows
+        assert [(row.id, row.live) for row in tombstones] == [("a", False)]
+        receipt = await store.apply(a_batch(Restore("a"), Restore("a"), Restore("zz")))
+        assert [one.outcome for one in receipt.applied] == ["restored", "missing", "missing"]
+        assert await store.get(NAMESPACE, ["a"]) == await store.get(NAMESPACE, ["a"], removed=True) == [whole]
+        (row,) = (await store.scan(NAMESPACE, since=2)).rows
+        assert (row.live, row.terms, row.vector, row.days) == (True, SIGNALS.terms, SIGNALS.vector, SIGNALS.days)
+        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE)]
+        assert entries == [("ADD", None, 1), (event, 1, None), ("RESTORE", None, 1)]
+
+    async def test_a_revived_memory_has_nothing_to_purge(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a"), Remove("a", purge_at=START)))
+        await store.apply(a_batch(a_put("a", WriteMode.UPSERT)))
+        assert [one.purge_at for one in await store.get(NAMESPACE, ["a"], removed=True)] == [None]
+
+    async def test_edges(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a"), a_put("b"), a_put("c")))
+        links = (
+            Link("a", "b", strength=0.6), Link("a", "b", strength=0.6), Link("a", "b", strength=0.8),
+            Link("a", "b", "supersedes"), Link("c", "a"), Link("a", "a"), Link("a", "zz"), Link("zz", "a"),
+        )  # fmt: skip
+        receipt = await store.apply(a_batch(*links))
+        outcomes = [one.outcome for one in receipt.applied]
+        assert outcomes == ["created", "duplicate", "updated", "created", "created", "missing", "missing", "missing"]
+        assert receipt.applied[4] == Applied("c", "created")
+        assert await store.relations(NAMESPACE, ["a"]) == [
+            Relation("a", "b", "related_to", 0.8, AT),
+            Relation("a", "b", "supersedes", 1.0, AT),
+            Relation("c", "a", "related_to", 1.0, AT),
+        ]
+        assert await store.relations(NAMESPACE, ["c", "b"]) == await store.relations(NAMESPACE, ["a"])
+        assert await store.relations(NAMESPACE, ["zz"]) == await store.relations(NAMESPACE, []) == []
+        assert await store.relations(OTHER_USER, ["a"]) == []
+        changes = await store.journal(NAMESPACE, since=3)
+        assert [(one.event, one.memory_id, one.old_version, one.new_version) for one in changes] == [
+            ("LINK", "a", 1, 1), ("LINK", "a", 1, 1), ("LINK", "a", 1, 1), ("LINK", "c", 1, 1),
+        ]  # fmt: skip
+        assert changes[1].meta == {"to": "b", "type": "related_to", "strength": 0.8, "was": 0.6}
+
+    async def test_unlinking(self, store: Store) -> None:
+        await some_history(store)
+        unlink = Unlink("b", "a")
+        receipt = await store.apply(a_batch(unlink, unlink, Unlink("b", "a", "supersedes"), Unlink("zz", "a")))
+        assert [one.outcome for one in receipt.applied] == ["deleted", "missing", "missing", "missing"]
+        assert await store.relations(NAMESPACE, ["a"]) == []
+        scan = await store.scan(NAMESPACE, since=5)
+        assert (scan.rows, scan.edges) == ([], [Edge("b", "a", "related_to", 0.7, False)])
+        (entry,) = await store.journal(NAMESPACE, since=5)
+        assert (entry.event, entry.meta) == ("UNLINK", {"to": "a", "type": "related_to", "was": 0.7})
+        await store.apply(a_batch(Link("b", "a", strength=0.7)))
+        assert (await store.scan(NAMESPACE, since=6)).edges == [Edge("b", "a", "related_to", 0.7, True)]
+
+    async def test_edges_stay_when_an_end_is_removed(self, store: Store) -> None:
+        await some_history(store)
+        await store.apply(a_batch(Remove("a")))
+        assert [one.to_id for one in await store.relations(NAMESPACE, ["b"])] == ["a"]
+
+    async def test_one_batch_sees_its_own_changes_in_order(self, store: Store) -> None:
+        receipt = await store.apply(
+            a_batch(a_put("a"), a_put("b"), Link("a", "b"), Remove("b"), Link("b", "a"), Restore("b"), Link("b", "a"))
+        )
+        outcomes = [one.outcome for one in receipt.applied]
+        assert outcomes == ["created", "created", "created", "deleted", "missing", "restored", "created"]
+
+    @pytest.mark.parametrize("change", [a_put("a", UPDATE), Remove("a"), Restore("gone")], ids=["put", "rm", "restore"])
+    async def test_what_was_decided_on_older_contents_is_refused(self, store: Store, change: BatchChange) -> None:
+        await some_history(store)  # revision 5
+        await store.apply(a_batch(a_put("a", UPDATE), Restore("gone"), Remove("gone")))  # revision 8
+        for decided_at in (0, 5):
+            with pytest.raises(Conflict):
+                await store.apply(replace(a_batch(a_put("new"), change), decided_at=decided_at))
+        assert (await store.head(NAMESPACE)).rev == 8
+        await store.apply(replace(a_batch(a_put("new"), change), decided_at=8))
+        await store.apply(replace(a_batch(a_put("b", UPDATE), Remove("b")), decided_at=5))  # both of this batch
+
+    async def test_the_past(self, store: Store) -> None:
+        moments = [START, START + timedelta(minutes=1), START + timedelta(minutes=5)]
+        for moment, name in zip(moments, "abc", strict=True):
+            await store.apply(replace(a_batch(a_put(name)), at=moment))
+        assert await store.revision_at(NAMESPACE, moments[0] - timedelta(microseconds=1)) == 0
+        assert [await store.revision_at(NAMESPACE, moment) for moment in moments] == [1, 2, 3]
+        assert await store.revision_at(NAMESPACE, moments[1] + timedelta(seconds=1)) == 2
+        assert await store.revision_at(OTHER_USER, moments[2]) == 0
+
+    async def test_a_thread_remembers_what_it_was_told(self, store: Store) -> None:
+        assert await store.thread(NAMESPACE, "t1") == ThreadMarks(None, None, 0)
+        await store.apply(replace(a_batch(a_put("a")), seen=Seen("t1", 1)))
+        await store.apply(replace(a_batch(*_turns("t1", 3)), seen=Seen("t1", 3)))
+        await store.apply(replace(a_batch(*_turns("t2", 1)), seen=Seen("t1", 2)))
+        await store.apply(replace(a_batch(), seen=Seen("t2", 4)))
+        assert await store.thread(NAMESPACE, "t1", turns=2) == ThreadMarks(3, 2, 3)
+        assert await store.thread(NAMESPACE, "t1", turns=4) == ThreadMarks(3, 2, 0)
+        assert await store.thread(NAMESPACE, "t2", turns=1) == ThreadMarks(4, 5, 5)
+        assert await store.thread(OTHER_USER, "t1") == ThreadMarks(None, None, 0)
+
+    async def test_a_refused_batch_moves_no_mark(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a")))
+        with pytest.raises(Conflict):
+            await store.apply(replace(a_batch(a_put("a")), seen=Seen("t1", 1)))
+        assert (await store.thread(NAMESPACE, "t1")).seen is None
+
+    @pytest.mark.parametrize("meta", [{"x": object()}, {"x": float("nan")}])
+    async def test_meta_is_json(self, store: Store, meta: dict[str, Any]) -> None:
+        with pytest.raises(InvalidInput):
+            await store.apply(a_batch(replace(a_put("a"), meta=meta)))
+        assert await store.journal(NAMESPACE) == []
+
+    async def test_a_naive_time_to_purge_is_refused(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a")))
+        with pytest.raises(InvalidInput):
+            await store.apply(a_batch(Remove("a", purge_at=datetime(2026, 1, 1))))
+
+    async def test_many_changes_of_every_kind(self, store: Store) -> None:
+        """More than a chunk of each, each once."""
+        names = [f"m{number:04}" for number in range(1_200)]
+        await store.apply(a_batch(*map(a_put, names)))
+        await store.apply(a_batch(*(Link(name, names[0]) for name in names[1:])))
+        await store.apply(a_batch(*(Remove(name) for name in names), *(Restore(name) for name in names)))
+        assert await store.count(NAMESPACE) == len(names)
+        assert len(await store.relations(NAMESPACE, names[1:])) == len(names) - 1
+        assert len(await store.get(NAMESPACE, names, removed=True)) == len(names)
+        assert (await store.head(NAMESPACE)).rev == 4 * len(names) - 1
+
+
+def _turns(thread: str, count: int) -> Iterable[Put]:
+    return (a_put(f"{thread}-{number}", channel="turn", thread_id=thread) for number in range(count))
