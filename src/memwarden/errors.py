@@ -9,6 +9,7 @@
     │   ├── UnknownAgent        the agent has no allowlist
     │   └── CategoryDenied      a category outside the agent's allowlist
     ├── Conflict                somebody else changed it, or a key was used for something else; read again, then decide
+    │   └── Stale               a memory was changed after the revision that the change was decided on
     ├── ModelUnavailable        a model failed or took too long; memwarden goes on without it where it can
     ├── WrongThread             call AsyncWarden there; a blocking call would wait for itself
     └── StoreError              the storage refused; nothing of the call was kept unless it was acknowledged
@@ -59,6 +60,10 @@ class CategoryDenied(Denied):
 
 class Conflict(MemwardenError):
     """Somebody else changed it first, or an idempotency key was used for something else."""
+
+
+class Stale(Conflict):
+    """A memory was changed after the revision that a change of it was decided on."""
 
 
 class ModelUnavailable(MemwardenError, RuntimeError):

@@ -309,7 +309,7 @@ class Batch:
         fingerprint: stable hash of what the caller asked for; compared when a key comes again.
         actor: who did it, for the journal.
         at: the time of the write (aware, UTC).
-        decided_at: the revision on whose contents the batch was decided: refuse it (Conflict) when a memory that it
+        decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
             updates, removes or restores was changed since. None: no matter.
         seen: moves a thread's mark forward, with the batch. It never moves back.
     """
@@ -583,9 +583,17 @@ class ContextBlock:
 
 
 class Outcome(StrEnum):
-    """What became of something given to ``remember``, ``observe`` or ``forget``."""
+    """What became of something given to a verb that writes.
+
+    ``merged``: it says what another memory says, whose id is given. ``superseded``: it was stored, and took the place
+    of an older fact, which is kept with its validity closed.
+    """
 
     CREATED = "created"
+    UPDATED = "updated"
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    RESTORED = "restored"
     REJECTED = "rejected"
     DELETED = "deleted"
 

@@ -30,9 +30,9 @@ class Counting(SqliteStore):
         super().__init__(path)
         self.read: list[str] = []
 
-    async def get(self, namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         self.read.extend(ids)
-        return await super().get(namespace, ids)
+        return await super().get(namespace, ids, removed=removed)
 
 
 @pytest.fixture

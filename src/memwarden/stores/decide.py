@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.records import (
     Applied,
     Batch,
@@ -245,7 +245,7 @@ class Plan(Generic[E]):
     def _check_unchanged(self, memory_id: str, found: Found) -> None:
         decided_at = self._batch.decided_at
         if decided_at is not None and decided_at < found.rev <= self._head:
-            raise Conflict(
+            raise Stale(
                 f"memory {memory_id!r} was changed at revision {found.rev}, after {decided_at}; read it again"
             )
 

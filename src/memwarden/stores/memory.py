@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from memwarden.clock import microseconds
-from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnavailable
 from memwarden.filters import WRITTEN, Where, matches, sort_field
 from memwarden.records import (
     Applied,
@@ -246,7 +246,7 @@ class _Draft:
     def _check_unchanged(self, row: _Row) -> None:
         decided_at = self._batch.decided_at
         if decided_at is not None and decided_at < row.rev <= self._space.rev:
-            raise Conflict(
+            raise Stale(
                 f"memory {row.memory.id!r} was changed at revision {row.rev}, after {decided_at}; read it again"
             )
 

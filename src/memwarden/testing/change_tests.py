@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from memwarden.errors import Conflict, InvalidInput
+from memwarden.errors import Conflict, InvalidInput, Stale
 from memwarden.records import (
     Applied,
     BatchChange,
@@ -169,7 +169,7 @@ class ChangeTests:
         await some_history(store)  # revision 5
         await store.apply(a_batch(a_put("a", UPDATE), Restore("gone"), Remove("gone")))  # revision 8
         for decided_at in (0, 5):
-            with pytest.raises(Conflict):
+            with pytest.raises(Stale):
                 await store.apply(replace(a_batch(a_put("new"), change), decided_at=decided_at))
         assert (await store.head(NAMESPACE)).rev == 8
         await store.apply(replace(a_batch(a_put("new"), change), decided_at=8))
