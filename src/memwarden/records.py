@@ -198,7 +198,8 @@ class Put:
 
     Attributes:
         memory: the memory as it shall be. Its ``version``, ``state`` and ``purge_at`` are set by the store.
-        signals: what the index will know of it.
+        signals: what the index will know of it; None, with ``update`` alone, keeps those that are stored, for a memory
+            whose text and time stay as they are.
         mode: ``create`` refuses an id that is in use (Conflict), also by a memory that is not active; ``update``
             refuses one that is not the id of an active memory (NotFound); ``upsert`` takes both, and revives one that
             is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
@@ -211,7 +212,7 @@ class Put:
     """
 
     memory: Memory
-    signals: Signals
+    signals: Signals | None
     mode: WriteMode = WriteMode.CREATE
     source_key: str | None = None
     expected_version: int | None = None

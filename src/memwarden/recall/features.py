@@ -28,7 +28,7 @@ SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with cautio
 RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
 
 
-def _idf(total: int, df: int, prior: float) -> float:
+def idf(total: int, df: int, prior: float) -> float:
     """idf with everyday rows behind it: in a store of ten rows "name" is still a common word."""
     return float(np.log1p((total + PSEUDO_ROWS) / (df + PSEUDO_ROWS * prior + 0.5)))
 
@@ -42,11 +42,11 @@ def _word_signals(question: Question, view: View) -> None:
     mass = 0.0
     for term, prior in zip(question.terms, question.idf_prior, strict=True):
         rows, tf = view.postings(term)
-        idf = _idf(view.alive_count, len(rows), prior)
-        mass += idf
+        rarity = idf(view.alive_count, len(rows), prior)
+        mass += rarity
         if not len(rows):
             continue
-        turn[rows] += idf * tf / (tf + turn_part[rows])
+        turn[rows] += rarity * tf / (tf + turn_part[rows])
         after = view.following[rows]
         has_after = after >= 0
         after = after[has_after]
@@ -55,8 +55,8 @@ def _word_signals(question: Question, view: View) -> None:
         frequency[after] += tf[has_after]
         both = np.concatenate((rows, only_before))
         heard = frequency[both]
-        pair[both] += idf * heard / (heard + pair_part[both])
-        heard_mass[both] += idf
+        pair[both] += rarity * heard / (heard + pair_part[both])
+        heard_mass[both] += rarity
         frequency[both] = 0
         if view.sessions:
             said = np.bincount(view.slot[rows], tf, view.sessions + 1)[:-1]
@@ -181,7 +181,7 @@ def _piece_weight(word: str, view: View) -> float:
     if not found:
         return 0.5
     places, _ = view.postings(term_id(found[0]))
-    return float(_idf(view.alive_count, len(places), everyday_share(found[0])) ** 0.5)
+    return float(idf(view.alive_count, len(places), everyday_share(found[0])) ** 0.5)
 
 
 def _deviations(signals: Floats, view: View) -> Floats:

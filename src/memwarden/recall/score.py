@@ -141,6 +141,18 @@ def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto",
     return Ranking(scores, float(scores[allowed].max()), preset, parts)
 
 
+def pair_score(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
+    """How much two statements have to do with each other, on the scale of questions and answers.
+
+    heard: the share of the one's words that the other holds. rows: among how many the other was found.
+    """
+    dense = None if cosine is None else DENSE_SCALES.get(model or "")
+    scale = dense or WORDS_SCALE
+    found = heard if dense is None or cosine is None else cosine + HEARD * heard
+    logits = min(scale.slope * (found - scale.growth * float(np.log(max(rows, 1))) - scale.middle), CAP)
+    return float(1 / (1 + np.exp(-max(logits, -60.0))))
+
+
 def evidence(question: Question, view: View, dense: bool) -> Floats:
     """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words hold.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
 from memwarden.errors import InvalidInput
-from memwarden.records import BatchChange, Link, Put, Unlink
+from memwarden.records import BatchChange, Link, Put, Unlink, WriteMode
 
 MOST_CHANGES = 500
 """A chunk holds at most so many changes."""
@@ -26,6 +26,8 @@ def check_kinds(changes: Sequence[object]) -> None:
         if not isinstance(change, BatchChange):
             known = ", ".join(kind.__name__ for kind in get_args(BatchChange))
             raise InvalidInput(f"a batch holds changes ({known}), not {change!r:.80}")
+        if isinstance(change, Put) and change.signals is None and change.mode != WriteMode.UPDATE:
+            raise InvalidInput(f"memory {change.memory.id!r} needs signals; only an update keeps those that are stored")
 
 
 def edge_key(change: Link | Unlink) -> EdgeKey:

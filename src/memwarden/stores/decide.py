@@ -245,9 +245,7 @@ class Plan(Generic[E]):
     def _check_unchanged(self, memory_id: str, found: Found) -> None:
         decided_at = self._batch.decided_at
         if decided_at is not None and decided_at < found.rev <= self._head:
-            raise Stale(
-                f"memory {memory_id!r} was changed at revision {found.rev}, after {decided_at}; read it again"
-            )
+            raise Stale(f"memory {memory_id!r} was changed at revision {found.rev}, after {decided_at}; read it again")
 
     def _log_edge(self, change: Link | Unlink, event: Event, start: Found, meta: Mapping[str, Any]) -> int:
         active = start.version if start.live else None

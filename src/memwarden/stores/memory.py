@@ -225,6 +225,7 @@ class _Draft:
         memory = replace(memory, version=1)
         rev = self._log(put, Event.ADD, memory, None, 1)
         self._count += 1
+        assert put.signals is not None  # checked before
         self._rows[memory.id] = _Row(self._count, rev, memory, put.signals)
         return Applied(memory.id, "created", put.step)
 
@@ -240,7 +241,8 @@ class _Draft:
         memory = replace(memory, version=old + 1)
         event = put.event if row.live else Event.ADD
         rev = self._log(put, event, memory, old if row.live else None, old + 1)
-        self._rows[memory.id] = _Row(row.n, rev, memory, put.signals, (*row.history, _active(row.memory)))
+        signals = row.signals if put.signals is None else put.signals
+        self._rows[memory.id] = _Row(row.n, rev, memory, signals, (*row.history, _active(row.memory)))
         return Applied(memory.id, "updated" if row.live else "created", put.step)
 
     def _check_unchanged(self, row: _Row) -> None:

@@ -91,6 +91,15 @@ class ChangeTests:
         entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE)]
         assert entries == [("ADD", None, 1), ("MERGE", 1, 2), ("SUPERSEDE", 2, 3)]
 
+    async def test_an_update_without_signals_keeps_those_that_are_stored(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a")))
+        await store.apply(a_batch(replace(a_put("a", UPDATE, importance=0.9), signals=None)))
+        (row,) = (await store.scan(NAMESPACE)).rows
+        assert (row.importance, row.terms, row.pieces) == (0.9, SIGNALS.terms, SIGNALS.pieces)
+        for mode in (WriteMode.CREATE, WriteMode.UPSERT):
+            with pytest.raises(InvalidInput):
+                await store.apply(a_batch(replace(a_put("b", mode), signals=None)))
+
     @pytest.mark.parametrize("state", [State.SOFT_DELETED, State.MERGED])
     async def test_removed_and_restored(self, store: Store, state: State) -> None:
         whole = a_memory("a", tags=("x",), pinned=True)

@@ -55,12 +55,13 @@ Values = tuple[Any, ...]
 
 
 class Encoded(NamedTuple):
-    """A Put as SQLite will take it. once: text that stands for its thread and source key, or None."""
+    """A Put as SQLite will take it. once: text that stands for its thread and source key, or None. signals: None to keep
+    those that are stored."""
 
     put: Put
     once: str | None
     content: Values
-    signals: Values
+    signals: Values | None
 
 
 def encode(put: Put, namespace: Namespace) -> Encoded:
@@ -77,7 +78,7 @@ def encode(put: Put, namespace: Namespace) -> Encoded:
         put,
         once(memory.thread_id, put.source_key),
         content,
-        (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces),
+        None if signals is None else (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces),
     )
 
 

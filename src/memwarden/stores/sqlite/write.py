@@ -132,10 +132,10 @@ def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, pla
     ]
     for sql, rows in (
         (_INSERT_MEMORY, inserted),
-        (_INSERT_SIGNALS, [(*one.put.signals, ns << 32 | one.n) for one in plan.created]),
+        (_INSERT_SIGNALS, [(*(one.put.signals or ()), ns << 32 | one.n) for one in plan.created]),
         (_ARCHIVE, [(one.row,) for one in plan.rewritten]),  # before the update, which overwrites what is archived
         (_UPDATE_MEMORY, [(one.rev, one.version, *one.put.content, one.row) for one in plan.rewritten]),
-        (_UPDATE_SIGNALS, [(*one.put.signals, one.row) for one in plan.rewritten]),
+        (_UPDATE_SIGNALS, [(*one.put.signals, one.row) for one in plan.rewritten if one.put.signals is not None]),
         (_MOVE_MEMORY, moved),
         (_WRITE_EDGE, [(ns, *one.key, one.strength, int(one.live), one.rev, at) for one in plan.edges]),
         (_INSERT_JOURNAL, [(ns, at, actor, *one[:-1], meta_text(one.meta)) for one in plan.entries]),

@@ -1,0 +1,85 @@
+"""The stored memories nearest to a statement: whom to compare it with, and what to link it to (B2, B16)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.recall.asking import everyday_share
+from memwarden.recall.columns import Mask
+from memwarden.recall.features import PSEUDO_MASS, idf
+from memwarden.recall.index import NamespaceIndex
+from memwarden.recall.score import pair_score
+from memwarden.recall.view import Floats
+from memwarden.recall.words import term_id, terms
+
+Places = npt.NDArray[np.signedinteger[Any]]
+
+MOST = 8
+"""So many neighbours are looked at."""
+
+
+class Near(NamedTuple):
+    """A neighbour of a statement.
+
+    cosine: of the two vectors, None without vectors. score: how much they have to do with each other, 0..1 on the
+    calibrated scale of questions and answers.
+    """
+
+    id: str
+    cosine: float | None
+    score: float
+
+
+def nearby(
+    index: NamespaceIndex,
+    text: str,
+    vector: bytes | None,
+    allowed: Mask,
+    *,
+    model: str | None,
+    most: int = MOST,
+) -> list[Near]:
+    """Return at most ``most`` of the allowed memories that share a word or a direction with a statement, nearest first.
+
+    Args:
+        vector: the statement's vector as float16, as it is stored.
+        model: name of the embedding model, for the scale.
+    """
+    places = np.flatnonzero(allowed)
+    if not len(places):
+        return []
+    heard = _heard(index, text, places)
+    cosine = _cosines(index, vector, places)
+    evidence = heard if cosine is None else cosine + heard
+    order = np.lexsort((index.order[places], -evidence))[:most]
+    taken = [int(one) for one in order if heard[one] > 0 or (cosine is not None and cosine[one] > 0)]
+    rows = len(places)
+    return [
+        Near(
+            index.columns.ids[places[one]],
+            None if cosine is None else float(cosine[one]),
+            pair_score(float(heard[one]), None if cosine is None else float(cosine[one]), rows, model),
+        )
+        for one in taken
+    ]
+
+
+def _heard(index: NamespaceIndex, text: str, places: Places) -> Floats:
+    """The share of the statement's words, weighed by how rare they are, that each place has too."""
+    held = np.zeros(index.size, np.float32)
+    mass = PSEUDO_MASS
+    for term in dict.fromkeys(terms(text)):
+        found, _ = index.postings(term_id(term))
+        rarity = idf(len(places), len(found), everyday_share(term))
+        held[found] += np.float32(rarity)
+        mass += rarity
+    return np.asarray(held[places] / np.float32(mass), np.float32)
+
+
+def _cosines(index: NamespaceIndex, vector: bytes | None, places: Places) -> Floats | None:
+    if vector is None or index.vectors is None:
+        return None
+    return np.asarray(index.vectors[places] @ np.frombuffer(vector, dtype="<f2").astype(np.float32), np.float32)
