@@ -174,7 +174,7 @@ def _born_old(new: Memory, signals: Signals, pair: Pair, pairs: Sequence[Pair], 
     """Store a statement that a later one, known already, has replaced."""
     later = pair.stored
     closed = replace(new, valid_to=later.since)
-    changes = (
+    changes: tuple[BatchChange, ...] = (
         Put(closed, signals, step=step, meta={"by": later.id, **_meta(pair)}),
         *_links(closed, [one for one in pairs if one is not pair], step, link_min),
         Link(later.id, closed.id, RelationType.SUPERSEDES, step=step),

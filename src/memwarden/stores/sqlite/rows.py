@@ -55,8 +55,10 @@ Values = tuple[Any, ...]
 
 
 class Encoded(NamedTuple):
-    """A Put as SQLite will take it. once: text that stands for its thread and source key, or None. signals: None to keep
-    those that are stored."""
+    """A Put as SQLite will take it.
+
+    once: text that stands for its thread and source key, or None. signals: None to keep those that are stored.
+    """
 
     put: Put
     once: str | None
