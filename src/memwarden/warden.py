@@ -365,7 +365,10 @@ class AsyncScope:
         return await self._recall.context(self.who, said, request)
 
     async def get(self, memory_id: str) -> Memory:
-        """Return one memory. Raises NotFound, also for one that the agent may not read."""
+        """Return one memory, also one that is no longer true (its ``valid_to`` tells).
+
+        Raises NotFound, also for one that the agent may not read.
+        """
         found = await self._warden.store.get(self.who.namespace, [_id(memory_id)])
         allowed = self._warden.settings.categories.readable(self.who.agent, None)
         if not found or (allowed is not None and found[0].category not in allowed):
@@ -382,9 +385,13 @@ class AsyncScope:
     ) -> list[Memory]:
         """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything (C8).
 
-        Newest first by default. Raises InvalidFilter, CategoryDenied (a category filter outside the allowlist).
+        Newest first by default. What is no longer true is left out, unless a filter asks for ``valid_to``.
+
+        Raises InvalidFilter, CategoryDenied (a category filter outside the allowlist).
         """
         where = self._where(filters)
+        if not any(condition.field == "valid_to" for condition in where):
+            where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
         allowed = self._warden.settings.categories.readable(self.who.agent, None)
         if allowed is not None:
             where = (*where, filtering.Condition("category", "$in", allowed))

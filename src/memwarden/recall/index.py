@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
-from memwarden.filters import Where
+from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.columns import Columns, Growing, Mask
 from memwarden.recall.date_match import unpack
 from memwarden.recall.edges import Edges
@@ -77,6 +78,7 @@ class NamespaceIndex:
         self._piece_starts = Growing(np.int64)
         self._piece_starts.extend([0])
         self._sources: list[tuple[str, ...]] = []
+        self._has_ends = False
         self._derived = Derived()
         self._view: View | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
@@ -144,6 +146,15 @@ class NamespaceIndex:
     def mask(self, where: Where) -> Mask:
         """Return which live memories fulfil every condition."""
         return self.live & self.columns.mask(where) if where else self.live.copy()
+
+    def valid(self, moment: datetime) -> Mask | None:
+        """Return which memories are not over at a moment; None when none has an end, which most namespaces never have.
+
+        One that begins later counts: a query about now finds what is planned.
+        """
+        if not self._has_ends:
+            return None
+        return self.columns.mask((Condition("valid_to", UNSET_OR_AFTER, moment),))
 
     def nearest(self, vector: Sequence[float], limit: int, where: Where) -> list[str]:
         """Return the ids of the memories nearest to a vector by cosine, nearest first; equal ones as written.
@@ -307,6 +318,7 @@ class NamespaceIndex:
         self._flags.extend(columns["flags"])
         self._length.extend([len(terms) // 4 for terms in columns["terms"]])
         self._sources.extend(columns["sources"])
+        self._has_ends = self._has_ends or columns["valid_to"].count(None) < len(rows)
         places, days = unpack(columns["days"], first)
         self._day_places.extend(places)
         self._days.extend(days)

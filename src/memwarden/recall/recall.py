@@ -97,9 +97,9 @@ class Recall:
         encoded = await self._encoded(dense_text(request.query, index.view))
         echoes = await self._echoes(scope, index, (request.query,))
         # From here on to the fetch nothing is awaited: the index stays as it is.
-        rev, ids, view = index.rev, index.columns.ids, index.view
-        question = ask(request.query, view, encoded, self._now(), self._left_out)
-        gates = self._gates(scope, index, request, echoes)
+        rev, ids, view, now = index.rev, index.columns.ids, index.view, self._now()
+        question = ask(request.query, view, encoded, now, self._left_out)
+        gates = self._gates(scope, index, request, echoes, now)
         ranking = self._rank(question, view, gates)
         most = request.top_k + SPARE
         selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
@@ -135,14 +135,13 @@ class Recall:
         texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
         encoded = [await self._encoded(dense_text(text, index.view)) for text in texts]
         echoes = await self._echoes(scope, index, said)
-        rev, ids, view = index.rev, index.columns.ids, index.view
-        gates = self._gates(scope, index, request, echoes)
-        asked = [ask(text, view, one, self._now(), self._left_out) for text, one in zip(texts, encoded, strict=True)]
+        rev, ids, view, now = index.rev, index.columns.ids, index.view, self._now()
+        gates = self._gates(scope, index, request, echoes, now)
+        asked = [ask(text, view, one, now, self._left_out) for text, one in zip(texts, encoded, strict=True)]
         ranked = [(question, self._rank(question, view, gates)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(scope, index, selection)
-        now = self._now()
         make = partial(_item, question, ranking, ranking.weights, found, _plain_excerpt)
         covering = _covering(selection, ids)
         weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
@@ -168,7 +167,9 @@ class Recall:
         texts = {memory.id: _bare(memory.text) for memory in stored}
         return [place for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
 
-    def _gates(self, scope: Scope, index: NamespaceIndex, request: Request, echoes: Sequence[int]) -> Gates:
+    def _gates(
+        self, scope: Scope, index: NamespaceIndex, request: Request, echoes: Sequence[int], now: datetime
+    ) -> Gates:
         readable = self._categories.readable(scope.agent, None)
         fresh = index.live.copy()
         fresh[list(echoes)] = False
@@ -178,6 +179,7 @@ class Recall:
             filter=index.mask(request.where),
             worthy=index.live & ~index.view.chatter,
             fresh=fresh,
+            valid=index.valid(now),
         )
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:

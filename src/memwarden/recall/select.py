@@ -17,6 +17,7 @@ from memwarden.recall.view import Floats
 GATES: Mapping[str, str] = {
     "category": "its category is not among those searched",
     "filter": "a filter leaves it out",
+    "validity": "it is no longer true: a newer fact took its place",
     "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
@@ -43,6 +44,7 @@ class Gates:
         readable: what the agent may read at all; others are not even named among what was left out.
         category: the categories that are asked for. filter: what fulfils the filters.
         worthy: what is no small talk. fresh: what does not only repeat the question or the prompt.
+        valid: what is not over; None when nothing in the namespace ever ends.
     """
 
     readable: Mask
@@ -50,10 +52,12 @@ class Gates:
     filter: Mask
     worthy: Mask
     fresh: Mask
+    valid: Mask | None = None
 
     @property
     def open(self) -> Mask:
-        return self.readable & self.category & self.filter & self.worthy & self.fresh
+        passing = self.readable & self.category & self.filter & self.worthy & self.fresh
+        return passing if self.valid is None else passing & self.valid
 
 
 class Candidate(NamedTuple):
@@ -215,10 +219,18 @@ def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candida
 
 def _shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple[Candidate, str]]:
     """Every readable live place that a mask keeps out, with the first mask that does."""
-    named = (("category", gates.category), ("filter", gates.filter), ("chatter", gates.worthy), ("echo", gates.fresh))
+    named = (
+        ("category", gates.category),
+        ("filter", gates.filter),
+        ("validity", gates.valid),
+        ("chatter", gates.worthy),
+        ("echo", gates.fresh),
+    )
     out: list[tuple[Candidate, str]] = []
     left = index.live & gates.readable
     for gate, mask in named:
+        if mask is None:
+            continue
         out.extend((Candidate(int(place), float(scores[place])), gate) for place in np.flatnonzero(left & ~mask))
         left &= mask
     return out

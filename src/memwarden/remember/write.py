@@ -16,6 +16,7 @@ import uuid_utils
 from memwarden import clock, filters
 from memwarden.errors import NotFound
 from memwarden.models.base import Embedder
+from memwarden.recall.signals import signals_of
 from memwarden.recall.signs import Flag
 from memwarden.records import (
     Applied,
@@ -36,7 +37,6 @@ from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, d
 from memwarden.remember.draft import Draft
 from memwarden.remember.kind import kind_of
 from memwarden.remember.messages import Message
-from memwarden.remember.signals import signals_of
 from memwarden.stores.base import Store
 
 DEFAULT_THREAD = "default"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from rich.text import Text
 
 from memwarden import AsyncWarden
-from memwarden.errors import InvalidInput
+from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
 from memwarden.surfaces.cli import draw, given
 from memwarden.surfaces.cli.options import Options, command
@@ -139,9 +140,11 @@ def _too_long(cut: Sequence[Cut]) -> bool:
 
 async def memories_of(me: AsyncScope, cut: Sequence[Cut], most: int = 10) -> dict[str, Memory]:
     """Fetch the nearest of what was left out, to show its words."""
-    ids = [one.id for one in cut[:most]]
-    found = await me.find({"id": ids}, limit=most) if ids else []
-    return {memory.id: memory for memory in found}
+    found: dict[str, Memory] = {}
+    for one in cut[:most]:
+        with suppress(NotFound):  # forgotten since
+            found[one.id] = await me.get(one.id)  # what is no longer true too, which find leaves out
+    return found
 
 
 async def _explain_block(me: AsyncScope, block: ContextBlock) -> None:
