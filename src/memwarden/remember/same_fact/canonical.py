@@ -13,7 +13,7 @@ from typing import Final
 
 from memwarden.remember.same_fact.listing import Listing, Rewrite
 
-_KINDS: Final = ("t:", "d:", "m:", "y:", "w:", "per-")
+_KINDS: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 _HAVE: Final = frozenset({"have", "has", "had", "having"})
 _DO: Final = frozenset({"do", "does", "did"})
 _NOUN_AFTER: Final = frozenset(
@@ -34,6 +34,8 @@ class Sentence:
     """In the order of the active sentence."""
     words: tuple[str, ...]
     tense: str
+    based: tuple[str, ...]
+    """Before any rewrite."""
 
 
 def canonical(tokens: Sequence[str], lists: Listing) -> Sentence:
@@ -54,7 +56,7 @@ def canonical(tokens: Sequence[str], lists: Listing) -> Sentence:
     words = _listed(words, lists)
     words = [word for word in words if word not in lists.dropped]
     words = [lists.synonyms.get(word, word) for word in words]
-    return Sentence(spoken, tuple(_timed_last(words, lists)), _tense(tenses))
+    return Sentence(spoken, tuple(_timed_last(words, lists)), _tense(tenses), tuple(based))
 
 
 def _tense(found: set[str]) -> str:
@@ -68,8 +70,10 @@ def _tense(found: set[str]) -> str:
 def _rewritten(line: str, rewrites: Sequence[Rewrite]) -> str:
     for one in rewrites:
         if one.need in line:
-            line = one.pattern.sub(one.into, line)
-    return " ".join(line.split())
+            line, changed = one.pattern.subn(f" {one.into} ", line)
+            if changed:
+                line = " ".join(line.split())
+    return line
 
 
 def _base(tokens: list[str], lists: Listing) -> tuple[list[str], set[str]]:
@@ -79,6 +83,7 @@ def _base(tokens: list[str], lists: Listing) -> tuple[list[str], set[str]]:
     out: list[str] = []
     tenses: set[str] = set()
     finite = False
+    guessed = ""
     helper = ""  # be or have that waits for its participle
     for at, word in enumerate(tokens):
         before = out[-1] if out else ""
@@ -95,7 +100,11 @@ def _base(tokens: list[str], lists: Listing) -> tuple[list[str], set[str]]:
                 helper = ""
             continue
         base, kind = form
+        if base == "be" and word == "being" and helper == "be":
+            continue
         if base == "be":
+            if guessed and before == guessed and word != "be":
+                tenses.discard("present")  # it was a noun: the electricity work was
             if (word == "been" and helper == "have") or word in ("was", "were"):
                 tenses.add("past")
             elif word in ("is", "are", "am"):
@@ -133,6 +142,7 @@ def _base(tokens: list[str], lists: Listing) -> tuple[list[str], set[str]]:
                 tenses.add("past")
                 finite = True
             elif not finite and before != "to":
+                guessed = "" if "present" in tenses else base
                 tenses.add("present")
                 finite = True
             out.append(base)
@@ -205,7 +215,7 @@ def _active(words: list[str], lists: Listing) -> list[str]:
     if words.count(agent) != 1 or "|" in words or words.count("be") != 1:
         return words
     be, by = words.index("be"), words.index(agent)
-    if not 0 < be < by < len(words) - 1 or words[by + 1].startswith(_KINDS):
+    if not 0 < be < by < len(words) - 1 or words[by + 1].startswith(_KINDS) or words[by + 1][0].isdigit():
         return words
     verb = next((at for at in range(be + 1, by) if words[at].endswith("-ed")), None)
     if verb is None or any(word in lists.prepositions for word in words[:be]):

@@ -39,7 +39,9 @@ def modality(one: Signature, two: Signature) -> bool:
 
 def tense(one: Signature, two: Signature) -> bool:
     """One is over, the other is not."""
-    return one.tense != two.tense and "any" not in (one.tense, two.tense) and "" not in (one.tense, two.tense)
+    if "any" in (one.tense, two.tense):
+        return False
+    return (one.tense or "present") != (two.tense or "present")
 
 
 def preposition(one: Signature, two: Signature) -> bool:

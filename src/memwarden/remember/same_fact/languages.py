@@ -45,8 +45,13 @@ def votes(text: str) -> Votes:
     for word in words:
         for code in table.get(word, ()):
             counts[code] = counts.get(code, 0) + 1
-    if not counts:
-        counts = {code: 1 for code in LISTED if any(word in listing(code).forms for word in words)}
+    most = max(counts.values(), default=0)
+    tied = [code for code in LISTED if counts.get(code, 0) == most]
+    if list(counts.values()).count(most) != 1:
+        for code in tied:
+            forms = len(words & listing(code).forms.keys())
+            if forms:
+                counts[code] = most + forms
     return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-LISTED: Final = ("en",)
+LISTED: Final = ("en", "de", "es", "fr")
 """Languages with lists of words. Japanese has rules of its own (`japanese.py`)."""
 
 
@@ -59,7 +59,8 @@ class Listing:
     case_matters: frozenset[str]
     persons: frozenset[str]
     cues: frozenset[str]
-    attributes: frozenset[str]
+    attributes: Mapping[str, str]
+    """Word -> the thing with one value at a time that it speaks of."""
     holders: frozenset[str]
     antonyms: frozenset[tuple[str, str]]
     synonyms: Mapping[str, str]
@@ -101,9 +102,9 @@ def listing(code: str) -> Listing:
         case_matters=_set(guards.get("case_matters", "")),
         persons=_set(words["persons"]),
         cues=_set(words["cues"]),
-        attributes=_set(words["attributes"]),
+        attributes=_aliases(words["attributes"]),
         holders=_set(words["holders"]),
-        antonyms=_opposites(words["antonyms"]),
+        antonyms=_opposites(words["antonyms"], _groups(words["synonyms"])),
         synonyms=_groups(words["synonyms"]),
         symmetric=_set(words.get("symmetric", "")),
         ongoing=_set(words.get("ongoing", "")),
@@ -133,8 +134,14 @@ def _classes(text: str) -> Mapping[str, str]:
     return _frozen({word: name for word, _, name in entries})
 
 
-def _opposites(text: str) -> frozenset[tuple[str, str]]:
-    pairs = (tuple(pair.split()) for line in text.strip().splitlines() for pair in line.split("|"))
+def _aliases(text: str) -> Mapping[str, str]:
+    entries = (entry.partition(":") for entry in text.split())
+    return _frozen({word: name or word for word, _, name in entries})
+
+
+def _opposites(text: str, groups: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    lines = (pair.split() for line in text.strip().splitlines() for pair in line.split("|"))
+    pairs = ([groups.get(word, word) for word in pair] for pair in lines)
     return frozenset((word, other) for one, two in pairs for word, other in ((one, two), (two, one)))
 
 
@@ -150,7 +157,7 @@ def _rewrites(text: str) -> tuple[Rewrite, ...]:
     out = []
     for line in text.strip().splitlines():
         pattern, _, into = line.partition(" =>")
-        out.append(Rewrite(re.compile(pattern), into[1:], _literal(pattern)))
+        out.append(Rewrite(re.compile(pattern), into.removeprefix(" "), _literal(pattern)))
     return tuple(out)
 
 
@@ -185,6 +192,8 @@ def _irregular(text: str) -> dict[str, tuple[str, str]]:
 
 def _forms(base: str, past: str, participle: str) -> dict[str, tuple[str, str]]:
     out = {base: (base, "base"), _third(base): (base, "s"), _gerund(base): (base, "ing")}
+    if past.endswith("lled") and base.endswith("l") and not base.endswith("ll"):
+        out |= {base + "ed": (base, "both"), base + "ing": (base, "ing")}
     if past != base:
         out[past] = (base, "both" if past == participle else "past")
     if participle not in (past, base):

@@ -40,6 +40,7 @@ _AMOUNT: Final = re.compile(r"^([$€£¥])?([-+]?\d[\d.,'\u00a0]*?)([kKM])?([$�
 _GLUED: Final = re.compile(
     r"^(\d+(?:[.,]\d+)?)(mg|kg|g|km|cm|mm|m|lb|lbs|ml|l|min|h|am|pm|a\.m|p\.m|gb|mb|tb|ms|s|hz|kwh|w|°c|°f|mph|uhr)$"
 )
+_ISO: Final = re.compile(r"^((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-2]\d|3[01])$")
 _CLOCK: Final = re.compile(r"^(\d{1,2})[:.h](\d{2})(?:h|uhr)?$")
 _ORDINAL: Final = re.compile(r"^(\d+)(?:st|nd|rd|th|er|re|ère|e|º|ª|°)$")
 
@@ -147,6 +148,8 @@ def _word(low: str, lists: Listing) -> list[str]:
         return [_decimal(glued[1], lists), lists.units.get(unit, unit)]
     if (ordinal := _ORDINAL.match(low)) is not None:
         return [ordinal[1] + "th"]
+    if (iso := _ISO.match(low)) is not None:
+        return [f"d:{iso[2]}-{iso[3]}", f"y:{iso[1]}"]
     if "'" in low and "@" not in low and "/" not in low:
         for rewrite in lists.contractions:
             low = rewrite.pattern.sub(rewrite.into, low)
@@ -204,6 +207,8 @@ def _numbered(words: list[str], lists: Listing) -> list[str]:
                 out[-1] = str(int(out[-1][:12]) * int(number))
             else:
                 out.append(number)
+        elif word in _SCALES and _scaled(out, _SCALES[word]):
+            continue
         elif word in lists.ordinals:
             out.append(lists.ordinals[word])
         elif out and word in lists.units and re.fullmatch(r"[-+]?\d[\d.]*", out[-1]):
@@ -211,6 +216,21 @@ def _numbered(words: list[str], lists: Listing) -> list[str]:
         else:
             out.append(word)
     return _metres(out)
+
+
+_SCALES: Final = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
+
+
+def _scaled(out: list[str], scale: int) -> bool:
+    """Multiply the figure that was just said, behind its currency or not. False if there is none."""
+    at = len(out) - (2 if len(out) > 1 and out[-1] in _MONEY.values() else 1)
+    if at < 0 or not re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", out[at]):
+        return False
+    value = float(out[at]) * scale
+    if value != int(value):
+        return False
+    out[at] = str(int(value))
+    return True
 
 
 def _metres(words: list[str]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 from memwarden.recall.words import GLUED_SCRIPT, fold, stemmer
@@ -84,7 +83,7 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         votes=votes,
         words=sentence.words,
         content=content,
-        raw=tuple(word.removesuffix("-ing") for word in spoken),
+        raw=tuple(word.removesuffix("-ing").removesuffix("-ed") for word in spoken),
         subject=content[0] if content else "",
         numbers=tuple(word for word in spoken if _NUMBER.match(word)),
         times=tuple(word for word in spoken if word.startswith(_TIMES)),
@@ -97,9 +96,9 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         codes=found.codes,
         capitals=found.capitals,
         smalls=found.smalls,
-        articles=frozenset(_articles(spoken, lists)),
+        articles=frozenset(_articles(sentence.based, lists)),
         cues=lists.cues & ({*found.tokens, *spread}),
-        attributes=frozenset(_stem(word, lists) for word in spread if word in lists.attributes),
+        attributes=_attributes({*spread, *sentence.based}, lists),
         topic=_topic(spoken, lists),
         asks=found.asks,
         quotes=found.quotes,
@@ -107,7 +106,7 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
 
 
 _NUMBER: Final = re.compile(r"[-+]?\d")
-_TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "per-")
+_TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 
 
 def _content(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
@@ -181,10 +180,22 @@ def _bound(words: tuple[str, ...], lists: Listing) -> list[str]:
 
 def _articles(words: tuple[str, ...], lists: Listing) -> list[tuple[str, str]]:
     out = []
-    for word, after in pairwise(words):
-        if word in lists.articles and after.isalpha():
-            out.append(("a" if word in lists.indefinite else word if lists.code == "de" else "the", after))
+    for place, word in enumerate(words):
+        if word not in lists.articles:
+            continue
+        head = ""
+        for after in words[place + 1 :]:
+            if not after.isalpha() or _grammar(after, lists) or (head and after in lists.forms):
+                break
+            head = after
+        if head:
+            out.append((word if lists.code == "de" else "a" if word in lists.indefinite else "the", head))
     return out
+
+
+def _attributes(words: set[str], lists: Listing) -> frozenset[str]:
+    bare = {word.removesuffix("-ed").removesuffix("-ing") for word in words}
+    return frozenset(_stem(lists.attributes[word], lists) for word in bare if word in lists.attributes)
 
 
 def _topic(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
