@@ -1,6 +1,6 @@
 """Sentences that a machine changed in one point: never the same fact as what they were made from.
 
-Each language has statements with the words that may be exchanged; a mutation that finds nothing to change makes nothing.
+Each language has statements with the words that may be exchanged; what finds nothing to change makes nothing.
 """
 
 from __future__ import annotations
@@ -85,38 +85,112 @@ WRITTEN = {"ja": (("花子", "太郎"), ("健", "次郎"))}
 
 WORDS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
     "date": {
-        "en": (("Monday", "Tuesday", "Friday"), ("Mondays", "Tuesdays"), ("May", "June", "March"), ("10 pm", "10 am", "9 pm"), ("every day", "every week"), ("daily", "weekly")),
+        "en": (
+            ("Monday", "Tuesday", "Friday"),
+            ("Mondays", "Tuesdays"),
+            ("May", "June", "March"),
+            ("10 pm", "10 am", "9 pm"),
+            ("every day", "every week"),
+            ("daily", "weekly"),
+        ),
         "de": (("Dienstag", "Montag"), ("Mai", "Juni"), ("15 Uhr", "16 Uhr")),
         "es": (("martes", "jueves"), ("mayo", "junio")),
         "fr": (("mardi", "jeudi"), ("mai", "juin")),
         "ja": (("5月", "6月"), ("3日", "8日")),
     },
     "quantifier": {
-        "en": (("All", "Most", "Some", "No", "Few", "Not all"), ("all", "most", "some"), ("Some", "All", "Many"), ("always", "often", "never", "rarely"), ("every", "every other")),
+        "en": (
+            ("All", "Most", "Some", "No", "Few", "Not all"),
+            ("all", "most", "some"),
+            ("Some", "All", "Many"),
+            ("always", "often", "never", "rarely"),
+            ("every", "every other"),
+        ),
         "de": (("Alle", "Einige", "Keine", "Nicht alle", "Fast alle"),),
         "es": (("Todas las", "Algunas", "Muchas", "Casi todas las"),),
         "fr": (("Toutes les", "Quelques", "Presque toutes les"),),
         "ja": (("全部", "半分", "一部"),),
     },
-}  # fmt: skip
-NUMBER = {
-    "en": ("two", "three", "five"), "de": ("drei", "vier"), "es": ("tres", "cuatro"), "fr": ("trois", "quatre"), "ja": (),
-}  # fmt: skip
+}
+NUMBER: dict[str, tuple[str, ...]] = {
+    "en": ("two", "three", "five"),
+    "de": ("drei", "vier"),
+    "es": ("tres", "cuatro"),
+    "fr": ("trois", "quatre"),
+    "ja": (),
+}
+VERBS = "live|owe|pay|play|lead|take|like|teach|report|prefer|enjoy|reside"
 # Pattern and replacement, one a way of saying no, or perhaps.
 NEGATION = {
-    "en": ((r"\b(is|was|are) ", r"\1 not "), (r"\b(has|have) (?=worked)", r"\1 not "), (r"^(\w+) (?=(live|owe|pay|play|lead|take|like|ha|teach|report|prefer|lent|sold|enjoy|reside)\w* )", r"\1 never "), (r"$", r" - not true")),
-    "de": ((r"\b(ist|sind) ", r"\1 nicht "), (r"\b(wohnt|lebt|arbeitet|kennt|schuldet) ", r"\1 nicht "), (r"\bhat ", "hat keine "), (r"\b(wohnt|ist) ", r"\1 nicht mehr ")),
-    "es": ((r"\b(vive|reside|tiene|es|debe|están|trabaja|conoce) ", r"no \1 "), (r"\b(vive|trabaja) ", r"ya no \1 "), (r"\b(tiene|conoce) ", r"nunca \1 ")),
-    "fr": ((r"\b(habite|vit|travaille|connaît|doit) ", r"ne \1 pas "), (r"\b(habite|vit|travaille|connaît) ", r"ne \1 plus "), (r"\b(est|sont) ", r"n'\1 pas "), (r"\b(doit|connaît) ", r"ne \1 jamais ")),
+    "en": (
+        (r"\b(is|was|are) ", r"\1 not "),
+        (r"\b(has|have) (?=worked)", r"\1 not "),
+        (
+            r"^(\w+) (?=(live|owe|pay|play|lead|take|like|ha|teach|report|prefer|lent|sold|enjoy|reside)\w* )",
+            r"\1 never ",
+        ),
+        (r"$", r" - not true"),
+    ),
+    "de": (
+        (r"\b(ist|sind) ", r"\1 nicht "),
+        (r"\b(wohnt|lebt|arbeitet|kennt|schuldet) ", r"\1 nicht "),
+        (r"\bhat ", "hat keine "),
+        (r"\b(wohnt|ist) ", r"\1 nicht mehr "),
+    ),
+    "es": (
+        (r"\b(vive|reside|tiene|es|debe|están|trabaja|conoce) ", r"no \1 "),
+        (r"\b(vive|trabaja) ", r"ya no \1 "),
+        (r"\b(tiene|conoce) ", r"nunca \1 "),
+    ),
+    "fr": (
+        (r"\b(habite|vit|travaille|connaît|doit) ", r"ne \1 pas "),
+        (r"\b(habite|vit|travaille|connaît) ", r"ne \1 plus "),
+        (r"\b(est|sont) ", r"n'\1 pas "),
+        (r"\b(doit|connaît) ", r"ne \1 jamais "),
+    ),
     "ja": ((r"ている。", "ていない。"), (r"ています。", "ていません。"), (r"です。", "ではありません。")),
-}  # fmt: skip
+}
 MODALITY = {
-    "en": ((r"^(?=\w)", "Kim says that "), (r"^(?=\w)", "Perhaps "), (r"^(\w+) (?=(live|owe|pay|play|lead|take|like|teach|report|prefer)s? )", r"\1 might "), (r"^(\w+) lives ", r"\1 used to live "), (r"^(\w+) (resides|lives) ", r"\1 wants to live "), (r"\b(is|are) ", "will be "), (r"\b(is|are) ", "may be "), (r"(?<!birthday )\bis ", "was "), (r"\bis ", "must be "), (r"\.$", "?")),
-    "de": ((r"^", "Kim sagt, "), (r"\bist ", "war "), (r"\b(ist|sind) ", r"\1 vielleicht "), (r"\bwohnt ", "wohnte "), (r"\b(wohnt|hat|kennt) ", r"\1 angeblich ")),
-    "es": ((r"^", "Kim dice que "), (r"\bvive ", "vivía "), (r"\bvive ", "quiere vivir "), (r"\btiene ", "tenía "), (r"\b(es|están) ", r"quizás \1 ")),
-    "fr": ((r"^", "Kim dit que "), (r"\bhabite ", "habitait "), (r"\bhabite ", "veut habiter "), (r"\b(est|sont) ", r"\1 peut-être "), (r"\btravaille ", "travaillait ")),
-    "ja": ((r"ている。", "ていた。"), (r"ている。", "ているかもしれない。"), (r"です。", "でした。"), (r"る。", "るらしい。")),
-}  # fmt: skip
+    "en": (
+        (r"^(?=\w)", "Kim says that "),
+        (r"^(?=\w)", "Perhaps "),
+        (rf"^(\w+) (?=({VERBS})s? )", r"\1 might "),
+        (r"^(\w+) lives ", r"\1 used to live "),
+        (r"^(\w+) (resides|lives) ", r"\1 wants to live "),
+        (r"\b(is|are) ", "will be "),
+        (r"\b(is|are) ", "may be "),
+        (r"(?<!birthday )\bis ", "was "),
+        (r"\bis ", "must be "),
+        (r"\.$", "?"),
+    ),
+    "de": (
+        (r"^", "Kim sagt, "),
+        (r"\bist ", "war "),
+        (r"\b(ist|sind) ", r"\1 vielleicht "),
+        (r"\bwohnt ", "wohnte "),
+        (r"\b(wohnt|hat|kennt) ", r"\1 angeblich "),
+    ),
+    "es": (
+        (r"^", "Kim dice que "),
+        (r"\bvive ", "vivía "),
+        (r"\bvive ", "quiere vivir "),
+        (r"\btiene ", "tenía "),
+        (r"\b(es|están) ", r"quizás \1 "),
+    ),
+    "fr": (
+        (r"^", "Kim dit que "),
+        (r"\bhabite ", "habitait "),
+        (r"\bhabite ", "veut habiter "),
+        (r"\b(est|sont) ", r"\1 peut-être "),
+        (r"\btravaille ", "travaillait "),
+    ),
+    "ja": (
+        (r"ている。", "ていた。"),
+        (r"ている。", "ているかもしれない。"),
+        (r"です。", "でした。"),
+        (r"る。", "るらしい。"),
+    ),
+}
 
 
 def others(text: str, sets: tuple[tuple[str, ...], ...]) -> Iterator[str]:
@@ -153,7 +227,7 @@ def mutants(text: str, language: str, who: str, whom: str) -> Iterator[tuple[str
 
 def every_mutant() -> list[tuple[str, str, str, str]]:
     """Language, kind, a statement, and what was made from another wording of it."""
-    out = []
+    out: list[tuple[str, str, str, str]] = []
     for language, bases in BASES.items():
         for base in bases:
             wordings = (base,) if isinstance(base, str) else base

@@ -156,7 +156,7 @@ APART: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("Otto plans to buy a boat.", "Otto bought a boat."),
         ("Otto tried to swim.", "Otto swam."),
         ("Otto apparently smokes.", "Otto smokes."),
-        ("The film is called \"Silence\".", "The film is called Silence?"),
+        ('The film is called "Silence".', "The film is called Silence?"),
         ("Bea almost won.", "Bea won."),
         ("Otto pretends to sleep.", "Otto sleeps."),
         ("Otto refused to pay.", "Otto paid."),

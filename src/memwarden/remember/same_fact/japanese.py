@@ -121,6 +121,12 @@ def plain_form(text: str) -> str:
     """The sentence without spaces and marks, its polite ending made plain."""
     line = re.sub(r"[\s。、．！!]+", "", unicodedata.normalize("NFKC", text))
     line = _COUNTED.sub(lambda found: _KANJI_NUMBER[found[1]], line)
+    line = (
+        re.sub(r"(?<=[月火水木金土日])曜日", "曜", line)
+        .replace("アレルギーを持っている", "アレルギーがある")
+        .replace("アレルギーを持っています", "アレルギーがあります")
+    )
+    line = line.replace("にアレルギー", "アレルギー")
     for polite, plain in _POLITE_VERB.items():
         if line.endswith(polite):
             return line[: -len(polite)] + plain

@@ -9,6 +9,9 @@ from typing import Final
 from memwarden.recall.words import LISTS, normal
 from memwarden.remember.same_fact.listing import LISTED, listing
 
+SURE: Final = 2
+"""Votes that two texts need together: one word alone may be a word of a language without lists, too."""
+
 Votes = tuple[tuple[str, int], ...]
 
 _NAMES: Final = {"english": "en", "german": "de", "french": "fr", "spanish": "es"}
@@ -34,7 +37,7 @@ def _voters() -> dict[str, tuple[str, ...]]:
 
 
 def votes(text: str) -> Votes:
-    """Languages with the number of different function words of theirs, most first; ties in alphabetical order."""
+    """Languages with the number of words of theirs that the text shows; a function word that is a verb counts twice."""
     if _KANA.search(text):
         return (("ja", 99),)
     if _GLUED.search(text) or _OTHER_SCRIPT.search(text):
@@ -45,13 +48,9 @@ def votes(text: str) -> Votes:
     for word in words:
         for code in table.get(word, ()):
             counts[code] = counts.get(code, 0) + 1
-    most = max(counts.values(), default=0)
-    tied = [code for code in LISTED if counts.get(code, 0) == most]
-    if list(counts.values()).count(most) != 1:
-        for code in tied:
-            forms = len(words & listing(code).forms.keys())
-            if forms:
-                counts[code] = most + forms
+    for code in LISTED:
+        if forms := len(words & listing(code).forms.keys()):
+            counts[code] = counts.get(code, 0) + forms
     return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
@@ -69,4 +68,5 @@ def together(one: Votes, two: Votes) -> str:
     counts = dict(one)
     for code, count in two:
         counts[code] = counts.get(code, 0) + count
-    return chosen(tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
+    found = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return chosen(found) if found and found[0][1] >= SURE else ""

@@ -40,6 +40,7 @@ class Listing:
     indefinite: frozenset[str]
     forms: Mapping[str, tuple[str, str]]
     """Form of a verb -> (base, kind): base, s, past, part (participle only), both (past or participle), ing."""
+    bases: frozenset[str]
     adjectives: frozenset[str]
     plurals: Mapping[str, str]
     numbers: Mapping[str, str]
@@ -74,15 +75,16 @@ def listing(code: str) -> Listing:
     """The lists of a language of `LISTED`."""
     raw = tomllib.loads(Path(__file__).with_name(f"{code}.toml").read_text(encoding="utf-8"))
     guards, words = raw["guards"], raw["words"]
+    forms = {**_regular(raw.get("verbs", "")), **_irregular(raw.get("irregular", "")), **_given(raw.get("forms", ""))}
+    groups = _groups(words["synonyms"])
     return Listing(
         code=code,
         known=_set(raw["known"]),
         dropped=_set(raw["dropped"]),
         articles=_set(raw["articles"]),
         indefinite=_set(raw["indefinite"]),
-        forms=_frozen(
-            {**_regular(raw.get("verbs", "")), **_irregular(raw.get("irregular", "")), **_given(raw.get("forms", ""))}
-        ),
+        forms=_frozen(forms),
+        bases=frozenset(groups.get(base, base) for base, _ in forms.values()),
         adjectives=_set(raw.get("adjectives", "")),
         plurals=_pairs(raw.get("plurals", "")),
         numbers=_pairs(raw["numbers"]),
@@ -104,8 +106,8 @@ def listing(code: str) -> Listing:
         cues=_set(words["cues"]),
         attributes=_aliases(words["attributes"]),
         holders=_set(words["holders"]),
-        antonyms=_opposites(words["antonyms"], _groups(words["synonyms"])),
-        synonyms=_groups(words["synonyms"]),
+        antonyms=_opposites(words["antonyms"], groups),
+        synonyms=groups,
         symmetric=_set(words.get("symmetric", "")),
         ongoing=_set(words.get("ongoing", "")),
         rewrites=_rewrites(words["rewrites"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Final
 
@@ -67,30 +68,68 @@ class Pair:
         self.first, self.second = _alone(one.content, two.content), _alone(two.content, one.content)
         self.cue = bool(two.cues - one.cues)
         self.one_subject = one.subject == two.subject or _subject_inside(one, two)
+        if self.cue and one.topic and not _alone(one.topic, (*two.content, *two.times, *two.numbers)):
+            self.one_subject = True
 
     def opposites(self) -> bool:
         if len(self.first) == 1 and len(self.second) == 1 and self.first[0].endswith("handed"):
             return True
-        return any(
-            (a, b) in self.lists.antonyms
-            for a in self._bare(self.one, self.two)
-            for b in self._bare(self.two, self.one)
-        )
+        first, second = self._bare(self.one, self.two), self._bare(self.two, self.one)
+        return any((a, b) in self.lists.antonyms or _denying(a, b) for a in first for b in second)
 
     def _bare(self, one: Signature, two: Signature) -> set[str]:
         return set(one.raw) - set(two.raw)
 
     def value(self) -> bool:
-        """A thing that has one value at a time is in both."""
-        return bool(self.one.attributes & self.two.attributes) or bool(
-            self.one.attributes and self.two.attributes and self.cue
+        """A thing that has one value at a time is in both, and what differs is its value."""
+        shared = self.one.attributes & self.two.attributes | self._holders()
+        if not shared:
+            return False
+        if self.cue:
+            return True
+        named = shared & set(self.one.topic) & set(self.two.topic)
+        if not named and (set(self.first) & self.one.verbs or set(self.second) & self.two.verbs):
+            return False
+        return any(
+            _governs(word, self.one.content, self.first) and _governs(word, self.two.content, self.second)
+            for word in shared
         )
 
+    def _holders(self) -> frozenset[str]:
+        """Offices that one person has at a time, in both."""
+        return self.lists.holders & set(self.one.content) & set(self.two.content)
+
     def topic_differs(self) -> bool:
-        """The words before "is" are not the same: another thing is spoken of."""
-        if not self.one.topic or not self.two.topic:
+        """The words before the verb are not the same: another thing is spoken of."""
+        one, two = self.one, self.two
+        if not one.topic or not two.topic:
             return False
-        return bool(_alone(self.one.topic, self.two.content) or _alone(self.two.topic, self.one.content))
+        first, second = (*one.content, *one.times, *one.numbers), (*two.content, *two.times, *two.numbers)
+        return bool(_alone(one.topic, second) or _alone(two.topic, first))
+
+    def topics_differ(self) -> bool:
+        """Both have words of their own before the verb."""
+        return bool(_alone(self.one.topic, self.two.content) and _alone(self.two.topic, self.one.content))
+
+
+def _governs(attribute: str, content: tuple[str, ...], alone: list[str]) -> bool:
+    """The words that only one has stand behind the attribute or right before it."""
+    if attribute not in content:
+        return True
+    at = content.index(attribute)
+    places = [content.index(word) for word in alone]
+    return all(place > at or place == at - 1 > 0 for place in places)
+
+
+_DENYING: Final = re.compile(r"^(?:un|in|im|ir|il|dis|non-?|de|a)")
+
+
+def _denying(one: str, two: str) -> bool:
+    """One is the other with a denying beginning or ending: reachable, unreachable; painful, painless."""
+    short, long = sorted((one, two), key=len)
+    if len(short) > 3 and long.endswith(short) and _DENYING.sub("", long, count=1) == short:
+        return True
+    return one.removesuffix("ful") == two.removesuffix("less") or one.removesuffix("less") == two.removesuffix("ful")
 
 
 def _alone(one: tuple[str, ...], two: tuple[str, ...]) -> list[str]:
@@ -165,13 +204,17 @@ def _close(pair: Pair, first: int, second: int) -> bool:
 
 def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     before, after = pair.one.modality, pair.two.modality
-    if before == after or not _close(pair, 2, 2):
+    if before == after:
         return None
+    if not _close(pair, 2, 2):
+        return None if pair.cue else ("link", "modality")
     if "used" in after - before:
         return "supersede", "used to"
     if "used" in before - after:
         return "link", "modality"
-    if "future" in before - after and pair.two.tense in ("past", "present") and not after - before:
+    if "decide" in after and {"may", "plan"} & before:
+        return "supersede", "happened"
+    if {"future", "plan"} & (before - after) and pair.two.tense in ("past", "present") and not after - before:
         return "supersede", "happened"
     if before - after == {"past"} or after - before == {"past"}:
         return ("supersede", "over") if "past" in after else ("link", "modality")
@@ -194,21 +237,24 @@ def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if len(pair.one.negations) % 2 == len(pair.two.negations) % 2:
+    if len(pair.one.negations) % 2 == len(pair.two.negations) % 2 or not _close(pair, 2, 1):
         return None
-    if _close(pair, 2, 1):
+    bound = Counter(pair.one.negations), Counter(pair.two.negations)
+    denied = set((bound[0] - bound[1]) + (bound[1] - bound[0])) - {""}
+    said = set(pair.one.raw) & set(pair.two.raw)
+    if denied <= said or _close(pair, 1, 0):
         return "supersede", "negation"
     return None
 
 
 def _opposite(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if pair.opposites() and _close(pair, 2, 2) and "order" not in found:
+    if pair.opposites() and _close(pair, 2, 2) and "order" not in found and not pair.topics_differ():
         return "supersede", "opposite"
     return None
 
 
 def _amount(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if "quantifier" in found and _close(pair, 1, 1):
+    if "quantifier" in found and "order" not in found and _close(pair, 1, 1):
         return "supersede", "quantifier"
     return None
 
@@ -229,7 +275,7 @@ def _value_time(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """A number, a day or an address is another one."""
     if not {"number", "date", "code"} & set(found):
         return None
-    if pair.topic_differs() and not pair.cue:
+    if (pair.topic_differs() or "order" in found) and not pair.cue:
         return None
     if _close(pair, 1, 1) and not (
         len(pair.first) == 1 and len(pair.second) == 1 and not pair.value() and not pair.cue
@@ -245,7 +291,7 @@ def _new_value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     both = bool(pair.first and pair.second) or (pair.cue and pair.value())
     if not both or not _close(pair, 3, 3):
         return None
-    if pair.topic_differs() and not pair.cue:
+    if (pair.topic_differs() or "order" in found) and not pair.cue:
         return None
     if pair.cue or pair.value() or _purpose(pair):
         return "supersede", "new value"
@@ -274,7 +320,21 @@ def _japanese(one: Signature, two: Signature, found: tuple[str, ...], cosine: fl
 
 
 _JA_VALUE: Final = ("住", "働", "勤", "曜")
+_JA_CUE: Final = (
+    "になりました",
+    "になった",
+    "変わ",
+    "変更",
+    "今は",
+    "最近",
+    "やめ",
+    "引っ越",
+    "転職",
+    "増設",
+    "現在は",
+)
 _JA_OPPOSITE: Final = (
+    ("午前", "午後"),
     ("好き", "嫌い"),
     ("ある", "ない"),
     ("いる", "いない"),
@@ -299,6 +359,8 @@ def _japanese_rule(one: Signature, two: Signature) -> tuple[Label, str]:
         return "supersede", "negation"
     if one.tense == "present" and two.tense == "past" and len(first) <= 1 and len(second) <= 1 and not one.numbers:
         return "supersede", "over"
+    if any(cue in two.text and cue not in one.text for cue in _JA_CUE) and len(first) <= 2 and len(second) <= 3:
+        return "supersede", "new value"
     if len(first) > 1 or len(second) > 1 or not first or not second:
         return ("link", "more on one side") if not first or not second else ("different", "apart")
     a, b = first[0], second[0]

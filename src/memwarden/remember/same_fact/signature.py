@@ -50,7 +50,9 @@ class Signature:
     cues: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     topic: tuple[str, ...] = ()
-    """Stems before "is"."""
+    """Stems, numbers and times before the first verb: what is spoken of."""
+    verbs: frozenset[str] = frozenset()
+    """Stems of the words of the content that are forms of verbs."""
     asks: bool = False
     quotes: int = 0
 
@@ -100,6 +102,7 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         cues=lists.cues & ({*found.tokens, *spread}),
         attributes=_attributes({*spread, *sentence.based}, lists),
         topic=_topic(spoken, lists),
+        verbs=frozenset(_stem(word, lists) for at, word in enumerate(spoken) if _verb(word, at, spoken, lists)),
         asks=found.asks,
         quotes=found.quotes,
     )
@@ -153,7 +156,7 @@ def _grammar(word: str, lists: Listing) -> bool:
 
 
 _SMALL: Final = frozenset(
-    "of to in on at for with by a very really quite pct usd eur gbp kg lb km mi cm m h min l times".split()
+    "of to in on at for with by a very really quite pct usd eur gbp kg lb km mi cm m h min l times time".split()
 )
 
 
@@ -173,8 +176,7 @@ def _bound(words: tuple[str, ...], lists: Listing) -> list[str]:
     out = []
     for place, word in enumerate(words):
         if word in lists.negation or word.startswith("non-"):
-            after = next((_stem(one, lists) for one in words[place + 1 :] if one not in lists.articles), "")
-            out.append(after)
+            out.append(next((one for one in words[place + 1 :] if one not in lists.articles), ""))
     return sorted(out)
 
 
@@ -199,9 +201,17 @@ def _attributes(words: set[str], lists: Listing) -> frozenset[str]:
 
 
 def _topic(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
-    if "be" not in words:
-        return ()
-    return _content(words[: words.index("be")], lists)
+    """Canonical words before the first verb, with numbers and times."""
+    end = next((at for at, word in enumerate(words) if _verb(word, at, words, lists)), 0)
+    return (
+        *_content(words[:end], lists),
+        *(word for word in words[:end] if word.startswith(_TIMES) or word[0].isdigit()),
+    )
+
+
+def _verb(word: str, at: int, words: tuple[str, ...], lists: Listing) -> bool:
+    bare = word.removesuffix("-ed").removesuffix("-ing")
+    return at > 0 and bare in lists.bases and words[at - 1] not in lists.articles and words[at - 1] != "'s"
 
 
 def _loose(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.bench import beside, machine, measure, report, speed
+from memwarden.surfaces.bench import beside, machine, measure, report, same_fact, speed
 from memwarden.surfaces.bench.beside_report import beside_plot
 from memwarden.surfaces.bench.fresh import install as install_fresh
 from memwarden.surfaces.bench.peers import PEERS
@@ -124,6 +124,17 @@ def speed_command(
         report.speed_plot(result, plot)
         if compared is not None:
             beside_plot(compared, plot.with_stem(f"{plot.stem}-beside"))
+
+
+@app.command("same-fact")
+def same_fact_command(
+    file: Annotated[Path, typer.Argument(help="A JSON list of [old, new, label, category, language].")],
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Judge labelled pairs of statements by the rules: same fact, new value, link or different."""
+    result = same_fact.measure(same_fact.read_pairs(file), machine.circumstances([file]))
+    _deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
 
 
 def _kinds(parts: Sequence[str]) -> list[Kind]:
