@@ -49,7 +49,8 @@ class Settings:
             (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
         max_text_bytes: the longest text accepted, UTF-8 bytes.
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
-            one is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again.
+            one is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again, and an
+            8th for moments in the past that were asked about.
         session_gap_hours: a longer silence within a thread begins a new session.
         preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
         leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.

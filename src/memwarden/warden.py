@@ -39,9 +39,12 @@ if TYPE_CHECKING:
 
 Config = Settings | Mapping[str, Any] | str | Path | None
 Returns = Literal["bullets", "full"]
+AsOf = int | datetime | str | float | None
 MAX_TOP_K = 1_000
 HELD_SHARE = 64
 """This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
+PAST_SHARE = 8
+"""And this part for the indexes of moments in the past that were asked about last."""
 T = TypeVar("T")
 
 
@@ -162,11 +165,12 @@ class AsyncWarden:
         from memwarden.remember.write import Writer
 
         held_bytes = self._settings.index_bytes // HELD_SHARE
+        past_bytes = self._settings.index_bytes // PAST_SHARE
         self._indexes = Indexes(
             self._store,
             session_gap_hours=self._settings.session_gap_hours,
             dimensions=embedder.dimensions if embedder else None,
-            max_bytes=self._settings.index_bytes - held_bytes,
+            max_bytes=self._settings.index_bytes - held_bytes - past_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
         )
         self._recall = Recall(
@@ -175,6 +179,7 @@ class AsyncWarden:
             embedder,
             self._settings.categories,
             held_bytes=held_bytes,
+            past_bytes=past_bytes,
             reranker=None if self._reranker is None else Apart(self._reranker, RERANK_SECONDS),
             preset=self._settings.preset,
             left_out=frozenset(self._settings.leave_out),
@@ -313,6 +318,7 @@ class AsyncScope:
         budget_tokens: int | None = 512,
         returns: Returns = "bullets",
         explain: bool = False,
+        as_of: AsOf = None,
     ) -> QueryResult:
         """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant (B6).
 
@@ -326,10 +332,16 @@ class AsyncScope:
             budget_tokens: the most tokens that ``text`` may take; None for no limit.
             returns: ``bullets`` (one line each, long texts cut to the part that matches) or ``full`` (whole texts).
             explain: name the gate of every memory that was left out, not only of the nearest.
+            as_of: answer from the past. A whole number is a revision: what was recorded then, whatever became of it
+                since. A datetime, ISO text or seconds since 1970 (a float) is a time: what is known to have been true
+                then, in the words that were in force; what was written later counts when it is dated before.
 
-        Raises InvalidInput, InvalidFilter, CategoryDenied, StoreError. Never writes.
+        Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Never
+        writes.
         """
         request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        if as_of is not None:
+            request = replace(request, as_of=_as_of(as_of))
         return await self._recall.query(self.who, request)
 
     async def context(
@@ -382,26 +394,26 @@ class AsyncScope:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
+        as_of: AsOf = None,
     ) -> list[Memory]:
         """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything (C8).
 
-        Newest first by default. What is no longer true is left out, unless a filter asks for ``valid_to``.
+        Newest first by default. What is no longer true is left out, unless a filter asks for ``valid_to``. ``as_of``
+        lists the past, as in :meth:`query`.
 
-        Raises InvalidFilter, CategoryDenied (a category filter outside the allowlist).
+        Raises InvalidInput, InvalidFilter, CategoryDenied (a category filter outside the allowlist).
         """
         where = self._where(filters)
-        if not any(condition.field == "valid_to" for condition in where):
-            where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
         allowed = self._warden.settings.categories.readable(self.who.agent, None)
         if allowed is not None:
             where = (*where, filtering.Condition("category", "$in", allowed))
-        return await self._warden.store.find(
-            self.who.namespace,
-            where,
-            limit=_whole(limit, "limit", 1, None),
-            order_by=filtering.sort_field(order_by),
-            descending=descending,
-        )
+        most, by = _whole(limit, "limit", 1, None), filtering.sort_field(order_by)
+        if as_of is not None:
+            moment = _as_of(as_of)
+            return await self._recall.listed(self.who, moment, where, limit=most, order_by=by, descending=descending)
+        if not any(condition.field == "valid_to" for condition in where):
+            where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
+        return await self._warden.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
 
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
         """Take memories out of every answer. Their words stay in the store's history until they are purged.
@@ -537,6 +549,11 @@ def _whole(value: Any, what: str, least: int, most: int | None) -> int:
         upto = "" if most is None else f" to {most:,}"
         raise InvalidInput(f"{what} is a whole number from {least}{upto}, not {value!r}")
     return value
+
+
+def _as_of(value: Any) -> int | datetime:
+    """A revision as it is, a time as an aware datetime."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else clock.parse(value, "as_of")
 
 
 def _share(value: Any, what: str) -> float:

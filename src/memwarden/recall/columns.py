@@ -110,6 +110,15 @@ class Columns:
     def number(self, name: str) -> npt.NDArray[Any]:
         return self._numbers[name].array
 
+    def value(self, field: str, place: int) -> Any:
+        """Return the value of a field of :data:`memwarden.filters.FIELDS`, times in microseconds; None for unset."""
+        if field == "id":
+            return self.ids[place]
+        if field in self.coded:
+            return self.coded[field].values[self.coded[field].codes[place]]
+        value = self._numbers[field].array[place].item()
+        return None if field in _MAYBE_UNSET and value == UNSET else value
+
     def mask(self, where: filters.Where) -> Mask:
         """Return which rows fulfil every condition."""
         result = np.ones(len(self.ids), dtype=np.bool_)

@@ -382,11 +382,14 @@ class Indexes:
                 index.follow(scan)
                 self._keep(namespace, index)
                 return index
-        # Built aside and then swapped in, so that queries never see a half-built index.
-        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
-        scan = await self._store.scan(namespace, 0)
-        await asyncio.to_thread(_build, fresh, scan)
+        fresh = await self.build(await self._store.scan(namespace, 0))
         self._keep(namespace, fresh)
+        return fresh
+
+    async def build(self, scan: Scan) -> NamespaceIndex:
+        """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
+        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
+        await asyncio.to_thread(_build, fresh, scan)
         return fresh
 
     def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:

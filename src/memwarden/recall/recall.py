@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -20,11 +20,12 @@ from memwarden.recall.excerpt import BULLET_CHARACTERS, around_best
 from memwarden.recall.held import HeldMemories, HeldMemory
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.pack import Packed, pack
+from memwarden.recall.past import AsOf, Pasts
 from memwarden.recall.question import Question, Wording, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, Weights, explained, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import ContextBlock, Cut, Item, QueryResult, Scope, Why
+from memwarden.records import ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
@@ -49,7 +50,10 @@ asks whether there is an answer, and where there is one its neighbours belong to
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`."""
+    """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`.
+
+    as_of: a revision, a time (aware, UTC), or None for now.
+    """
 
     query: str
     categories: tuple[str, ...] | None
@@ -59,6 +63,21 @@ class Request:
     budget_tokens: int | None
     full: bool
     explain: bool
+    as_of: AsOf | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """From where a question is asked.
+
+    Attributes:
+        index: what is known there. now: when that is.
+        read: reads the memories of ids, as they are there; those that are gone are left out.
+    """
+
+    index: NamespaceIndex
+    now: datetime
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
 
 
 class Recall:
@@ -72,6 +91,7 @@ class Recall:
         categories: Categories,
         *,
         held_bytes: int,
+        past_bytes: int,
         reranker: Reranker | None = None,
         preset: str = "auto",
         left_out: frozenset[str] = frozenset(),
@@ -85,6 +105,7 @@ class Recall:
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
         self._categories = categories
         self._held = HeldMemories(held_bytes)
+        self._pasts = Pasts(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
         self._left_out = left_out
@@ -93,17 +114,18 @@ class Recall:
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query (B6)."""
-        index = await self._index(scope)
+        here = await self._standpoint(scope, request.as_of)
+        index = here.index
         encoded = await self._encoded(dense_text(request.query, index.view))
-        echoes = await self._echoes(scope, index, (request.query,))
+        echoes = await self._echoes(here, (request.query,))
         # From here on to the fetch nothing is awaited: the index stays as it is.
-        rev, ids, view, now = index.rev, index.columns.ids, index.view, self._now()
-        question = ask(request.query, view, encoded, now, self._left_out)
-        gates = self._gates(scope, index, request, echoes, now)
+        rev, ids, view = index.rev, index.columns.ids, index.view
+        question = ask(request.query, view, encoded, here.now, self._left_out)
+        gates = self._gates(scope, here, request, echoes)
         ranking = self._rank(question, view, gates)
         most = request.top_k + SPARE
         selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
-        found = await self._fetch(scope, index, selection)
+        found = await self._fetch(here, selection)
         await self._rerank(request.query, selection, found)
         make = partial(_item, question, ranking, ranking.weights, found, _whole if request.full else _excerpt)
         packed = pack(
@@ -130,18 +152,19 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt (C1, C6). ``said``: the recent messages, the one to answer last."""
-        index = await self._index(scope)
+        here = await self._standpoint(scope, None)
+        index, now = here.index, here.now
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
         encoded = [await self._encoded(dense_text(text, index.view)) for text in texts]
-        echoes = await self._echoes(scope, index, said)
-        rev, ids, view, now = index.rev, index.columns.ids, index.view, self._now()
-        gates = self._gates(scope, index, request, echoes, now)
+        echoes = await self._echoes(here, said)
+        rev, ids, view = index.rev, index.columns.ids, index.view
+        gates = self._gates(scope, here, request, echoes)
         asked = [ask(text, view, one, now, self._left_out) for text, one in zip(texts, encoded, strict=True)]
         ranked = [(question, self._rank(question, view, gates)) for question in asked]
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
-        found = await self._fetch(scope, index, selection)
+        found = await self._fetch(here, selection)
         make = partial(_item, question, ranking, ranking.weights, found, _plain_excerpt)
         covering = _covering(selection, ids)
         weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
@@ -157,19 +180,32 @@ class Recall:
         cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
 
-    async def _echoes(self, scope: Scope, index: NamespaceIndex, said: Sequence[str]) -> list[int]:
+    async def listed(
+        self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool
+    ) -> list[Memory]:
+        """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
+        past = await self._pasts.at(scope.namespace, as_of)
+        return await past.read(self._store, past.listed(where, limit=limit, order_by=order_by, descending=descending))
+
+    async def _standpoint(self, scope: Scope, as_of: AsOf | None) -> Standpoint:
+        if as_of is None:
+            return Standpoint(await self._index(scope), self._now(), partial(self._store.get, scope.namespace))
+        past = await self._pasts.at(scope.namespace, as_of)
+        return Standpoint(past.index, past.moment, partial(past.read, self._store))
+
+    async def _echoes(self, here: Standpoint, said: Sequence[str]) -> list[int]:
         """Return the turns that only repeat what stands in the prompt anyway: they must not answer it."""
+        index = here.index
         found = [(place, _bare(text)) for text in said for place in index.same_words(words.term_ids(text))]
         if not found:
             return []
         ids = index.columns.ids
-        stored = await self._store.get(scope.namespace, list(dict.fromkeys(ids[place] for place, _ in found)))
+        stored = await here.read(list(dict.fromkeys(ids[place] for place, _ in found)))
         texts = {memory.id: _bare(memory.text) for memory in stored}
         return [place for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
 
-    def _gates(
-        self, scope: Scope, index: NamespaceIndex, request: Request, echoes: Sequence[int], now: datetime
-    ) -> Gates:
+    def _gates(self, scope: Scope, here: Standpoint, request: Request, echoes: Sequence[int]) -> Gates:
+        index = here.index
         readable = self._categories.readable(scope.agent, None)
         fresh = index.live.copy()
         fresh[list(echoes)] = False
@@ -179,7 +215,7 @@ class Recall:
             filter=index.mask(request.where),
             worthy=index.live & ~index.view.chatter,
             fresh=fresh,
-            valid=index.valid(now),
+            valid=index.valid(here.now),
         )
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
@@ -234,14 +270,15 @@ class Recall:
             everything=request.explain,
         )
 
-    async def _fetch(self, scope: Scope, index: NamespaceIndex, selection: Selection) -> Found:
+    async def _fetch(self, here: Standpoint, selection: Selection) -> Found:
         """Read the candidates that are not held; the selection loses those that were forgotten since the ranking."""
+        index = here.index
         ids = index.columns.ids
         places = [one.place for one in (*selection.always, *selection.ranked)]
         found = self._held.known(index.number, places)
         missing = {ids[place]: place for place in places if place not in found}
         if missing:
-            for memory in await self._store.get(scope.namespace, list(missing)):
+            for memory in await here.read(list(missing)):
                 place = missing[memory.id]
                 found[place] = self._held.hold(index.number, place, memory)
         if len(found) < len(places):

@@ -12,7 +12,6 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnavailable
 from memwarden.filters import WRITTEN, Where, matches, sort_field
 from memwarden.records import (
@@ -24,7 +23,6 @@ from memwarden.records import (
     Edge,
     Event,
     Head,
-    IndexRow,
     Link,
     Memory,
     Namespace,
@@ -42,6 +40,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import check_kinds
+from memwarden.stores.rows import index_row
 
 _SourceKey = tuple[str | None, str]
 _EdgeKey = tuple[str, str, str]
@@ -354,7 +353,9 @@ class MemoryStore:
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = self._space(namespace)
-        rows = [_index_row(row) for row in space.rows.values() if row.rev > since]
+        rows = [
+            index_row(row.n, row.memory, row.signals, live=row.live) for row in space.rows.values() if row.rev > since
+        ]
         edges = [Edge(*key, one.relation.strength, one.live) for key, one in space.edges.items() if one.rev > since]
         return Scan(rows, Head(space.rev, 0), edges)
 
@@ -489,37 +490,3 @@ def _text(*values: object) -> None:
 def _not_negative(limit: int) -> None:
     if limit < 0:
         raise InvalidInput(f"limit is a number from 0, not {limit}")
-
-
-def _index_row(row: _Row) -> IndexRow:
-    memory, signals = row.memory, row.signals
-    return IndexRow(
-        n=row.n,
-        id=memory.id,
-        live=row.live,
-        terms=signals.terms,
-        vector=signals.vector,
-        flags=signals.flags,
-        days=signals.days,
-        pieces=signals.pieces,
-        created_at=microseconds(memory.created_at),
-        updated_at=microseconds(memory.updated_at),
-        channel=memory.channel,
-        kind=memory.kind,
-        category=memory.category,
-        importance=memory.importance,
-        pinned=memory.pinned,
-        tags=memory.tags,
-        characters=memory.characters,
-        source=memory.source,
-        sources=memory.sources,
-        role=memory.role,
-        name=memory.name,
-        user_id=memory.user_id,
-        agent_id=memory.agent_id,
-        run_id=memory.run_id,
-        actor_id=memory.actor_id,
-        thread_id=memory.thread_id,
-        valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
-        valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
-    )

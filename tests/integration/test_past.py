@@ -1,0 +1,138 @@
+"""Questions about the past: by revision what was recorded, by time what is known to have been true (F11)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from closing import close_validity
+
+from memwarden import AsyncWarden, clock
+from memwarden.errors import CategoryDenied, InvalidInput
+from memwarden.records import Batch, Event, Remove, State
+from memwarden.warden import AsyncScope
+
+QUESTION = "Where does Ana live?"
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def me(url: str) -> AsyncIterator[AsyncScope]:
+    async with AsyncWarden.open(url, config={"embedder": "none"}) as opened:
+        yield opened.scope()
+
+
+async def stated(me: AsyncScope, text: str, **fields: Any) -> tuple[str, int]:
+    """Remember a text; its id and the revision after."""
+    written = await me.remember(text, **fields)
+    return written.results[0].id or "", written.rev
+
+
+async def texts(me: AsyncScope, as_of: Any, question: str = QUESTION) -> list[str]:
+    return [item.memory.text for item in (await me.query(question, as_of=as_of)).items]
+
+
+async def test_by_time_the_fact_that_was_true_then(me: AsyncScope) -> None:
+    old, _ = await stated(me, "Ana lives in Paris.", created_at="2024-01-10")
+    await stated(me, "Ana lives in Berlin.", created_at="2025-06-01", valid_from="2025-03-01")
+    await close_validity(me._warden, me.who.namespace, old, datetime(2025, 3, 1, tzinfo=UTC))
+    assert await texts(me, None) == ["Ana lives in Berlin."]
+    assert await texts(me, "2025-03-01") == ["Ana lives in Berlin."]  # known since June, true since March
+    assert await texts(me, "2025-02-28") == ["Ana lives in Paris."]
+    assert await texts(me, datetime(2024, 1, 10, tzinfo=UTC)) == ["Ana lives in Paris."]
+    assert await texts(me, datetime(2024, 1, 9, tzinfo=UTC).timestamp()) == []
+    assert await texts(me, clock.now() + DAY) == ["Ana lives in Berlin."]
+    assert [one.text for one in await me.find(as_of="2025-02-28")] == ["Ana lives in Paris."]
+    ended = await me.find({"valid_to": {"$ne": None}}, as_of="2025-04-01")
+    assert [one.text for one in ended] == ["Ana lives in Paris."]
+
+
+async def test_by_time_the_words_that_were_in_force(me: AsyncScope) -> None:
+    old, _ = await stated(me, "Ana lives in Paris.", created_at="2024-01-10")
+    before = clock.now()
+    await close_validity(me._warden, me.who.namespace, old, before + DAY)
+    (item,) = (await me.query(QUESTION, as_of=before)).items
+    assert (item.memory.version, item.memory.valid_to) == (1, None)
+    (item,) = (await me.query(QUESTION, as_of=clock.now())).items
+    assert item.memory.version == 2
+    assert await texts(me, before + 2 * DAY) == []
+
+
+async def test_by_revision_what_was_forgotten_since_is_there(me: AsyncScope) -> None:
+    first, rev = await stated(me, "Ana lives in Paris.")
+    await stated(me, "Ana lives in Berlin.")
+    await me.forget(first)
+    result = await me.query(QUESTION, as_of=rev)
+    assert [item.memory.text for item in result.items] == ["Ana lives in Paris."]
+    assert (result.rev, result.items[0].memory.state) == (rev, State.ACTIVE)
+    assert set(await texts(me, rev + 1)) == {"Ana lives in Berlin.", "Ana lives in Paris."}
+    assert await texts(me, None) == ["Ana lives in Berlin."]
+    assert await texts(me, 0) == []
+
+
+async def test_the_past_stays_when_the_present_changes_between_two_questions(me: AsyncScope) -> None:
+    """The second question is answered from the index that was kept, its words from the store as it is by then."""
+    one, _ = await stated(me, "Ana lives in Paris.")
+    other, rev = await stated(me, "The dog eats fish.")
+    assert (await texts(me, rev))[0] == "Ana lives in Paris."
+    await me.forget(other)
+    await close_validity(me._warden, me.who.namespace, one, clock.now() - DAY)
+    item = (await me.query("What does the dog eat?", as_of=rev)).items[0]
+    assert (item.id, item.memory.version) == (other, 1)
+    (memory,) = await me.find({"id": one}, as_of=rev)
+    assert (memory.version, memory.valid_to) == (1, None)
+
+
+async def test_what_is_learned_later_of_a_time_is_in_the_next_answer_about_it(me: AsyncScope) -> None:
+    moment = datetime(2025, 5, 1, tzinfo=UTC)
+    assert await texts(me, moment) == []
+    await stated(me, "Ana lives in Paris.", created_at="2025-01-01")
+    assert await texts(me, moment) == ["Ana lives in Paris."]
+
+
+async def test_a_merged_one_stood_there_then(me: AsyncScope) -> None:
+    one, rev = await stated(me, "Ana lives in Paris.")
+    await me._warden.store.apply(Batch(me.who.namespace, (Remove(one, State.MERGED, Event.MERGE),), clock.now()))
+    assert await texts(me, rev) == ["Ana lives in Paris."]
+
+
+async def test_days_are_told_from_the_moment_that_is_asked_about() -> None:
+    talk = [("Ana went sailing.", "2025-03-05"), ("Ana went climbing.", "2025-03-12"), ("Ana rested.", "2025-03-19")]
+    async with AsyncWarden.open("memory://", config={"embedder": "none", "preset": "chat"}) as warden:
+        me = warden.scope()
+        for text, day in talk:
+            await me.observe({"role": "user", "name": "Ana", "content": text, "created_at": day})
+        for moment, said in (("2025-03-13", "Ana went sailing."), ("2025-03-20", "Ana went climbing.")):
+            result = await me.query("What did Ana do last week?", threshold=0.0, top_k=5, as_of=moment)
+            assert result.items[0].memory.text == said
+
+
+@pytest.mark.parametrize("wrong", [-1, 3, True, "when", "5", object(), float("inf")])
+async def test_a_point_that_there_is_not_is_refused(me: AsyncScope, wrong: Any) -> None:
+    await stated(me, "Ana lives in Paris.")
+    for asked in (me.query(QUESTION, as_of=wrong), me.find(as_of=wrong)):
+        with pytest.raises(InvalidInput, match="as_of"):
+            await asked
+
+
+async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None:
+    _, rev = await stated(me, "Ana lives in Paris.", category="profile")
+    planner = me._warden.scope(agent="planner")
+    assert (await planner.query(QUESTION, as_of=rev)).items == ()
+    assert await planner.find(as_of=rev) == []
+    with pytest.raises(CategoryDenied):
+        await planner.find({"category": "profile"}, as_of=rev)
+
+
+async def test_few_pasts_are_kept(me: AsyncScope) -> None:
+    for number in range(5):
+        await stated(me, f"Ana has {number} boats.")
+        await texts(me, number)
+    recall = me._warden._recall
+    assert recall is not None
+    assert len(recall._pasts._kept) == 2
+    recall._pasts._max_bytes = 1
+    await texts(me, 3)
+    assert len(recall._pasts._kept) == 0
