@@ -40,6 +40,7 @@ class Loop:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="memwarden", daemon=True)
         self._thread.start()
 
@@ -97,7 +98,30 @@ class Loop:
         with self._lock:  # what is handed over before the loop is told to stop is begun before it stops
             if self._stopping:
                 raise StoreUnavailable("the warden is closed; open it again")
-            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            answer: concurrent.futures.Future[R] = concurrent.futures.Future()
+            self._loop.call_soon_threadsafe(self._begin, coroutine, answer)
+            return answer
+
+    def _begin(self, coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
+        task = self._loop.create_task(_told(coroutine, answer))
+        self._tasks.add(task)  # a loop holds on to its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _told(coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
+    """Run a coroutine and hand its answer over in the same turn of the loop.
+
+    ``asyncio.run_coroutine_threadsafe`` chains two futures, which takes another turn: a fifth of its whole time.
+    """
+    try:
+        answer.set_result(await coroutine)
+    except asyncio.CancelledError:
+        answer.cancel()
+        raise
+    except BaseException as error:  # whatever it is, it belongs to who called
+        answer.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
 
 
 class Facade:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Config = Settings | Mapping[str, Any] | str | Path | None
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
+RETURNS = get_args(Returns)
 MAX_TOP_K = 1_000
 HELD_SHARE = 64
 """This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
@@ -449,7 +450,7 @@ class AsyncScope:
         from memwarden.recall.recall import Request
 
         settings = self._warden.settings
-        if returns not in get_args(Returns):
+        if returns not in RETURNS:
             raise InvalidInput(f"returns is 'bullets' or 'full', not {returns!r}")
         wanted = None if categories is None else checked_names(categories, "categories")
         return Request(

@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.minilm import KEPT_PIECES, MiniLMEmbedder
+from memwarden.models.minilm import KEPT_PIECES, MAX_END, QUESTION_ENDS, MiniLMEmbedder
 from memwarden.recall import maxsim
 
 TEXTS = [
@@ -62,6 +62,22 @@ def test_the_closest_pieces_are_found_as_by_a_loop(model: MiniLMEmbedder) -> Non
         rows = [pieces[one].astype(np.float32) / 127 for one in (place, before) if one >= 0 and len(pieces[one])]
         best = [max([0.0, *(float((one @ piece).max()) for one in rows)]) for piece in question.pieces]
         assert found[place] == pytest.approx(float(np.dot(weights, best) / weights.sum()), abs=1e-3)
+
+
+def test_of_a_long_question_both_ends_are_looked_at(model: MiniLMEmbedder) -> None:
+    begins, ends = "My daughter and the dog of our neighbour.", "Which school did she choose in Lisbon?"
+    asked = [model.question(f"{begins} {filler * 500} {ends}") for filler in ("weather and clouds ", "money or debts ")]
+    for one in asked:
+        assert one.pieces is not None
+        assert len(one.pieces) == len(one.words) == 2 * QUESTION_ENDS
+        assert list(one.words[:4]) == ["My", "daughter", "and", "the"]
+        assert list(one.words[-3:]) == ["in", "Lisbon", "?"]
+
+
+def test_the_middle_of_a_long_question_costs_nothing(model: MiniLMEmbedder) -> None:
+    ends = ("dog " * MAX_END, "school " * MAX_END)
+    one, other = (model.question(f"{ends[0]} {middle} {ends[1]}") for middle in ("A cake.", "A wedding in May. " * 50))
+    assert np.array_equal(one.vector, other.vector)
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def _embed_batch(
         ids = encoding.ids
         if ids:
             out[row] = table[ids].sum(axis=0)
-    lengths = np.linalg.norm(out, axis=1, keepdims=True)
+    lengths = np.sqrt(np.add.reduce(out * out, axis=1, keepdims=True))  # np.linalg.norm takes as long as all the rest
     np.divide(out, lengths, out=out, where=lengths > 0)
 
 

@@ -38,7 +38,7 @@ def around_best(whole: Sequence[Sentence], weigh: Callable[[Sequence[str]], floa
     """
     texts = [sentence.text for sentence in whole]
     weights = [weigh(sentence.terms) for sentence in whole]
-    best = max(range(len(texts)), key=lambda number: weights[number])
+    best = weights.index(max(weights))
     first, last = _widen(texts, weights, best, limit - 4)
     body = " ".join(texts[first : last + 1])
     before = f"{ELLIPSIS} " if first else ""

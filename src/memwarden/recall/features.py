@@ -17,55 +17,14 @@ from memwarden.recall.date_match import closeness
 from memwarden.recall.date_spans import day_number
 from memwarden.recall.question import Question
 from memwarden.recall.view import Floats, View
+from memwarden.recall.word_signals import idf, word_signals
 from memwarden.recall.words import term_id, terms
 
 Feature = Callable[[Question, View], Floats]
 
 SESSION_DOCUMENT: Final = 0.7  # weight of the whole session as a document, beside the turn's 1
-PSEUDO_MASS: Final = 2.0  # idf mass of doubt: one matched word is less than five
-PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have one
 SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
-
-
-def idf(total: int, df: int, prior: float) -> float:
-    """idf with everyday rows behind it: in a store of ten rows "name" is still a common word."""
-    return float(np.log1p((total + PSEUDO_ROWS) / (df + PSEUDO_ROWS * prior + 0.5)))
-
-
-def _word_signals(question: Question, view: View) -> None:
-    """BM25 of turns, pairs and sessions in one pass over the postings."""
-    turn, pair, heard_mass = np.zeros((3, view.size), np.float32)
-    session = np.zeros(view.sessions, np.float32)
-    turn_part, pair_part, session_part = view.norms
-    frequency = np.zeros(view.size, np.float32)
-    mass = 0.0
-    for term, prior in zip(question.terms, question.idf_prior, strict=True):
-        rows, tf = view.postings(term)
-        rarity = idf(view.alive_count, len(rows), prior)
-        mass += rarity
-        if not len(rows):
-            continue
-        turn[rows] += rarity * tf / (tf + turn_part[rows])
-        after = view.following[rows]
-        has_after = after >= 0
-        after = after[has_after]
-        frequency[rows] = tf
-        only_before = after[frequency[after] == 0]
-        frequency[after] += tf[has_after]
-        both = np.concatenate((rows, only_before))
-        heard = frequency[both]
-        pair[both] += rarity * heard / (heard + pair_part[both])
-        heard_mass[both] += rarity
-        frequency[both] = 0
-        if view.sessions:
-            said = np.bincount(view.slot[rows], tf, view.sessions + 1)[:-1]
-            spread = np.count_nonzero(said)
-            rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
-            session += (rare * said / (said + session_part)).astype(np.float32)
-    question.memo["bm25_turn"], question.memo["bm25_pair"] = turn, pair
-    question.memo["bm25_session"] = _spread_over_rows(session, view)
-    question.memo["heard"] = heard_mass / np.float32(mass + PSEUDO_MASS)
 
 
 def _spread_over_rows(session: Floats, view: View) -> Floats:
@@ -73,13 +32,17 @@ def _spread_over_rows(session: Floats, view: View) -> Floats:
     if not view.sessions:
         return np.zeros(view.size, np.float32)
     used = session[view.session_length > 0]
-    mean = used.mean() if len(used) else 0.0
-    return np.append(session, np.float32(mean)).astype(np.float32)[view.slot]
+    value = np.empty(view.sessions + 1, np.float32)
+    value[:-1] = session
+    value[-1] = np.add.reduce(used) / len(used) if len(used) else 0.0
+    return value[view.slot]
 
 
 def _word_signal(name: str, question: Question, view: View) -> Floats:
     if name not in question.memo:
-        _word_signals(question, view)
+        found = word_signals(question.terms, question.idf_prior, view)
+        question.memo["bm25_turn"], question.memo["bm25_pair"], session, question.memo["heard"] = found
+        question.memo["bm25_session"] = _spread_over_rows(session, view)
     return question.memo[name]
 
 
@@ -187,15 +150,16 @@ def _piece_weight(word: str, view: View) -> float:
 def _deviations(signals: Floats, view: View) -> Floats:
     """Standard deviation of each signal over the live places; 1 where all are alike."""
     seen = signals if view.live is None else signals[:, view.live]
-    if not seen.shape[1]:
+    places = seen.shape[1]
+    if not places:
         return np.ones(len(signals), np.float32)
-    spread = np.einsum("ij,ij->i", seen, seen) / seen.shape[1] - seen.mean(axis=1) ** 2
+    spread = np.einsum("ij,ij->i", seen, seen) / places - (np.add.reduce(seen, axis=1) / places) ** 2
     return np.asarray(np.where(spread > 1e-9, np.sqrt(np.maximum(spread, 1e-9)), 1), np.float32)
 
 
 def _span(values: Floats, view: View) -> tuple[float, float]:
     seen = values if view.live is None else values[view.live]
-    return (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
+    return (float(np.minimum.reduce(seen)), float(np.maximum.reduce(seen))) if len(seen) else (0.0, 0.0)
 
 
 def best_in_session(question: Question, view: View) -> Floats:

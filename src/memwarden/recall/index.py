@@ -284,7 +284,7 @@ class NamespaceIndex:
     def _speakers(self, turns: Mask) -> dict[str, int]:
         """The names of those who speak, people and assistants with a name of their own, by their code."""
         names = self.columns.coded["name"]
-        codes = np.unique(names.codes[turns]).tolist()
+        codes = np.flatnonzero(np.bincount(names.codes[turns])).tolist()  # np.unique loads numpy.ma for this: 25 ms
         return {
             names.values[code]: code
             for code in codes

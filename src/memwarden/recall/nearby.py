@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from memwarden.recall.asking import everyday_share
 from memwarden.recall.columns import Mask
-from memwarden.recall.features import PSEUDO_MASS, idf
 from memwarden.recall.index import NamespaceIndex
 from memwarden.recall.score import pair_score
 from memwarden.recall.view import Floats
+from memwarden.recall.word_signals import PSEUDO_MASS, idf
 from memwarden.recall.words import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]

@@ -73,11 +73,14 @@ class Standpoint:
     Attributes:
         index: what is known there. now: when that is.
         read: reads the memories of ids, as they are there; those that are gone are left out.
+        follows: whether the index follows the store, so that what is gone from one is gone from the other. An index of
+            the past does not: what it shows is read each time.
     """
 
     index: NamespaceIndex
     now: datetime
     read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
+    follows: bool
 
 
 class Recall:
@@ -189,9 +192,10 @@ class Recall:
 
     async def _standpoint(self, scope: Scope, as_of: AsOf | None) -> Standpoint:
         if as_of is None:
-            return Standpoint(await self._index(scope), self._now(), partial(self._store.get, scope.namespace))
+            read = partial(self._store.get, scope.namespace)
+            return Standpoint(await self._index(scope), self._now(), read, follows=True)
         past = await self._pasts.at(scope.namespace, as_of)
-        return Standpoint(past.index, past.moment, partial(past.read, self._store))
+        return Standpoint(past.index, past.moment, partial(past.read, self._store), follows=False)
 
     async def _echoes(self, here: Standpoint, said: Sequence[str]) -> list[int]:
         """Return the turns that only repeat what stands in the prompt anyway: they must not answer it."""
@@ -275,12 +279,12 @@ class Recall:
         index = here.index
         ids = index.columns.ids
         places = [one.place for one in (*selection.always, *selection.ranked)]
-        found = self._held.known(index.number, places)
+        found = self._held.known(index.number, places) if here.follows else {}
         missing = {ids[place]: place for place in places if place not in found}
         if missing:
             for memory in await here.read(list(missing)):
                 place = missing[memory.id]
-                found[place] = self._held.hold(index.number, place, memory)
+                found[place] = self._held.hold(index.number, place, memory) if here.follows else HeldMemory(memory)
         if len(found) < len(places):
             selection.keep(found)
         return found

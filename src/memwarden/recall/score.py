@@ -99,7 +99,7 @@ class Ranking:
 
     def values(self, place: int) -> tuple[float, ...]:
         """Return the value of each feature for a place."""
-        return tuple(values.item(place) for _, values, _ in self.parts)
+        return tuple([values.item(place) for _, values, _ in self.parts])
 
 
 Weights = tuple[tuple[str, float], ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ BLOCK = 64
 """Scores are looked through in blocks of this many, to find the best few without sorting all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gates:
     """What may be searched, as masks over the index's places. A place passes when it is in all of them.
 
@@ -54,8 +55,9 @@ class Gates:
     fresh: Mask
     valid: Mask | None = None
 
-    @property
+    @cached_property
     def open(self) -> Mask:
+        """The places that pass all of them."""
         passing = self.readable & self.category & self.filter & self.worthy & self.fresh
         return passing if self.valid is None else passing & self.valid
 
@@ -124,8 +126,8 @@ def select(
     """
     categories = index.columns.coded["category"]
     category_at = [declared.get(name) for name in categories.values]
-    always_codes = [code for code, category in enumerate(category_at) if category and category.always]
-    always = gates.open & np.isin(categories.codes, always_codes) if always_codes else np.zeros_like(gates.open)
+    is_always = np.array([category is not None and category.always for category in category_at], np.bool_)
+    always = gates.open & is_always[categories.codes] if is_always.any() else np.zeros_like(gates.open)
     passing = gates.open & ~always
     most = index.size if everything else 2 * limit + LOOKED_AT
     ranked = _ranked(index, scores, passing, most)
@@ -212,6 +214,8 @@ def _facts_before_turns(
 def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:
     """Memories of ``context: all`` categories: pinned first, then by importance, then the newest."""
     places = np.flatnonzero(always)
+    if not len(places):
+        return []
     pinned, importance = index.columns.number("pinned")[places], index.columns.number("importance")[places]
     order = np.lexsort((-index.order[places], -importance, ~pinned))
     return [Candidate(int(place), float(scores[place]), always=True) for place in places[order]]

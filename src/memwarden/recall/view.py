@@ -118,6 +118,14 @@ class View:
         return after
 
     @cached_property
+    def preceding(self) -> Ints:
+        """The turn that has this one as its following, or the number of places."""
+        before = np.full(self.size, self.size, np.int64)
+        places = np.flatnonzero(self.following >= 0)
+        before[self.following[places]] = places
+        return before
+
+    @cached_property
     def slot(self) -> Ints:
         """Session of a place; those without one, and dead ones, share the last slot."""
         return np.where((self.session >= 0) & self.alive, self.session, self.sessions)

@@ -1,0 +1,75 @@
+"""Both ways to the signals of words give the same numbers to the last bit, in any namespace."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from memwarden import AsyncWarden
+from memwarden.recall.view import View
+from memwarden.recall.word_signals import Word, by_table, idf, word_by_word, word_signals
+from memwarden.recall.words import term_ids
+from memwarden.surfaces.bench import sentences
+
+
+async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> View:
+    """A namespace of threads, statements without a thread, and memories that were forgotten."""
+    chance = random.Random(seed)
+    made = sentences.turns(turns, seed)
+    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+        ids: list[str] = []
+        for number in range(turns):
+            batch = list(islice(made, chance.randint(1, 7)))
+            if batch:
+                written = await warden.scope(user="ana", thread=f"t{number}").observe(batch)
+                ids += [str(one.id) for one in written.results if one.id]
+        me = warden.scope(user="ana")
+        if facts:
+            stated = await me.remember([f"Mara sails boat number {number}." for number in range(facts)])
+            ids += [str(one.id) for one in stated.results]
+        await me.query("boat")
+        for one in chance.sample(ids, forgotten):
+            await me.forget(one)
+        assert warden._indexes is not None
+        return (await warden._indexes.current(me.who.namespace)).view
+
+
+@pytest.mark.parametrize(
+    ("turns", "facts", "forgotten"), [(1, 0, 0), (0, 3, 0), (40, 0, 0), (40, 5, 0), (60, 5, 20), (300, 10, 30)]
+)
+async def test_the_two_ways_agree(turns: int, facts: int, forgotten: int) -> None:
+    compared = 0
+    for seed in range(3):
+        view = await view_of(turns, facts, forgotten, seed)
+        for text in [
+            *sentences.questions(20, seed),
+            "Who sails boat number 2?",
+            "What about Oslo, the canoe and Mara?",
+        ]:
+            found = [view.postings(term) for term in dict.fromkeys(term_ids(text))]
+            words = [Word(idf(view.alive_count, len(rows), 0.001), rows, tf) for rows, tf in found if len(rows)]
+            if words:
+                compared += 1
+                for one, other in zip(by_table(words, view), word_by_word(words, view), strict=True):
+                    assert one.dtype == other.dtype == np.float32
+                    assert np.array_equal(one, other)
+    assert compared
+
+
+async def test_a_word_that_nobody_said_lowers_what_is_heard_and_nothing_else() -> None:
+    view = await view_of(40, 0, 0, 0)
+    (term,) = term_ids("Oslo")
+    known, with_unknown = word_signals([term], [0.001], view), word_signals([term, 1], [0.001, 0.001], view)
+    assert np.array_equal(known.turn, with_unknown.turn)
+    assert np.array_equal(known.pair, with_unknown.pair)
+    said = known.heard > 0
+    assert said.any()
+    assert (with_unknown.heard[said] < known.heard[said]).all()
+
+
+async def test_a_question_of_unknown_words_finds_nothing() -> None:
+    view = await view_of(5, 0, 0, 0)
+    assert not any(signal.any() for signal in word_signals([1, 2], [0.001, 0.001], view))
