@@ -16,6 +16,7 @@ from memwarden.errors import InvalidConfig
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
 SETTINGS_FILE = "memwarden.toml"
 EMBEDDERS = ("wordllama", "minilm", "openai", "none")
+MERGING = ("auto", "off")
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
     "bm25_turn",
@@ -54,6 +55,11 @@ class Settings:
         session_gap_hours: a longer silence within a thread begins a new session.
         preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
         leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
+        merging: ``auto`` compares what ``remember`` is given with what is known, and merges, supersedes and links;
+            ``off`` stores every statement beside the others.
+        link_min: neighbours with at least this score are linked to a new statement (B2), 0..1.
+        chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
+            URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
         categories: categories and allowlists.
     """
 
@@ -67,6 +73,10 @@ class Settings:
     session_gap_hours: float = 4.0
     preset: str = "auto"
     leave_out: tuple[str, ...] = ()
+    merging: str = "auto"
+    link_min: float = 0.55
+    chat_model: str = ""
+    chat_url: str = ""
     categories: Categories = field(default_factory=shipped_categories)
 
     def __post_init__(self) -> None:
@@ -74,6 +84,10 @@ class Settings:
             raise InvalidConfig(f"unknown embedder {self.embedder!r}; use one of: {', '.join(EMBEDDERS)}")
         if self.embedder == "openai" and not (self.embedding_model and self.embedding_dimensions > 0):
             raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
+        if self.merging not in MERGING:
+            raise InvalidConfig(f"unknown merging {self.merging!r}; use one of: {', '.join(MERGING)}")
+        if not isinstance(self.link_min, int | float) or not 0 <= self.link_min <= 1:
+            raise InvalidConfig(f"link_min is a number from 0 to 1, not {self.link_min!r:.80}")
         if self.preset not in PRESETS:
             raise InvalidConfig(f"unknown preset {self.preset!r}; use one of: {', '.join(PRESETS)}")
         unknown = sorted(set(self.leave_out) - set(FEATURES))

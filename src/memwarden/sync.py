@@ -23,7 +23,7 @@ from memwarden.stores.base import Store
 from memwarden.warden import AsyncScope, AsyncWarden, Config
 
 if TYPE_CHECKING:
-    from memwarden.models.base import Reranker
+    from memwarden.models.base import ChatModel, Reranker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -162,6 +162,10 @@ class BoundScope(Facade):
     get = blocking(AsyncScope.get)
     find = blocking(AsyncScope.find)
     forget = blocking(AsyncScope.forget)
+    restore = blocking(AsyncScope.restore)
+    update = blocking(AsyncScope.update)
+    pin = blocking(AsyncScope.pin)
+    undo = blocking(AsyncScope.undo)
 
 
 class Backend(Facade):
@@ -197,9 +201,16 @@ class Warden(Facade):
     _inner: AsyncWarden
 
     @classmethod
-    def open(cls, url: str | None = None, config: Config = None, *, reranker: Reranker | None = None) -> Self:
+    def open(
+        cls,
+        url: str | None = None,
+        config: Config = None,
+        *,
+        reranker: Reranker | None = None,
+        chat_model: ChatModel | None = None,
+    ) -> Self:
         """Open a store at once. See :meth:`memwarden.warden.AsyncWarden.open`; raises StoreError as well."""
-        inner = AsyncWarden.open(url, config, reranker=reranker)
+        inner = AsyncWarden.open(url, config, reranker=reranker, chat_model=chat_model)
         loop = Loop()
         try:
             loop.run(inner.start())

@@ -16,7 +16,7 @@ from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.config import Settings
-from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
+from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
 from memwarden.records import (
     Channel,
     ContextBlock,
@@ -24,6 +24,7 @@ from memwarden.records import (
     Memory,
     QueryResult,
     Scope,
+    State,
     WriteResult,
 )
 from memwarden.remember.draft import Draft
@@ -32,7 +33,7 @@ from memwarden.remember.response import read_response
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
-    from memwarden.models.base import Embedder, Reranker
+    from memwarden.models.base import ChatModel, Embedder, Reranker
     from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall, Request
     from memwarden.remember.write import Writer
@@ -58,16 +59,30 @@ class AsyncWarden:
     ...     found = await me.query("What can't I eat?")
     """
 
-    def __init__(self, store: Store, settings: Settings, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        reranker: Reranker | None = None,
+        chat_model: ChatModel | None = None,
+    ) -> None:
         self._store = store
         self._settings = settings
         self._reranker = reranker
+        self._chat_model = chat_model
         self._recall: Recall | None = None
         self._writer: Writer | None = None
         self._indexes: Indexes | None = None
 
     @classmethod
-    def open(cls, url: str | None = None, config: Config = None, *, reranker: Reranker | None = None) -> Self:
+    def open(
+        cls,
+        url: str | None = None,
+        config: Config = None,
+        *,
+        reranker: Reranker | None = None,
+        chat_model: ChatModel | None = None,
+    ) -> Self:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
         Args:
@@ -77,11 +92,14 @@ class AsyncWarden:
                 and ``memwarden.toml`` in the working folder.
             reranker: what judges a query's candidates by reading them (:class:`memwarden.models.base.Reranker`), within
                 5 seconds; when it fails or is late, the order stays as it was.
+            chat_model: what judges pairs of statements that no rule decides (:class:`memwarden.models.base.ChatModel`).
+                None takes the setting ``chat_model``; without both the rules alone decide.
 
         Raises InvalidConfig for a wrong setting or URL.
         """
         settings = _settings(config)
-        return cls(_store(url or settings.db or configuration.default_db()), settings, reranker)
+        chat = chat_model or _chat_model(settings)
+        return cls(_store(url or settings.db or configuration.default_db()), settings, reranker, chat)
 
     async def start(self) -> Self:
         """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
@@ -163,6 +181,7 @@ class AsyncWarden:
         from memwarden.models.apart import Apart
         from memwarden.recall.index import Indexes
         from memwarden.recall.recall import RERANK_SECONDS, Recall
+        from memwarden.remember.facts import Facts
         from memwarden.remember.write import Writer
 
         held_bytes = self._settings.index_bytes // HELD_SHARE
@@ -185,7 +204,15 @@ class AsyncWarden:
             preset=self._settings.preset,
             left_out=frozenset(self._settings.leave_out),
         )
-        self._writer = Writer(self._store, embedder)
+        facts = Facts(
+            self._store,
+            self._indexes,
+            chat=self._chat_model,
+            model=embedder.name if embedder else None,
+            link_min=self._settings.link_min,
+            merging=self._settings.merging == "auto",
+        )
+        self._writer = Writer(self._store, embedder, facts)
 
     async def _bind(self, model: str) -> None:
         bound = await self._store.identity(model)
@@ -241,8 +268,15 @@ class AsyncScope:
         characters: Sequence[str] = (),
         created_at: datetime | str | float | None = None,
         valid_from: datetime | str | float | None = None,
+        key: str | None = None,
     ) -> WriteResult:
         """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
+
+        What is stated is compared with what is known (B16): a paraphrase is merged into the memory that says the same,
+        a new value takes the place of the old one, whose validity ends (``valid_to``); each is one decision in the
+        journal that names its rule and can be undone. Others are linked to their nearest neighbours (B2). Compared
+        are semantic, episodic and insight memories of one channel and one speaker that the agent may read; the setting
+        ``merging`` switches it off.
 
         Args:
             text_or_messages: a text, a message, or a list of them; one memory is made of each.
@@ -254,25 +288,25 @@ class AsyncScope:
                 shown beside it.
             summary, context: short forms for a context block. characters: who takes part in it.
             created_at: when it was learned (default now). valid_from: since when it is true.
+            key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
+                others it is a Conflict.
 
-        Returns ``created``, or ``rejected`` for a greeting or thanks alone. Raises InvalidInput, StoreError.
+        Returns for each text ``created``; ``merged`` with the id of the memory that says the same; ``superseded`` with
+        its own id when it took the place of older ones, which the reason names; or ``rejected`` for a greeting or
+        thanks alone. Raises InvalidInput, Conflict, StoreError.
         """
         settings = self._warden.settings
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(one for one in Channel if one != Channel.TURN)
             raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
-        if kind is not None and (not isinstance(kind, str) or kind not in set(Kind)):
-            raise InvalidInput(f"kind is one of {', '.join(Kind)}, not {kind!r:.80}")
-        if not isinstance(pinned, bool):
-            raise InvalidInput(f"pinned is True or False, not {pinned!r}")
         draft = Draft(
             text="",
             channel=str(channel),
-            kind=kind,
+            kind=None if kind is None else _kind(kind),
             category=_category(settings, category),
             importance=scale.checked(importance),
             tags=checked_names(tags, "tags"),
-            pinned=pinned,
+            pinned=_truth(pinned, "pinned"),
             source=checked_name(source, "source"),
             sources=checked_names(sources, "sources"),
             summary=None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
@@ -282,7 +316,8 @@ class AsyncScope:
             valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
         )
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
-        return await self._writer.remember(self.who, [draft.of(one) for one in stated_texts])
+        drafts = [draft.of(one) for one in stated_texts]
+        return await self._writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
         """Store the memories that a model's answer lists as worth remembering (C8).
@@ -307,7 +342,7 @@ class AsyncScope:
             )
             for number, one in enumerate(listed)
         ]
-        return await self._writer.remember(self.who, drafts)
+        return await self._writer.remember(self.who, drafts, self._readable)
 
     async def query(
         self,
@@ -417,7 +452,7 @@ class AsyncScope:
         return await self._warden.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
 
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
-        """Take memories out of every answer. Their words stay in the store's history until they are purged.
+        """Take memories out of every answer about the present. They can be restored for 30 days.
 
         Raises NotFound for an unknown id, and then forgets nothing.
         """
@@ -427,6 +462,113 @@ class AsyncScope:
         for one in ids:
             await self.get(one)
         return await self._writer.forget(self.who, ids)
+
+    async def restore(self, memory_id: str) -> WriteResult:
+        """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
+
+        Raises NotFound for an unknown id, Conflict for a memory that was merged into another one: undo the merge.
+        """
+        (found,) = await self._any_state([_id(memory_id)])
+        if found.state == State.MERGED:
+            raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
+        return await self._writer.restore(self.who, memory_id)
+
+    async def update(
+        self,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        kind: str | None = None,
+        category: str | None = None,
+        importance: float | None = None,
+        tags: Sequence[str] | None = None,
+        pinned: bool | None = None,
+        summary: str | None = None,
+        context: str | None = None,
+        valid_from: datetime | str | float | None = None,
+        valid_to: datetime | str | float | None = None,
+        expected_version: int | None = None,
+    ) -> WriteResult:
+        """Correct a memory: what is given is changed, the rest stays; the old content stays in the history.
+
+        For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
+
+        Args:
+            expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
+
+        Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
+        Conflict, StoreError.
+        """
+        old = await self.get(memory_id)
+        settings = self._warden.settings
+        if text is not None and old.channel == Channel.TURN:
+            raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
+        given: dict[str, Any] = {
+            "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
+            "kind": None if kind is None else _kind(kind),
+            "category": None if category is None else self._own_category(category),
+            "importance": None if importance is None else scale.checked(importance),
+            "tags": None if tags is None else checked_names(tags, "tags"),
+            "pinned": None if pinned is None else _truth(pinned, "pinned"),
+            "summary": None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
+            "context": None if context is None else checked_text(context, "context", settings.max_text_bytes),
+            "valid_from": None if valid_from is None else clock.parse(valid_from, "valid_from"),
+            "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        if not changes:
+            raise InvalidInput(f"nothing to change; give one of {', '.join(given)}")
+        version = None if expected_version is None else _whole(expected_version, "expected_version", 1, None)
+        return await self._writer.update(self.who, old, replace(old, **changes), self._readable, version)
+
+    async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
+        """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
+        return await self.update(memory_id, pinned=pinned)
+
+    async def undo(self, change: int) -> WriteResult:
+        """Take a decision back, whole: everything that was changed together with a journal entry.
+
+        What a memory held before is there again to the byte; what the decision had created is forgotten, what it had
+        removed or merged is there again, links too. An undo is a change like any other, and can be undone.
+
+        Args:
+            change: ``seq`` of one of its entries, as :meth:`history` gives it.
+
+        Raises NotFound for a change that there is not, or that the agent may not read; Conflict when it was undone
+        already, or when one of its memories was changed later: undo that first.
+        """
+        wanted = _whole(change, "change", 1, None)
+        store, namespace = self._warden.store, self.who.namespace
+        found = await store.journal(namespace, since=wanted - 1, limit=1)
+        entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
+        if wanted not in [one.seq for one in entries]:
+            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
+        try:
+            await self._any_state(list(dict.fromkeys(one.memory_id for one in entries)))
+        except NotFound:
+            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them") from None
+        return await self._writer.undo(self.who, entries)
+
+    async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
+        """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""
+        found = await self._warden.store.get(self.who.namespace, ids, removed=True)
+        readable = self._readable
+        known = {one.id for one in found if readable is None or one.category in readable}
+        for one in ids:
+            if one not in known:
+                raise NotFound(f"no memory {one!r} in {self.who.namespace.path}")
+        return found
+
+    def _own_category(self, name: str) -> str:
+        """A category that the agent may read. Raises CategoryDenied."""
+        category = _category(self._warden.settings, name)
+        self._warden.settings.categories.readable(self.who.agent, (category,))
+        return category
+
+    @property
+    def _readable(self) -> tuple[str, ...] | None:
+        """The categories that the agent may read; None for all."""
+        return self._warden.settings.categories.readable(self.who.agent, None)
 
     @property
     def _recall(self) -> Recall:
@@ -527,6 +669,17 @@ def _embedder(settings: Settings) -> Embedder | None:
     return shared()
 
 
+def _chat_model(settings: Settings) -> ChatModel | None:
+    """Return the configured chat model. Raises InvalidConfig for a missing extra."""
+    if not settings.chat_model:
+        return None
+    try:
+        from memwarden.models.openai import OpenAIChat
+    except ImportError:
+        raise InvalidConfig("chat_model needs the extra: pip install 'memwarden[openai]'") from None
+    return OpenAIChat(settings.chat_model, settings.chat_url or None)
+
+
 def _started(part: T | None) -> T:
     if part is None:
         raise StoreUnavailable("the warden is not open; use it as a context manager: with Warden.open(...) as warden")
@@ -537,6 +690,18 @@ def _category(settings: Settings, name: Any) -> str:
     if not isinstance(name, str):
         raise InvalidInput(f"a category is a text, not {name!r:.80}")
     return settings.categories.known(name)
+
+
+def _kind(value: Any) -> str:
+    if not isinstance(value, str) or value not in set(Kind):
+        raise InvalidInput(f"kind is one of {', '.join(Kind)}, not {value!r:.80}")
+    return value
+
+
+def _truth(value: Any, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what} is True or False, not {value!r}")
+    return value
 
 
 def _id(value: Any) -> str:

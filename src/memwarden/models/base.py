@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,4 +82,24 @@ class Reranker(Protocol):
         """Return one number a text, higher is better, on any scale. Called in a worker thread.
 
         Raises ModelUnavailable: then the order stays as it was.
+        """
+
+
+class ChatModel(Protocol):
+    """Answers a prompt with JSON. Never needed; where one is configured it judges what no rule decides.
+
+    Attributes:
+        name: the model, for the journal.
+    """
+
+    name: str
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        """Return the model's answer, at temperature 0. Called in a worker thread.
+
+        Args:
+            schema: the JSON schema that the answer shall have. Models may ignore it: the answer is checked.
+            max_tokens: the most tokens of the answer.
+
+        Raises ModelUnavailable: then memwarden goes on by its rules. Must come back within a time limit of its own.
         """

@@ -1,10 +1,11 @@
-"""Embeddings from any OpenAI-compatible endpoint (extra ``openai``). Nothing is sent unless it is configured."""
+"""Embeddings and answers from any OpenAI-compatible endpoint (extra ``openai``). Nothing is sent unless configured."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,12 +43,7 @@ class OpenAIEmbedder:
         self.dimensions = dimensions
         self._model = model
         self._paused_until = float("-inf")
-        try:
-            # Endpoints of one's own mostly want no key, but the client insists on one.
-            key = key or os.environ.get("OPENAI_API_KEY") or ("none" if url else None)
-            self._client = OpenAI(api_key=key, base_url=url, timeout=TIMEOUT_SECONDS, max_retries=1)
-        except OpenAIError as error:
-            raise InvalidConfig(f"the embedding endpoint cannot be used: {error}") from error
+        self._client = _client(url, key, "embedding")
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """See :meth:`memwarden.models.base.Embedder.embed`. Raises ModelUnavailable."""
@@ -85,3 +81,44 @@ class OpenAIEmbedder:
                 "embedding_dimensions to the model's"
             )
         return rows
+
+
+class OpenAIChat:
+    """A chat model behind an endpoint (:class:`memwarden.models.base.ChatModel`).
+
+    Every call has a time limit; a failing one raises ModelUnavailable.
+
+    Args:
+        model: the endpoint's name of the model. url: base URL of the endpoint, None for OpenAI's own. key: API key,
+            None for the environment's ``OPENAI_API_KEY``.
+    """
+
+    def __init__(self, model: str, url: str | None = None, key: str | None = None) -> None:
+        self.name = model
+        self._client = _client(url, key, "chat")
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        """See :meth:`memwarden.models.base.ChatModel.complete`. Raises ModelUnavailable."""
+        try:
+            answer = self._client.chat.completions.create(
+                model=self.name,
+                messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+                temperature=0,
+                max_tokens=max_tokens,
+                response_format={
+                    "type": "json_schema",
+                    "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)},
+                },
+            )
+            return answer.choices[0].message.content or ""
+        except (OpenAIError, ValueError, TypeError, AttributeError, IndexError) as error:
+            raise ModelUnavailable(f"the chat endpoint failed ({type(error).__name__})") from error
+
+
+def _client(url: str | None, key: str | None, what: str) -> OpenAI:
+    try:
+        # Endpoints of one's own mostly want no key, but the client insists on one.
+        key = key or os.environ.get("OPENAI_API_KEY") or ("none" if url else None)
+        return OpenAI(api_key=key, base_url=url, timeout=TIMEOUT_SECONDS, max_retries=1)
+    except OpenAIError as error:
+        raise InvalidConfig(f"the {what} endpoint cannot be used: {error}") from error

@@ -19,6 +19,12 @@ Places = npt.NDArray[np.signedinteger[Any]]
 
 MOST = 8
 """So many neighbours are looked at."""
+LEAST_COSINE = 0.35
+LEAST_HEARD = 0.5
+LEAST_HEARD_ALONE = 0.3
+"""What is further off in meaning and shares fewer words is no neighbour: of pairs of statements that say the same or
+give a new value, 97 in 100 are nearer, of other pairs about one person 9 in 10 are not. Without vectors the words alone
+tell, by the last of the three."""
 
 
 class Near(NamedTuple):
@@ -42,7 +48,7 @@ def nearby(
     model: str | None,
     most: int = MOST,
 ) -> list[Near]:
-    """Return at most ``most`` of the allowed memories that share a word or a direction with a statement, nearest first.
+    """Return at most ``most`` of the allowed memories that are near to a statement, nearest first.
 
     Args:
         vector: the statement's vector as float16, as it is stored.
@@ -55,7 +61,7 @@ def nearby(
     cosine = _cosines(index, vector, places)
     evidence = heard if cosine is None else cosine + heard
     order = np.lexsort((index.order[places], -evidence))[:most]
-    taken = [int(one) for one in order if heard[one] > 0 or (cosine is not None and cosine[one] > 0)]
+    taken = [int(one) for one in order if is_near(float(heard[one]), None if cosine is None else float(cosine[one]))]
     rows = len(places)
     return [
         Near(
@@ -65,6 +71,13 @@ def nearby(
         )
         for one in taken
     ]
+
+
+def is_near(heard: float, cosine: float | None) -> bool:
+    """Whether two statements are worth comparing. heard: the share of the one's words that the other holds."""
+    if cosine is None:
+        return heard >= LEAST_HEARD_ALONE
+    return cosine >= LEAST_COSINE or heard >= LEAST_HEARD
 
 
 def _heard(index: NamespaceIndex, text: str, places: Places) -> Floats:

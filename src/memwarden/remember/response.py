@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from memwarden.errors import InvalidInput
+from memwarden.models.answers import json_values
 from memwarden.records import Kind
 from memwarden.remember.messages import checked_name, checked_text
 
 _FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL | re.IGNORECASE)
-# What a JSON list or object begins with, so that brackets of prose cost nothing.
-_OPENING = re.compile(r'[\[{](?=\s*["{}\[\]\-0-9tfnNI])')
-_MOST_TRIES = 1_000
 MOST = 50
 """The most memories that are taken from one answer."""
 
@@ -43,7 +40,7 @@ def read_response(response: str, max_bytes: int) -> tuple[Extracted, ...]:
     """
     empty = False
     for text in (*(fence[1] for fence in _FENCE.finditer(response)), response):
-        for found in _values(text):
+        for found in json_values(text):
             listed = found.get("memories") if isinstance(found, Mapping) else found
             if isinstance(listed, list):
                 read = tuple(one for element in listed[:MOST] if (one := _extracted(element, max_bytes)) is not None)
@@ -54,28 +51,6 @@ def read_response(response: str, max_bytes: int) -> tuple[Extracted, ...]:
     if empty:
         return ()
     raise InvalidInput('the response holds no list of memories; expected JSON like [{"content": "..."}]')
-
-
-def _values(text: str) -> Iterator[Any]:
-    """The lists and objects in a text, one after another, without looking for more inside of them.
-
-    What began as JSON and then broke off is passed over as far as it was understood: the tags of a memory that was cut
-    off are no list of memories.
-    """
-    decoder, at = json.JSONDecoder(), 0
-    for _ in range(_MOST_TRIES):
-        opening = _OPENING.search(text, at)
-        if opening is None:
-            return
-        at = opening.start()
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            at = max(at + 1, error.pos)
-        except (ValueError, RecursionError):  # a number of thousands of digits; brackets without end
-            return
-        else:
-            yield value
 
 
 def _extracted(element: Any, max_bytes: int) -> Extracted | None:

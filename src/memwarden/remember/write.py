@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
 
 import uuid_utils
 
@@ -21,29 +23,46 @@ from memwarden.recall.signs import Flag
 from memwarden.records import (
     Applied,
     Batch,
+    Change,
     Channel,
+    Link,
     Memory,
     Namespace,
     Outcome,
     Put,
     Remove,
+    Restore,
     Scope,
     Signals,
+    Unlink,
     WriteMode,
     WriteResult,
     Written,
 )
 from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
+from memwarden.remember.facts import ALREADY, Facts, replayed
 from memwarden.remember.kind import kind_of
 from memwarden.remember.messages import Message
+from memwarden.remember.undo import check_last, contents_wanted, inverse
 from memwarden.stores.base import Store
 
 DEFAULT_THREAD = "default"
 TURN_CATEGORY = "activity"
 
+KEPT_AFTER_FORGETTING = timedelta(days=30)
+"""What is forgotten can be restored for so long (B7)."""
+PAGE = 1000
+"""A store's journal is read so many entries at a time."""
+_OUTCOMES: Mapping[str, str] = {
+    "deleted": Outcome.DELETED,
+    "restored": Outcome.RESTORED,
+    "updated": Outcome.RESTORED,
+    "missing": Outcome.RESTORED,
+}
+
+NOTHING_IN_IT = (Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
 NO_WORDS = "it carries no words"
-ALREADY = "already stored"
 CHATTER = "greeting, thanks or small talk alone: kept in the turn log, never recalled"
 NOT_SAID = {
     "system": "system prompts are instructions, not something to remember",
@@ -56,9 +75,12 @@ NOT_SAID = {
 class Writer:
     """Writes for scopes. Holds no state of its own."""
 
-    def __init__(self, store: Store, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder | None, facts: Facts, now: Callable[[], datetime] = clock.now
+    ) -> None:
         self._store = store
         self._embedder = embedder
+        self._facts = facts
         self._now = now
 
     async def observe(self, scope: Scope, messages: Sequence[Message], key: str | None) -> WriteResult:
@@ -81,23 +103,87 @@ class Writer:
         )
         return WriteResult(rev, tuple(_refused(message) or next(told) for message in messages))
 
-    async def remember(self, scope: Scope, drafts: Sequence[Draft]) -> WriteResult:
-        """Store memories that a caller states."""
+    async def remember(
+        self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
+    ) -> WriteResult:
+        """Store memories that a caller states, each judged against what is known. readable: see :class:`Facts`."""
         at = self._now()
         signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
         worthy = [not one.flags & Flag.CHATTER for one in signals]
-        puts = tuple(Put(_stated(scope, d, at), s) for d, s, good in zip(drafts, signals, worthy, strict=True) if good)
-        rev, applied = await self._apply(scope, puts, at, None, ())
-        made = iter(applied)
-        return WriteResult(
-            rev,
-            tuple(
-                Written(next(made).id, Outcome.CREATED)
-                if good
-                else Written(None, Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
-                for good in worthy
-            ),
+        stated = [(_stated(scope, d, at), s) for d, s, good in zip(drafts, signals, worthy, strict=True) if good]
+        if not stated:
+            return WriteResult(
+                (await self._store.head(scope.namespace)).rev, (Written(None, *NOTHING_IN_IT),) * len(drafts)
+            )
+        fingerprint = None if key is None else _fingerprint(scope, [repr(draft) for draft in drafts])
+        receipt, settled = await self._facts.write(
+            stated, readable, at, actor=_actor(scope), key=key, fingerprint=fingerprint
         )
+        told = iter(
+            [replayed(receipt.applied, number) for number in range(len(stated))]
+            if receipt.replayed
+            else [Written(one.id, one.outcome, one.reason) for one in settled]
+        )
+        return WriteResult(receipt.rev, tuple(next(told) if good else Written(None, *NOTHING_IN_IT) for good in worthy))
+
+    async def update(
+        self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None, version: int | None
+    ) -> WriteResult:
+        """Write a memory's new content. version: refuse (Conflict) unless this is the stored one."""
+        at = self._now()
+        new = replace(new, updated_at=at)
+        signals: Signals | None = None
+        links: tuple[Link, ...] = ()
+        if (new.text, new.created_at) != (old.text, old.created_at):
+            (signals,) = await signals_of([(new.text, new.created_at)], self._embedder)
+            links = await self._facts.links_of(new, signals, readable)
+        put = Put(new, signals, WriteMode.UPDATE, expected_version=version)
+        receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
+        return WriteResult(receipt.rev, (Written(new.id, Outcome.UPDATED),))
+
+    async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
+        """Bring a forgotten memory back, as it was."""
+        restore = (Restore(memory_id),)
+        receipt = await self._store.apply(Batch(scope.namespace, restore, self._now(), actor=_actor(scope)))
+        reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
+        return WriteResult(receipt.rev, (Written(memory_id, Outcome.RESTORED, reason),))
+
+    async def undo(self, scope: Scope, entries: Sequence[Change]) -> WriteResult:
+        """Take a decision back. entries: all of its step. Raises Conflict when something later stands on it."""
+        namespace, at = scope.namespace, self._now()
+        head = await self._store.head(namespace)
+        changed = dict.fromkeys(entry.memory_id for entry in entries)
+        later = [one for each in changed for one in await self._after(namespace, each, entries[-1].seq)]
+        check_last(entries, later)
+        wanted = contents_wanted(entries)
+        contents = await self._store.versions(namespace, wanted)
+        signals = await signals_of([(one.text, one.created_at) for one in contents], self._embedder)
+        known = [(one.id, one.version) for one in contents]
+        changes = inverse(
+            entries,
+            dict(zip(known, contents, strict=True)),
+            dict(zip(known, signals, strict=True)),
+            at,
+            at + KEPT_AFTER_FORGETTING,
+        )
+        batch = Batch(namespace, changes, at, actor=_actor(scope), decided_at=head.rev)
+        receipt = await self._store.apply(batch)
+        outcomes = zip(changes, receipt.applied, strict=True)
+        told = {
+            one.id: Written(one.id, _OUTCOMES[one.outcome])
+            for change, one in outcomes
+            if not isinstance(change, Link | Unlink)
+        }
+        return WriteResult(receipt.rev, tuple(told.values()))
+
+    async def _after(self, namespace: Namespace, memory_id: str, seq: int) -> list[Change]:
+        entries: list[Change] = []
+        while True:
+            some = await self._store.journal(namespace, since=seq, memory_id=memory_id)
+            entries += some
+            if len(some) < PAGE:
+                return entries
+            seq = some[-1].seq
 
     async def put(self, memory: Memory) -> None:
         """Store a memory under its own id, in place of one that has it already (E1's add)."""
@@ -110,8 +196,9 @@ class Writer:
         missing = [one for one in ids if one not in found]
         if missing:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
-        changes = tuple(Remove(one) for one in ids)
-        receipt = await self._store.apply(Batch(scope.namespace, changes, self._now(), actor=_actor(scope)))
+        at = self._now()
+        changes = tuple(Remove(one, purge_at=at + KEPT_AFTER_FORGETTING) for one in ids)
+        receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
         return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
 
     async def remove(self, namespace: Namespace, ids: Sequence[str]) -> int:
@@ -126,7 +213,7 @@ class Writer:
     ) -> tuple[int, tuple[Applied, ...]]:
         if not puts and key is None:
             return (await self._store.head(scope.namespace)).rev, ()
-        fingerprint = None if key is None else _fingerprint(scope, asked)
+        fingerprint = None if key is None else _fingerprint(scope, [[digest(one), one.id] for one in asked])
         receipt = await self._store.apply(
             Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope))
         )
@@ -146,9 +233,9 @@ class Writer:
         return continued(said, tail[::-1])
 
 
-def _fingerprint(scope: Scope, messages: Sequence[Message]) -> str:
-    asked = json.dumps([_thread(scope), [[digest(message), message.id] for message in messages]])
-    return hashlib.blake2b(asked.encode(), digest_size=16).hexdigest()
+def _fingerprint(scope: Scope, asked: Sequence[Any]) -> str:
+    whole = json.dumps([_thread(scope), list(asked)])
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 def _is_new(key: TurnKey) -> bool:

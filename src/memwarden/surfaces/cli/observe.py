@@ -148,7 +148,8 @@ async def store(
 
 
 def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> None:
-    from memwarden.remember.write import ALREADY, CHATTER
+    from memwarden.remember.facts import ALREADY
+    from memwarden.remember.write import CHATTER
 
     for one in result.results:
         if one.outcome == Outcome.REJECTED:

@@ -1,0 +1,192 @@
+"""Statements on their way in: judged against what is known, merged, superseded or linked, in one Batch (B16, B2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+import numpy as np
+
+from memwarden import filters
+from memwarden.errors import Stale
+from memwarden.models.base import ChatModel
+from memwarden.recall.index import Indexes, NamespaceIndex
+from memwarden.recall.nearby import MOST, Near, is_near, nearby
+from memwarden.recall.score import pair_score
+from memwarden.records import Applied, Batch, Channel, Link, Memory, Outcome, Receipt, Signals, Written
+from memwarden.remember.ask_model import judged_by_model
+from memwarden.remember.settle import LINKS, Pair, Settled, pair_up, settle
+from memwarden.stores.base import Store
+
+ALREADY = "already stored"
+DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
+"""The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
+MOST_TRIES = 5
+"""So often a batch is decided anew because somebody changed one of its memories meanwhile."""
+
+
+class Facts:
+    """Settles statements against one store. Holds no state of its own.
+
+    Args:
+        chat: judges pairs that no rule decides; None goes by the rules alone.
+        model: name of the embedding model. link_min: the least score of an automatic link (B2).
+        merging: whether statements are compared at all.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        indexes: Indexes,
+        *,
+        chat: ChatModel | None,
+        model: str | None,
+        link_min: float,
+        merging: bool,
+    ) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._chat = chat
+        self._model = model
+        self._link_min = link_min
+        self._merging = merging
+
+    async def write(
+        self,
+        stated: Sequence[tuple[Memory, Signals]],
+        readable: Collection[str] | None,
+        at: datetime,
+        *,
+        actor: str | None,
+        key: str | None = None,
+        fingerprint: str | None = None,
+    ) -> tuple[Receipt, list[Settled]]:
+        """Store statements of one namespace, in order, as one Batch; each sees those before it.
+
+        Args:
+            readable: the categories that the writer may read; others are never compared with. None: all.
+
+        Raises Stale when the memories it touches kept changing under it.
+        """
+        namespace = stated[0][0].namespace
+        for tries_left in range(MOST_TRIES - 1, -1, -1):
+            index = await self._indexes.current(namespace)
+            decided_at = index.rev
+            settled = await self._settle(stated, index, readable, at)
+            changes = tuple(change for one in settled for change in one.changes)
+            batch = Batch(namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at)
+            try:
+                return await self._store.apply(batch), settled
+            except Stale:
+                if not tries_left:
+                    raise
+        raise AssertionError  # the last try returns or raises
+
+    async def links_of(self, memory: Memory, signals: Signals, readable: Collection[str] | None) -> tuple[Link, ...]:
+        """The links that a changed statement gets, to neighbours that it is not linked with yet."""
+        if not self._merging or memory.channel not in DERIVED:
+            return ()
+        index = await self._indexes.current(memory.namespace)
+        known = {other for other, _ in index.edges.of(memory.id)}
+        near = [one for one in self._near(index, memory, signals, readable) if one.id not in known | {memory.id}]
+        return tuple(
+            Link(memory.id, one.id, strength=round(one.score, 4))
+            for one in sorted(near, key=lambda one: -one.score)[:LINKS]
+            if one.score >= self._link_min
+        )
+
+    async def _settle(
+        self,
+        stated: Sequence[tuple[Memory, Signals]],
+        index: NamespaceIndex,
+        readable: Collection[str] | None,
+        at: datetime,
+    ) -> list[Settled]:
+        earlier = _Earlier(stated, self._model)
+        settled: list[Settled] = []
+        for number, (memory, signals) in enumerate(stated):
+            pairs = []
+            if self._merging and memory.channel in DERIVED:
+                pairs = await self._pairs(memory, signals, index, readable, earlier, number)
+            one = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
+            earlier.learn(one.touched)
+            settled.append(one)
+        return settled
+
+    async def _pairs(
+        self,
+        memory: Memory,
+        signals: Signals,
+        index: NamespaceIndex,
+        readable: Collection[str] | None,
+        earlier: _Earlier,
+        number: int,
+    ) -> list[Pair]:
+        near = self._near(index, memory, signals, readable)
+        stored = {one.id: one for one in await self._store.get(memory.namespace, [one.id for one in near])}
+        near += earlier.near(number)
+        stored |= earlier.memories  # as they are now
+        pairs = [
+            pair_up(memory, stored[one.id], one)
+            for one in near
+            if one.id in stored and stored[one.id].valid_to is None and _comparable(memory, stored[one.id])
+        ]
+        return await judged_by_model(self._chat, memory.text, pairs) if self._chat is not None else pairs
+
+    def _near(
+        self, index: NamespaceIndex, memory: Memory, signals: Signals, readable: Collection[str] | None
+    ) -> list[Near]:
+        wanted = {"channel": memory.channel, "valid_to": {"$eq": None}, "name": {"$eq": memory.name}}
+        if readable is not None:
+            wanted["category"] = list(readable)
+        allowed = index.mask(filters.parse(wanted))
+        return nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MOST)
+
+
+def replayed(applied: Sequence[Applied], number: int) -> Written:
+    """What the ``number``-th statement of a call became, told from the receipt of its first application."""
+    stated = next(one for one in applied if one.step == 2 * number)
+    done = [one for one in applied if one.step == 2 * number + 1]
+    if any(one.outcome == "deleted" for one in done):
+        return Written(done[0].id, Outcome.MERGED, ALREADY)
+    return Written(stated.id, Outcome.SUPERSEDED if done else Outcome.CREATED, ALREADY)
+
+
+class _Earlier:
+    """The statements of one call that were settled already, for those after them: no index knows them yet."""
+
+    def __init__(self, stated: Sequence[tuple[Memory, Signals]], model: str | None) -> None:
+        self.memories: dict[str, Memory] = {}
+        self._ids = [memory.id for memory, _ in stated]
+        self._model = model
+        self._terms = [set(np.frombuffer(signals.terms, dtype="<u4").tolist()) for _, signals in stated]
+        vectors = [signals.vector for _, signals in stated]
+        self._vectors = None
+        if all(vector is not None for vector in vectors):
+            joined = b"".join(vector for vector in vectors if vector is not None)
+            self._vectors = np.frombuffer(joined, dtype="<f2").reshape(len(vectors), -1).astype(np.float32)
+
+    def learn(self, touched: Sequence[Memory]) -> None:
+        """Keep what a statement made or changed."""
+        self.memories.update((one.id, one) for one in touched)
+
+    def near(self, number: int) -> list[Near]:
+        """The nearest of the statements before one, that became memories, best first."""
+        words = self._terms[number]
+        heard = [len(words & other) / len(words | other) if words else 0.0 for other in self._terms[:number]]
+        cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
+        near = [
+            Near(
+                self._ids[place],
+                None if cosines is None else float(cosines[place]),
+                pair_score(share, None if cosines is None else float(cosines[place]), number, self._model),
+            )
+            for place, share in enumerate(heard)
+            if self._ids[place] in self.memories and is_near(share, None if cosines is None else float(cosines[place]))
+        ]
+        return sorted(near, key=lambda one: -one.score)[:MOST]
+
+
+def _comparable(new: Memory, old: Memory) -> bool:
+    """Whether the same words mean the same: "I" is somebody else in another mouth."""
+    return new.id != old.id and (new.channel, new.name, new.role) == (old.channel, old.name, old.role)

@@ -1,0 +1,41 @@
+"""A chat model that says what it was told to say: stands for a paid or remote model in tests, and for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from memwarden.errors import ModelUnavailable
+
+
+class Asked(NamedTuple):
+    """One call of :meth:`ScriptedModel.complete`."""
+
+    system: str
+    prompt: str
+    schema: Mapping[str, Any]
+    max_tokens: int
+
+
+class ScriptedModel:
+    """A :class:`memwarden.models.base.ChatModel` with its answers given beforehand.
+
+    Args:
+        answers: given one after another; an exception is raised. After the last one ModelUnavailable is raised.
+    """
+
+    name = "scripted"
+
+    def __init__(self, *answers: str | Exception) -> None:
+        self.asked: list[Asked] = []
+        self._answers = list(answers)
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        """Return the next answer."""
+        self.asked.append(Asked(system, prompt, schema, max_tokens))
+        if not self._answers:
+            raise ModelUnavailable("the script is over")
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer

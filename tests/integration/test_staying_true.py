@@ -1,0 +1,352 @@
+"""Merged, superseded, linked, corrected, forgotten, restored, undone: through the public API, on every store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden
+from memwarden.errors import CategoryDenied, Conflict, InvalidInput, NotFound
+from memwarden.records import Change, Memory
+from memwarden.testing.scripted import ScriptedModel
+from memwarden.warden import AsyncScope
+
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+URLS = ("memory://", "sqlite:///{}/m.db")
+
+
+@pytest.fixture(params=URLS, ids=["memory", "sqlite"])
+async def me(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncScope]:
+    async with AsyncWarden.open(request.param.format(tmp_path)) as warden:
+        yield warden.scope(user="ana", thread="t1", actor="ann")
+
+
+async def said(me: AsyncScope, text: str, **fields: Any) -> str:
+    """Remember one text and return the id that it has."""
+    (one,) = (await me.remember(text, **fields)).results
+    assert one.id is not None
+    return one.id
+
+
+async def journal(me: AsyncScope, since: int = 0) -> list[Change]:
+    return await me._warden.store.journal(me.who.namespace, since=since)
+
+
+async def state(me: AsyncScope) -> dict[str, Memory]:
+    """Every active memory by id, apart from what counts writes."""
+    found = await me._warden.store.find(me.who.namespace)
+    return {one.id: replace(one, version=0, updated_at=MAY) for one in found}
+
+
+async def edges(me: AsyncScope) -> set[tuple[str, str, str]]:
+    ids = list(await state(me))
+    return {(one.from_id, one.to_id, one.type) for one in await me._warden.store.relations(me.who.namespace, ids)}
+
+
+async def last(me: AsyncScope, event: str) -> int:
+    return max(one.seq for one in await journal(me) if one.event == event)
+
+
+async def test_a_paraphrase_is_merged_and_says_by_which_rule(me: AsyncScope) -> None:
+    first = await said(me, "Ana lives in Berlin.", sources=["m1"])
+    result = await me.remember("Ana resides in Berlin.", sources=["m2"], importance=0.9)
+    (told,) = result.results
+    assert (told.id, told.outcome) == (first, "merged")
+    assert "rule" in told.reason
+    (memory,) = (await state(me)).values()
+    assert (memory.text, memory.sources, memory.importance) == ("Ana lives in Berlin.", ("m1", "m2"), 0.9)
+    entries = await journal(me, since=1)
+    assert [one.event for one in entries] == ["ADD", "MERGE", "MERGE"]
+    assert all(one.actor == "ann" for one in entries)
+    assert entries[1].step == entries[2].step == 3
+    assert (entries[1].meta or {})["rule"]
+    assert result.rev == 4
+
+
+async def test_a_merge_is_undone_exactly(me: AsyncScope) -> None:
+    await said(me, "Ana lives in Berlin.", sources=["m1"], tags=["home"])
+    before = await state(me)
+    await said(me, "Ana resides in Berlin.", sources=["m2"], importance=0.9, pinned=True)
+    result = await me.undo(await last(me, "MERGE"))
+    after = await state(me)
+    (other,) = set(after) - set(before)
+    assert {key: one for key, one in after.items() if key != other} == before
+    assert (after[other].text, after[other].sources) == ("Ana resides in Berlin.", ("m2",))
+    assert {one.outcome for one in result.results} == {"restored"}
+
+
+async def test_a_new_value_supersedes_and_the_past_is_kept(me: AsyncScope) -> None:
+    old = await said(me, "Ana lives in Berlin.", created_at=MAY)
+    new = await said(me, "Ana lives in Lisbon now.", created_at=MAY + timedelta(days=2))
+    closed = await me.get(old)
+    assert closed.valid_to == MAY + timedelta(days=2)
+    assert (new, old, "supersedes") in await edges(me)
+    answer = await me.query("Where does Ana live?")
+    assert [item.id for item in answer.items] == [new]
+    entry = next(one for one in await journal(me) if one.event == "SUPERSEDE")
+    assert (entry.memory_id, (entry.meta or {})["by"], entry.old_version, entry.new_version) == (old, new, 1, 2)
+
+
+async def test_a_supersede_is_undone_exactly_and_both_facts_stand(me: AsyncScope) -> None:
+    await said(me, "Ana is allergic to peanuts.")
+    old = await said(me, "Ana lives in Berlin.", created_at=MAY)
+    before, links = await state(me), await edges(me)
+    new = await said(me, "Ana lives in Lisbon now.")
+    await me.undo(await last(me, "SUPERSEDE"))
+    after = await state(me)
+    assert {key: one for key, one in after.items() if key != new} == before
+    assert after[new].text == "Ana lives in Lisbon now."
+    assert {one for one in await edges(me) if new not in one} == links
+    assert (new, old, "supersedes") not in await edges(me)
+
+
+async def test_an_older_fact_that_is_told_later_does_not_replace_the_newer(me: AsyncScope) -> None:
+    lisbon = await said(me, "Ana lives in Lisbon now.", created_at=MAY + timedelta(days=9))
+    berlin = await said(me, "Ana lives in Berlin.", created_at=MAY)
+    assert (await me.get(lisbon)).valid_to is None
+    assert (await me.get(berlin)).valid_to == MAY + timedelta(days=9)
+    assert [item.id for item in (await me.query("Where does Ana live?")).items] == [lisbon]
+
+
+async def test_undoing_an_undo_does_it_again(me: AsyncScope) -> None:
+    await said(me, "Ana lives in Berlin.")
+    await said(me, "Ana resides in Berlin.", sources=["m2"])
+    merged = await state(me)
+    merge = await last(me, "MERGE")
+    await me.undo(merge)
+    apart = await state(me)
+    await me.undo(await last(me, "RESTORE"))
+    assert await state(me) == merged
+    await me.undo(merge)
+    assert await state(me) == apart
+
+
+async def test_a_decision_is_undone_once(me: AsyncScope) -> None:
+    await said(me, "Ana lives in Berlin.")
+    await said(me, "Ana lives in Lisbon now.")
+    change = await last(me, "SUPERSEDE")
+    await me.undo(change)
+    rev = (await journal(me))[-1].seq
+    with pytest.raises(Conflict, match="undone already"):
+        await me.undo(change)
+    assert (await journal(me))[-1].seq == rev
+
+
+async def test_what_stands_on_a_decision_is_undone_first(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Berlin.")
+    await me.update(one, importance=0.9)
+    update = (await journal(me))[-1].seq
+    await me.update(one, tags=["home"])
+    with pytest.raises(Conflict, match="undo that first"):
+        await me.undo(update)
+    await me.undo((await journal(me))[-1].seq)
+    await me.undo(update)
+    memory = (await state(me))[one]
+    assert (memory.importance, memory.tags) == (0.5, ())
+    await me.undo(1)
+    assert await state(me) == {}
+    await me.undo((await journal(me))[-1].seq)
+    assert set(await state(me)) == {one}
+
+
+async def test_every_entry_of_a_decision_names_it(me: AsyncScope) -> None:
+    await said(me, "Ana lives in Berlin.")
+    await said(me, "Ana lives in Lisbon now.")
+    supersede = await last(me, "SUPERSEDE")
+    link = await last(me, "LINK")
+    assert link > supersede
+    await me.undo(link)
+    assert all(one.valid_to is None for one in (await state(me)).values())
+
+
+async def test_forgotten_and_restored(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Berlin.")
+    before = await state(me)
+    await me.forget(one)
+    (gone,) = await me._warden.store.get(me.who.namespace, [one], removed=True)
+    assert gone.state == "soft_deleted"
+    assert gone.purge_at is not None
+    forgotten_at = (await journal(me))[-1].at
+    assert gone.purge_at - forgotten_at == timedelta(days=30)
+    assert not (await me.query("Where does Ana live?")).items
+    (told,) = (await me.restore(one)).results
+    assert (told.id, told.outcome, told.reason) == (one, "restored", "")
+    assert await state(me) == before
+    (again,) = (await me.restore(one)).results
+    assert again.reason == "it is active already"
+    assert [item.id for item in (await me.query("Where does Ana live?")).items] == [one]
+
+
+async def test_a_merged_memory_is_brought_back_by_undo_alone(me: AsyncScope) -> None:
+    await said(me, "Ana lives in Berlin.")
+    await said(me, "Ana resides in Berlin.")
+    absorbed = next(one.memory_id for one in await journal(me) if one.event == "MERGE" and one.new_version is None)
+    with pytest.raises(Conflict, match="undo the merge"):
+        await me.restore(absorbed)
+
+
+async def test_a_correction_keeps_what_stood_before(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Berln.", tags=["home"])
+    (told,) = (await me.update(one, text="Ana lives in Berlin.", importance=0.8)).results
+    assert (told.id, told.outcome) == (one, "updated")
+    memory = await me.get(one)
+    assert (memory.text, memory.importance, memory.tags, memory.version) == ("Ana lives in Berlin.", 0.8, ("home",), 2)
+    (before,) = await me._warden.store.versions(me.who.namespace, [(one, 1)])
+    assert before.text == "Ana lives in Berln."
+    assert [item.id for item in (await me.query("Who is in Berlin?")).items] == [one]
+
+
+async def test_a_correction_of_an_older_version_is_refused(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Berlin.")
+    await me.update(one, importance=0.8, expected_version=1)
+    with pytest.raises(Conflict):
+        await me.update(one, importance=0.9, expected_version=1)
+    assert (await me.get(one)).importance == 0.8
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"text": " "},
+        {"text": 3},
+        {"kind": "nonsense"},
+        {"importance": 2},
+        {"pinned": 1},
+        {"tags": "home"},
+        {"expected_version": 0, "importance": 0.5},
+        {"category": "no such"},
+    ],
+)
+async def test_a_wrong_correction_changes_nothing(me: AsyncScope, wrong: dict[str, Any]) -> None:
+    one = await said(me, "Ana lives in Berlin.")
+    with pytest.raises(InvalidInput):
+        await me.update(one, **wrong)
+    assert len(await journal(me)) == 1
+
+
+async def test_what_was_said_keeps_its_words(me: AsyncScope) -> None:
+    (turn,) = (await me.observe([{"role": "user", "content": "I live in Berlin."}])).results
+    assert turn.id is not None
+    with pytest.raises(InvalidInput, match="as it was said"):
+        await me.update(turn.id, text="I live in Lisbon.")
+    await me.pin(turn.id)
+    assert (await me.get(turn.id)).pinned
+    await me.pin(turn.id, False)
+    assert not (await me.get(turn.id)).pinned
+
+
+@pytest.mark.parametrize("verb", ["update", "pin", "restore", "forget"])
+async def test_unknown_ids(me: AsyncScope, verb: str) -> None:
+    with pytest.raises(NotFound):
+        await (me.update("no", importance=0.1) if verb == "update" else getattr(me, verb)("no"))
+    for change in (1, 99):
+        with pytest.raises(NotFound):
+            await me.undo(change)
+    with pytest.raises(InvalidInput):
+        await me.undo(0)
+
+
+async def test_an_agent_touches_what_it_may_read_and_nothing_else(me: AsyncScope) -> None:
+    """The stylist may read preferences, not goals: it neither learns of them nor changes them."""
+    secret = await said(me, "Ana lives in Berlin.", category="goals")
+    stylist = me._warden.scope(user="ana", agent="stylist")
+    (told,) = (await stylist.remember("Ana resides in Berlin.", category="preferences")).results
+    assert told.outcome == "created"
+    (told,) = (await stylist.remember("Ana lives in Lisbon now.", category="preferences")).results
+    assert secret not in told.reason
+    assert (await me.get(secret)).valid_to is None
+    for verb in (stylist.forget, stylist.restore, stylist.pin):
+        with pytest.raises(NotFound):
+            await verb(secret)
+    with pytest.raises(NotFound):
+        await stylist.update(secret, importance=0.1)
+    with pytest.raises(NotFound):
+        await stylist.undo(1)
+    own = await said(me, "Ana likes tea.", category="preferences")
+    with pytest.raises(CategoryDenied):
+        await stylist.update(own, category="goals")
+
+
+async def test_the_same_words_in_another_mouth_are_another_fact(me: AsyncScope) -> None:
+    for name in ("Ana", "Tomas"):
+        (told,) = (await me.remember({"role": "user", "name": name, "content": "I live in Berlin."})).results
+        assert told.outcome == "created"
+    assert len(await state(me)) == 2
+
+
+async def test_one_call_is_compared_with_itself(me: AsyncScope) -> None:
+    texts = ["Tom's bike is red.", "Tom's bike is blue now.", "Tom's bike is now blue.", "Ana has a cat."]
+    results = (await me.remember(texts)).results
+    assert [one.outcome for one in results] == ["created", "superseded", "merged", "created"]
+    assert results[2].id == results[1].id
+    assert len(await state(me)) == 3
+
+
+async def test_a_repeated_key_answers_as_the_first_time(me: AsyncScope) -> None:
+    texts = ["Ana lives in Berlin.", "Thanks!", "Ana resides in Berlin.", "Ana lives in Lisbon now.", "Ana has a cat."]
+    first = await me.remember(texts, key="k")
+    again = await me.remember(texts, key="k")
+    assert [(one.id, one.outcome) for one in again.results] == [(one.id, one.outcome) for one in first.results]
+    assert [one.outcome for one in first.results] == ["created", "rejected", "merged", "superseded", "created"]
+    assert again.rev == first.rev == (await journal(me))[-1].seq
+    with pytest.raises(Conflict):
+        await me.remember(texts[:1], key="k")
+
+
+async def test_merging_can_be_switched_off() -> None:
+    async with AsyncWarden.open("memory://", {"merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        await me.remember(["Ana lives in Berlin.", "Ana lives in Berlin.", "Ana lives in Lisbon now."])
+        assert len(await me.find()) == 3
+        assert [one.event for one in await journal(me)] == ["ADD"] * 3
+
+
+async def test_words_alone_are_enough() -> None:
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        outcomes = [
+            (await me.remember(text)).results[0].outcome
+            for text in ("Ana lives in Berlin.", "Ana resides in Berlin.", "Ana lives in Lisbon now.")
+        ]
+        assert outcomes == ["created", "merged", "superseded"]
+
+
+async def test_a_model_judges_what_no_rule_decides() -> None:
+    old, new = "Ana enjoys hiking in the mountains.", "Ana likes long walks in the mountains."
+    for answer, outcome in (("same", "merged"), ("update", "superseded"), ("related", "created")):
+        model = ScriptedModel(json.dumps({"relations": [answer]}))
+        async with AsyncWarden.open("memory://", chat_model=model) as warden:
+            me = warden.scope(user="ana")
+            await me.remember(old)
+            (told,) = (await me.remember(new)).results
+            assert (told.outcome, len(model.asked)) == (outcome, 1)
+            assert ("model scripted" in told.reason) == (outcome != "created")
+
+
+async def test_a_fact_that_changes_meanwhile_is_judged_anew(tmp_path: Path) -> None:
+    """Two processes state a new value of one fact: both find it, the second decides again on what the first left."""
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    async with AsyncWarden.open(url) as one, AsyncWarden.open(url) as two:
+        mine, theirs = one.scope(user="ana"), two.scope(user="ana")
+        await mine.remember("Ana lives in Berlin.", created_at=MAY)
+        facts = mine._writer._facts
+        settle, meanwhile = facts._settle, ["Ana lives in Madrid now."]
+
+        async def disturbed(*args: Any) -> Any:
+            decided = await settle(*args)
+            if meanwhile:
+                await theirs.remember(meanwhile.pop(), created_at=MAY + timedelta(days=1))
+            return decided
+
+        facts._settle = disturbed  # type: ignore[method-assign, assignment]
+        (told,) = (await mine.remember("Ana lives in Lisbon now.", created_at=MAY + timedelta(days=2))).results
+        assert told.outcome == "superseded"
+        answer = await mine.query("Where does Ana live?", top_k=5)
+        assert [item.memory.text for item in answer.items] == ["Ana lives in Lisbon now."]
