@@ -24,7 +24,7 @@ from memwarden.sync import Backend, BoundScope, Warden
 from memwarden.warden import AsyncScope, AsyncWarden
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("numpy", "pydantic", "structlog", "tokenizers", "safetensors", "wordllama", "yaml", "rich", "typer", "sqlite3")
+HEAVY = (*"numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
 MOST_PACKAGES = 45
 MOST_MEGABYTES = 225
 

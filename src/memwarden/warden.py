@@ -31,6 +31,7 @@ from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
 from memwarden.remember.response import read_response
 from memwarden.stores.base import Store
+from memwarden.stores.url import store_at
 
 if TYPE_CHECKING:
     from memwarden.models.base import ChatModel, Embedder, Reranker
@@ -86,7 +87,8 @@ class AsyncWarden:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
         Args:
-            url: ``memory://``, ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``. None means the setting
+            url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db`` or
+                ``postgresql://login:password@host/database`` (extra ``postgres``). None means the setting
                 ``db``, by default a file in the user's data folder.
             config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment
                 and ``memwarden.toml`` in the working folder.
@@ -99,7 +101,7 @@ class AsyncWarden:
         """
         settings = _settings(config)
         chat = chat_model or _chat_model(settings)
-        return cls(_store(url or settings.db or configuration.default_db()), settings, reranker, chat)
+        return cls(store_at(url or settings.db or configuration.default_db()), settings, reranker, chat)
 
     async def start(self) -> Self:
         """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
@@ -628,22 +630,6 @@ def _settings(config: Config) -> Settings:
     if config is not None and not isinstance(config, str | Path):
         raise InvalidConfig(f"config is settings, a mapping of them or the path of a file, not {config!r:.80}")
     return configuration.load(None if config is None else Path(config))
-
-
-def _store(url: str) -> Store:
-    """Return the store of a URL. Raises InvalidConfig for a URL that names none."""
-    if not isinstance(url, str):
-        raise InvalidConfig(f"the URL of a store is a text such as sqlite:///file.db, not {url!r:.80}")
-    if url == "memory://":
-        from memwarden.stores.memory import MemoryStore
-
-        return MemoryStore()
-    prefix, _, path = url.partition(":///")
-    if prefix == "sqlite" and path:
-        from memwarden.stores.sqlite import SqliteStore
-
-        return SqliteStore(Path(path))
-    raise InvalidConfig(f"{url!r} names no store; use memory://, sqlite:///file.db or sqlite:////absolute/file.db")
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -1,4 +1,4 @@
-"""Random calls: SQLite answers as the reference does; and a broken store is found out."""
+"""Random calls: SQLite and PostgreSQL answer as the reference does; and a broken store is found out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memwarden.filters import Where
 from memwarden.records import Batch, Memory, Namespace, Receipt, Scan
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
+from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.state_machine import store_machine
 
@@ -29,6 +30,13 @@ _SETTINGS = settings(
 
 def test_sqlite_answers_as_the_reference_does() -> None:
     run_state_machine_as_test(store_machine(lambda folder: SqliteStore(folder / "memory.db")), settings=_SETTINGS)
+
+
+def test_postgres_answers_as_the_reference_does(emptied: Callable[[], str]) -> None:
+    def make(folder: Path) -> Store:
+        return PostgresStore(emptied(), connections=2)
+
+    run_state_machine_as_test(store_machine(make), settings=_SETTINGS)
 
 
 class _ForgetsAnUpdate(MemoryStore):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import Change, IndexRow, Memory, Namespace, Put, Relation
+from memwarden.stores.forms import once
 
 CONTENT = (
     "created_at",
@@ -84,13 +85,6 @@ def encode(put: Put, namespace: Namespace) -> Encoded:
     )
 
 
-def once(thread: str | None, source_key: str | None) -> str | None:
-    """Return one text for a thread and a source key that no other pair has, or None without a source key."""
-    if source_key is None:
-        return None
-    return f":{source_key}" if thread is None else f"{len(thread)}:{thread}{source_key}"
-
-
 def list_text(values: Iterable[str]) -> str:
     """Return texts as JSON with one element a line (see the first migration for why)."""
     lines = ",\n".join(map(encode_basestring, values))
@@ -161,14 +155,6 @@ def relation(row: Values) -> Relation:
     """Return the relation of a row of from, to, type, strength and created_at."""
     from_id, to_id, kind, strength, created_at = row
     return Relation(from_id, to_id, kind, strength, moment(created_at))
-
-
-def meta_text(meta: Mapping[str, Any] | None) -> str | None:
-    """Return a change's meta as JSON. Raises InvalidInput for what is none."""
-    try:
-        return None if meta is None else json.dumps(dict(meta), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"the meta of a change is not JSON: {error}") from None
 
 
 def _list(text: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Applied, Batch, BatchChange, Link, Namespace, Put, Receipt, Remove, State, Unlink
 from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
 from memwarden.stores.decide import Found, Plan, Steps, StoredEdge
-from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode, meta_text, once
+from memwarden.stores.forms import meta_text, once
+from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode
 
 _MOST_IDS = 500
 

@@ -11,6 +11,7 @@ import typer
 
 from memwarden import __version__, config
 from memwarden.config import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings
+from memwarden.stores.url import without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, plain, print_json, printer
 
@@ -30,7 +31,7 @@ async def show(options: Options) -> None:
     """
     settings = options.settings
     values = {one.name: getattr(settings, one.name) for one in fields(Settings) if one.name != "categories"}
-    values["db"] = settings.db or config.default_db()
+    values["db"] = without_login(settings.db or config.default_db())
     categories = settings.categories
     if options.as_json:
         print_json(values | {"categories": categories.declared, "allowlists": categories.allowlists})
@@ -60,7 +61,7 @@ async def path(options: Options) -> None:
     used = {
         "settings_file": _settings_file(),
         "environment": [name for name in names if name in os.environ],
-        "db": options.settings.db or config.default_db(),
+        "db": without_login(options.settings.db or config.default_db()),
     }
     if options.as_json:
         print_json(used)

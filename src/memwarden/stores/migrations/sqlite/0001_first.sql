@@ -30,7 +30,7 @@ CREATE TABLE memories (
     version    INTEGER NOT NULL,
     state      TEXT    NOT NULL,
     id         TEXT    NOT NULL,
-    source_key TEXT,              -- thread and source key at creation, in one (memwarden.stores.sqlite.rows.once)
+    source_key TEXT,              -- thread and source key at creation, in one (memwarden.stores.forms.once)
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     channel    TEXT    NOT NULL,

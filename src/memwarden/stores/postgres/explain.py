@@ -1,0 +1,77 @@
+"""What an error of PostgreSQL means for the caller. No message holds a stored value, a bound value or a password."""
+
+from __future__ import annotations
+
+from psycopg import DataError, Error, InterfaceError, OperationalError, ProgrammingError, errors
+from psycopg_pool import PoolTimeout
+
+from memwarden.errors import InvalidInput, MemwardenError, StoreCorrupt, StoreFull, StoreUnavailable
+
+_GONE = ("08", "57P01", "57P02", "57P03", "57P05")
+_DAMAGE = ("XX001", "XX002", "42P01", "42703", "3F000")
+_SEVERAL_WRITERS = ("40001", "40P01")
+
+
+def is_lost(error: Error) -> bool:
+    """Tell whether the connection or the server went away, so that another connection may do better."""
+    if error.sqlstate is None:
+        return isinstance(error, OperationalError) and not isinstance(error, PoolTimeout)
+    return error.sqlstate.startswith(_GONE)
+
+
+def is_rolled_back_by_others(error: Error) -> bool:
+    """Tell whether the server undid the transaction because of others, so that the same one may succeed now."""
+    return error.sqlstate in _SEVERAL_WRITERS
+
+
+def is_callers_fault(error: Error) -> bool:
+    """Tell whether a value of the call cannot be stored."""
+    if error.sqlstate is None:  # psycopg could not even send it
+        return isinstance(error, DataError | ProgrammingError | InterfaceError)
+    return error.sqlstate.startswith(("22", "54")) or isinstance(error, errors.NotNullViolation)
+
+
+def explain(error: Error, place: str) -> MemwardenError:
+    """Return the error of memwarden that says what happened at ``place`` and what to do."""
+    state = error.sqlstate or ""
+    if is_callers_fault(error):
+        return InvalidInput(f"a value cannot be stored in {place}: {_kind(error)}")
+    if is_lost(error):
+        return StoreUnavailable(
+            f"{place} cannot be reached ({_reason(error)}); see that the server runs and repeat the call"
+        )
+    if state == "57014":
+        return StoreUnavailable(f"{place} did not answer within the time-out and the call was stopped; repeat it later")
+    if state in ("53100", "53400"):
+        return StoreFull(f"no room left on the disk of {place}; nothing of this call was kept. Make room and repeat it")
+    if state.startswith("53"):
+        return StoreUnavailable(
+            f"{place} is out of memory or connections ({_kind(error)}); allow it more, or repeat later"
+        )
+    if state in ("25006", "25P02"):
+        return StoreUnavailable(f"{place} is read-only, perhaps a standby; connect to the primary")
+    if state in _SEVERAL_WRITERS:
+        return StoreUnavailable(f"{place} undid this call because of others, again and again; repeat it later")
+    if state.startswith(_DAMAGE):
+        return StoreCorrupt(
+            f"{place} is damaged, or its schema was changed by hand ({_kind(error)}); restore a copy of it"
+        )
+    if state == "42501":
+        return StoreUnavailable(
+            f"{place}: this login lacks rights on the schema memwarden or the role memwarden_app; open the store once "
+            "with the login that owns the schema, and GRANT memwarden_app TO this login"
+        )
+    return StoreUnavailable(f"{place} refused the call ({_kind(error)}); look at the server's log")
+
+
+def cannot_connect(error: Error, place: str) -> StoreUnavailable:
+    """Return the error for a connection that was not made. libpq's reason names host, login and database only."""
+    return StoreUnavailable(f"cannot connect to {place}: {_reason(error)}")
+
+
+def _reason(error: Error) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _kind(error: Error) -> str:
+    return f"{type(error).__name__}, {error.sqlstate}" if error.sqlstate else type(error).__name__

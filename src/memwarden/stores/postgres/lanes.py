@@ -1,0 +1,91 @@
+"""Group commit for each namespace: what waits for one shares a transaction; none waits for another.
+
+The row of a namespace is locked while a transaction writes, so its batches have to come one after another anyway.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
+
+from memwarden.records import Batch, Namespace, Receipt
+
+_MOST_CHANGES = 5_000
+
+Job = tuple[Batch, "Future[Receipt]"]
+Writing = Callable[[Namespace, Sequence[Job]], None]
+
+
+class Lanes:
+    """A queue for each namespace that has something waiting, and threads that take one queue at a time.
+
+    Args:
+        write: writes jobs of one namespace, in their order, and gives each future its result. It raises nothing.
+    """
+
+    def __init__(self, write: Writing, threads: int) -> None:
+        self._write = write
+        self._waiting: dict[Namespace, deque[Job]] = {}
+        self._ready: SimpleQueue[Namespace | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._empty = threading.Condition(self._lock)
+        self._threads = [
+            threading.Thread(target=self._run, name=f"memwarden-writer-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for one in self._threads:
+            one.start()
+
+    def submit(self, batch: Batch) -> Future[Receipt]:
+        """Queue a batch. It is written also when nobody waits for its answer any more."""
+        answer: Future[Receipt] = Future()
+        answer.set_running_or_notify_cancel()  # from here on it cannot be cancelled
+        with self._lock:
+            lane = self._waiting.get(batch.namespace)
+            if lane is None:
+                lane = self._waiting[batch.namespace] = deque()
+                self._ready.put(batch.namespace)
+            lane.append((batch, answer))
+        return answer
+
+    def close(self) -> None:
+        """Write what is waiting, then end the threads."""
+        with self._empty:
+            self._empty.wait_for(lambda: not self._waiting)
+        for _ in self._threads:
+            self._ready.put(None)
+        for one in self._threads:
+            one.join()
+
+    def _run(self) -> None:
+        while (namespace := self._ready.get()) is not None:
+            jobs = self._take(namespace)
+            try:
+                self._write(namespace, jobs)
+            except BaseException as error:  # whatever it was, nobody must wait for ever
+                for _, answer in jobs:
+                    if not answer.done():
+                        answer.set_exception(error)
+            self._put_back(namespace)
+
+    def _take(self, namespace: Namespace) -> list[Job]:
+        """Its key stays, so that nobody else takes this namespace meanwhile."""
+        jobs: list[Job] = []
+        size = 0
+        with self._lock:
+            lane = self._waiting[namespace]
+            while lane and size < _MOST_CHANGES:
+                jobs.append(lane.popleft())
+                size += len(jobs[-1][0].changes) + 1
+        return jobs
+
+    def _put_back(self, namespace: Namespace) -> None:
+        with self._empty:
+            if self._waiting[namespace]:
+                self._ready.put(namespace)  # behind the other namespaces
+            else:
+                del self._waiting[namespace]
+                self._empty.notify_all()

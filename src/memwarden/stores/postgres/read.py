@@ -1,0 +1,173 @@
+"""Questions to the database. All questions of a call travel together and are answered from one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from psycopg import Connection
+
+from memwarden.clock import microseconds
+from memwarden.filters import Where
+from memwarden.records import Change, Channel, Head, Memory, Namespace, Relation, Scan, State, ThreadMarks
+from memwarden.stores.postgres.query import condition_sql, order_sql
+from memwarden.stores.postgres.rows import (
+    CONTENT,
+    INDEX_COLUMNS,
+    JOURNAL_COLUMNS,
+    Values,
+    change,
+    decode,
+    edge,
+    index_row,
+    relation,
+    stored,
+    told,
+)
+from memwarden.stores.postgres.transaction import Kind, begin, here
+
+_HERE = "tenant = %s AND namespace = %s"
+_NAMES = ", ".join(CONTENT)
+_CONTENT = f"id, version, state, purge_at, {_NAMES}"
+_HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {_HERE}"
+_ACTIVE = f"FROM memwarden.memories WHERE {_HERE} AND state = 'active'"
+_PAIRS = "(id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
+_VERSIONS = (
+    f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE} AND {_PAIRS} UNION ALL "
+    f"SELECT id, version, 'active', NULL, {_NAMES} FROM memwarden.versions WHERE {_HERE} AND {_PAIRS}"
+)
+_EDGES = f"SELECT from_id, to_id, type, strength, live FROM memwarden.relations WHERE {_HERE}"
+_RELATION = f"SELECT from_id, to_id, type, strength, created_at FROM memwarden.relations WHERE {_HERE} AND live"
+_RELATIONS = f"{_RELATION} AND from_id = ANY(%s::text[]) UNION {_RELATION} AND to_id = ANY(%s::text[]) ORDER BY 1, 2, 3"
+_THREAD = (
+    f"SELECT (SELECT seen FROM memwarden.threads WHERE {_HERE} AND thread_id = %s), "
+    f"(SELECT min(seq) FROM memwarden.journal WHERE {_HERE} AND thread_id = %s), "
+    f"coalesce((SELECT seq FROM memwarden.journal WHERE {_HERE} AND thread_id = %s AND channel = 'turn' "
+    "AND event = 'ADD' ORDER BY seq DESC LIMIT 1 OFFSET %s::int8), 0)"
+)
+_ROWS = (
+    f"SELECT {INDEX_COLUMNS} FROM memwarden.memories m JOIN memwarden.signals s USING (tenant, namespace, n) "
+    f"WHERE {_HERE}"
+)
+_NAMESPACES = b"SELECT tenant, namespace FROM memwarden.namespaces WHERE rev > 0"
+_MODEL = b"SELECT value FROM memwarden.meta WHERE key = 'model'"
+_NEW_MODEL = b"INSERT INTO memwarden.meta (key, value) VALUES ('model', %s) ON CONFLICT DO NOTHING"
+
+
+class Reader:
+    """What can be asked over a connection.
+
+    Args:
+        seconds: how long one question may take.
+    """
+
+    def __init__(self, connection: Connection[Any], seconds: float) -> None:
+        self._connection = connection
+        self._seconds = seconds
+
+    def head(self, namespace: Namespace) -> Head:
+        rows = self._ask(namespace, _HEAD)
+        return Head(*rows[0]) if rows else Head(0, 0)
+
+    def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
+        wanted = stored(list(dict.fromkeys(ids)))
+        state = "" if removed else " AND state = 'active'"
+        sql = f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE}{state} AND id = ANY(%s::text[])"
+        found = {one.id: one for one in (decode(namespace, row) for row in self._ask(namespace, sql, wanted))}
+        return [found[one] for one in ids if one in found]
+
+    def find(self, namespace: Namespace, where: Where, limit: int, order_by: str, descending: bool) -> list[Memory]:
+        conditions, values = condition_sql(where)
+        order = f"ORDER BY {order_sql(order_by, descending)} LIMIT %s::int8"
+        rows = self._ask(namespace, f"SELECT {_CONTENT} {_ACTIVE}{conditions} {order}", *values, limit)
+        return [decode(namespace, row) for row in rows]
+
+    def count(self, namespace: Namespace, where: Where) -> int:
+        conditions, values = condition_sql(where)
+        return int(self._ask(namespace, f"SELECT count(*) {_ACTIVE}{conditions}", *values)[0][0])
+
+    def scan(self, namespace: Namespace, since: int) -> Scan:
+        changed, values = (" AND {}rev > %s::int8", [since]) if since > 0 else ("", [])
+        bound = [*here(namespace), *values]
+        head, rows, edges = self._ask_all(
+            namespace,
+            (_HEAD, here(namespace)),
+            (f"{_ROWS}{changed.format('m.')} ORDER BY n", bound),
+            (_EDGES + changed.format(""), bound),
+        )
+        return Scan(list(map(index_row, rows)), Head(*head[0]) if head else Head(0, 0), list(map(edge, edges)))
+
+    def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
+        pairs = list(dict.fromkeys(wanted))
+        bound = [[stored(one) for one, _ in pairs], [version for _, version in pairs]]
+        rows = self._ask(namespace, _VERSIONS, *bound, *here(namespace), *bound)
+        found = {
+            (one.id, one.version): replace(one, state=State.ACTIVE, purge_at=None)
+            for one in (decode(namespace, row) for row in rows)
+        }
+        return [found[one] for one in wanted if one in found]
+
+    def journal(
+        self,
+        namespace: Namespace,
+        since: int,
+        memory_id: str | None,
+        step: int | None,
+        turns: bool,
+        descending: bool,
+        limit: int,
+    ) -> list[Change]:
+        conditions = [
+            (" AND seq > %s::int8", since),
+            (" AND memory_id = %s", stored(memory_id)),
+            (" AND step = %s::int8", step),
+            (" AND seq >= %s::int8", step),  # no entry of a decision is before its first one
+            (" AND channel <> %s", None if turns else Channel.TURN.value),
+        ]
+        asked = [one for one in conditions if one[1] is not None]
+        sql = f"SELECT {JOURNAL_COLUMNS} FROM memwarden.journal WHERE {_HERE}{''.join(text for text, _ in asked)}"
+        order = f"ORDER BY seq {'DESC' if descending else 'ASC'} LIMIT %s::int8"
+        rows = self._ask(namespace, f"{sql} {order}", *(value for _, value in asked), limit)
+        return [change(namespace, row) for row in rows]
+
+    def revision_at(self, namespace: Namespace, moment: datetime) -> int:
+        sql = f"SELECT coalesce(max(seq), 0) FROM memwarden.journal WHERE {_HERE} AND at <= %s::int8"
+        return int(self._ask(namespace, sql, microseconds(moment))[0][0])
+
+    def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
+        wanted = stored(list(dict.fromkeys(ids)))
+        return list(map(relation, self._ask(namespace, _RELATIONS, wanted, *here(namespace), wanted)))
+
+    def thread(self, namespace: Namespace, thread_id: str, turns: int) -> ThreadMarks:
+        names, thread = here(namespace), stored(thread_id)
+        (marks,) = self._ask(namespace, _THREAD, thread, *names, thread, *names, thread, turns - 1)
+        return ThreadMarks._make(marks)
+
+    def namespaces(self) -> list[Namespace]:
+        with self._connection.pipeline():
+            begin(self._connection, None, self._seconds, Kind.READ, listing=True)
+            rows = self._connection.execute(_NAMESPACES)
+            self._connection.execute(b"COMMIT")
+        return sorted(Namespace(*map(told, row)) for row in rows.fetchall())
+
+    def identity(self, model: str) -> str:
+        """Name the embedding model unless the database has one; return the one that it has."""
+        with self._connection.pipeline():
+            begin(self._connection, None, self._seconds)
+            self._connection.execute(_NEW_MODEL, [stored(model)])
+            rows = self._connection.execute(_MODEL)
+            self._connection.execute(b"COMMIT")
+        return str(told(rows.fetchall()[0][0]))
+
+    def _ask(self, namespace: Namespace, sql: str, *values: Any) -> list[Values]:
+        """Ask one question that begins with the two names of the namespace."""
+        return self._ask_all(namespace, (sql, [*here(namespace), *values]))[0]
+
+    def _ask_all(self, namespace: Namespace, *questions: tuple[str, Sequence[Any]]) -> list[list[Values]]:
+        with self._connection.pipeline():
+            begin(self._connection, namespace, self._seconds, Kind.READ)
+            asked = [self._connection.execute(sql.encode(), values, binary=True) for sql, values in questions]
+            self._connection.execute(b"COMMIT")
+        return [one.fetchall() for one in asked]

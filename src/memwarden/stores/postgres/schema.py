@@ -1,0 +1,136 @@
+"""The schema: is it ours, is it of our time, is it closed to other namespaces; and making it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from psycopg import Connection, errors
+
+from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
+from memwarden.stores.postgres.transaction import ROLE
+
+_OLDEST_SERVER = 160_000
+_LOCK = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock
+_PATIENCE = "10min"  # how long one migration waits for another
+
+_STATE = f"""
+    SELECT current_setting('server_version_num')::int,
+        current_setting('server_encoding'),
+        to_regnamespace('memwarden') IS NOT NULL,
+        to_regclass('memwarden.meta') IS NOT NULL,
+        EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}'),
+        coalesce((SELECT pg_has_role(oid, 'SET') FROM pg_roles WHERE rolname = '{ROLE}'), false)
+""".encode()
+
+# Everything that would let a transaction of the role see other rows than its namespace's.
+_OPEN_DOORS = f"""
+    SELECT 'the role {ROLE} is a superuser or may bypass row security'
+        FROM pg_roles WHERE rolname = '{ROLE}' AND (rolsuper OR rolbypassrls)
+    UNION ALL SELECT format('the role {ROLE} owns %s', oid::regclass)
+        FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND pg_has_role('{ROLE}', relowner, 'MEMBER')
+    UNION ALL SELECT format('row security is not forced on %s', oid::regclass)
+        FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'meta'
+        AND NOT (relrowsecurity AND relforcerowsecurity)
+    LIMIT 1
+""".encode()
+
+
+class Migration(NamedTuple):
+    number: int
+    script: bytes
+
+
+class _State(NamedTuple):
+    server: int
+    encoding: str
+    has_namespace: bool
+    has_meta: bool
+    has_role: bool
+    may_take_role: bool
+
+
+def make_ready(db: Connection[Any], place: str) -> None:
+    """Bring the schema up to date and see that it is closed. Several processes may do so at once.
+
+    Raises StoreUnavailable, StoreTooNew, StoreCorrupt, psycopg's errors.
+    """
+    state = _look(db)
+    if state.server < _OLDEST_SERVER:
+        raise StoreUnavailable(f"{place} is PostgreSQL {state.server // 10_000}; memwarden needs 16 or later")
+    if state.encoding != "UTF8":
+        raise StoreUnavailable(f"{place} has the encoding {state.encoding}; make a database with ENCODING 'UTF8'")
+    if not state.may_take_role or _schema(db, state, place) != migrations()[-1].number:
+        _migrate(db, place)
+    door = db.execute(_OPEN_DOORS).fetchone()
+    if door is not None:
+        raise StoreUnavailable(f"{place} would not keep namespaces apart: {door[0]}. Undo that, then open it again")
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Return the numbered SQL files, in order."""
+    folder = resources.files("memwarden.stores") / "migrations" / "postgres"
+    files = sorted((one for one in folder.iterdir() if one.name.endswith(".sql")), key=lambda one: one.name)
+    return tuple(Migration(int(one.name.split("_")[0]), one.read_bytes()) for one in files)
+
+
+def _look(db: Connection[Any]) -> _State:
+    found = db.execute(_STATE).fetchone()
+    assert found is not None
+    return _State(*found)
+
+
+def _schema(db: Connection[Any], state: _State, place: str) -> int:
+    """The number of the last migration, 0 without a schema."""
+    if not state.has_namespace:
+        return 0
+    if not state.has_meta:
+        raise StoreCorrupt(f"{place} has a schema named memwarden that is another program's; it was left alone")
+    found = db.execute(b"SELECT value::int FROM memwarden.meta WHERE key = 'schema'").fetchone()
+    number, known = int(found[0]) if found else 0, migrations()[-1].number
+    if number > known:
+        raise StoreTooNew(f"{place} has schema {number}, this memwarden knows up to {known}; upgrade memwarden")
+    return number
+
+
+def _migrate(db: Connection[Any], place: str) -> None:
+    with db.transaction(), _with_advice(place):
+        db.execute(f"SET LOCAL statement_timeout = '{_PATIENCE}'".encode())
+        db.execute(b"SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        _make_role(db, _look(db))
+        number = _schema(db, _look(db), place)
+        for migration in migrations():
+            if migration.number > number:
+                db.execute(migration.script)
+        db.execute(
+            b"INSERT INTO memwarden.meta (key, value) VALUES ('schema', %s::text) "
+            b"ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value",
+            (migrations()[-1].number,),
+        )
+
+
+def _make_role(db: Connection[Any], state: _State) -> None:
+    if not state.has_role:
+        try:
+            with db.transaction():
+                db.execute(f"CREATE ROLE {ROLE} NOLOGIN NOINHERIT".encode())
+        except (errors.DuplicateObject, errors.UniqueViolation):
+            pass  # another database of this server has just made it
+    if not _look(db).may_take_role:
+        db.execute(f"GRANT {ROLE} TO CURRENT_USER".encode())
+
+
+@contextmanager
+def _with_advice(place: str) -> Iterator[None]:
+    try:
+        yield
+    except errors.InsufficientPrivilege:
+        raise StoreUnavailable(
+            f"{place} is not set up for this memwarden, and this login may not do it. Open it once with a login that "
+            f"may create schemas and roles; or have an administrator run CREATE ROLE {ROLE} NOLOGIN, GRANT {ROLE} TO "
+            "the login, and let it create schemas in the database"
+        ) from None

@@ -1,0 +1,173 @@
+"""The store in a PostgreSQL database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from psycopg import Connection, Error
+
+from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.filters import Where
+from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Relation, Scan, ThreadMarks
+from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.explain import explain
+from memwarden.stores.postgres.group import GroupWriter
+from memwarden.stores.postgres.lanes import Lanes
+from memwarden.stores.postgres.read import Reader
+from memwarden.stores.postgres.schema import make_ready
+
+T = TypeVar("T")
+
+
+class PostgresStore:
+    """Memories in one PostgreSQL database, for any number of processes on any number of machines.
+
+    Args:
+        url: ``postgresql://login:password@host:port/database``, with libpq's options after ``?``. The schema
+            ``memwarden`` and the role ``memwarden_app`` are made when they are missing and the login may make them.
+        connections: how many connections this object opens at most, half of them for writing. At least 2.
+        connect_seconds: how long a call waits for a connection, also while the server is being restarted.
+        statement_seconds: how long one statement may take.
+    """
+
+    promises: ClassVar[Promises] = Promises(durable=True, shared=True, rows_enforced=True)
+
+    def __init__(
+        self, url: str, *, connections: int = 8, connect_seconds: float = 10.0, statement_seconds: float = 30.0
+    ) -> None:
+        self._url = url
+        self._size = max(2, connections)
+        self._connect_seconds = connect_seconds
+        self._seconds = statement_seconds
+        self._lock = threading.Lock()
+        self._state: _Open | None = None
+        self.place = Connections(url, self._size, connect_seconds).place
+
+    async def open(self) -> None:
+        await asyncio.to_thread(self._do_open)
+
+    async def close(self) -> None:
+        state, self._state = self._state, None
+        if state is not None and state.pid == os.getpid():
+            await asyncio.to_thread(state.finish)
+
+    async def identity(self, model: str) -> str:
+        return await self._read(lambda reader: reader.identity(model))
+
+    async def apply(self, batch: Batch) -> Receipt:
+        return await asyncio.wrap_future(self._ready().lanes.submit(batch))
+
+    async def head(self, namespace: Namespace) -> Head:
+        return await self._read(lambda reader: reader.head(namespace))
+
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
+        return await self._read(lambda reader: reader.get(namespace, ids, removed))
+
+    async def find(
+        self,
+        namespace: Namespace,
+        where: Where = (),
+        *,
+        limit: int = 100,
+        order_by: str = "created_at",
+        descending: bool = True,
+    ) -> list[Memory]:
+        most = _checked_limit(limit)
+        return await self._read(lambda reader: reader.find(namespace, where, most, order_by, descending))
+
+    async def count(self, namespace: Namespace, where: Where = ()) -> int:
+        return await self._read(lambda reader: reader.count(namespace, where))
+
+    async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
+        return await self._read(lambda reader: reader.scan(namespace, since))
+
+    async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
+        return await self._read(lambda reader: reader.versions(namespace, wanted))
+
+    async def journal(
+        self,
+        namespace: Namespace,
+        *,
+        since: int = 0,
+        memory_id: str | None = None,
+        step: int | None = None,
+        turns: bool = True,
+        descending: bool = False,
+        limit: int = 1000,
+    ) -> list[Change]:
+        most = _checked_limit(limit)
+        return await self._read(
+            lambda reader: reader.journal(namespace, since, memory_id, step, turns, descending, most)
+        )
+
+    async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
+        return await self._read(lambda reader: reader.revision_at(namespace, moment))
+
+    async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
+        return await self._read(lambda reader: reader.relations(namespace, ids))
+
+    async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
+        return await self._read(lambda reader: reader.thread(namespace, thread_id, turns))
+
+    async def namespaces(self) -> list[Namespace]:
+        return await self._read(lambda reader: reader.namespaces())
+
+    def _do_open(self) -> None:
+        with self._lock:
+            if self._state is not None:
+                return
+            connections = Connections(self._url, self._size, self._connect_seconds)
+            with connections.connect() as db:
+                try:
+                    make_ready(db, self.place)
+                except Error as error:
+                    raise explain(error, self.place) from None
+            self._state = _Open(connections, self._size, self._seconds)
+
+    def _ready(self) -> _Open:
+        state = self._state
+        if state is None:
+            raise StoreUnavailable(f"the store at {self.place} is not open; call open() first")
+        if state.pid != os.getpid():
+            raise StoreUnavailable(f"the store at {self.place} was opened before a fork; open one in each process")
+        return state
+
+    async def _read(self, ask: Callable[[Reader], T]) -> T:
+        """Ask in a thread; on another connection once more when one breaks."""
+        state = self._ready()
+
+        def work(connection: Connection[Any]) -> T:
+            return ask(Reader(connection, self._seconds))
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(state.threads, state.connections.read, work)
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
+
+
+class _Open:
+    """What an open store holds on to: connections, the lanes of the writes, and reading threads."""
+
+    def __init__(self, connections: Connections, size: int, seconds: float) -> None:
+        self.pid = os.getpid()
+        self.connections = connections
+        connections.open()
+        self.lanes = Lanes(GroupWriter(connections, seconds).write, size // 2)
+        self.threads = ThreadPoolExecutor(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
+
+    def finish(self) -> None:
+        self.threads.shutdown()
+        self.lanes.close()
+        self.connections.close()
+
+
+def _checked_limit(limit: Any) -> int:
+    if not isinstance(limit, int) or limit < 0:
+        raise InvalidInput(f"limit is a number from 0, not {limit!r}")
+    return min(limit, 2**62)

@@ -1,0 +1,201 @@
+"""Batches of one namespace as one transaction: two trips to the server, whatever they hold.
+
+The first locks the namespace's row and reads everything that the batches look at; the second writes and commits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from psycopg import Connection
+
+from memwarden.records import Applied, Link, Namespace, Receipt, Unlink
+from memwarden.stores.chunks import EdgeKey, edge_key, ids_of
+from memwarden.stores.decide import Found, StoredEdge
+from memwarden.stores.postgres.columns import array, arrays, picked, unnest
+from memwarden.stores.postgres.decide import Earlier, Known, Prepared, Writes
+from memwarden.stores.postgres.rows import CONTENT, SIGNALS, Values, stored, told
+from memwarden.stores.postgres.transaction import begin, here
+
+_HERE = "tenant = %s AND namespace = %s"
+_HEAD = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode()
+_NEW_HEAD = b"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
+_ADVANCE = f"UPDATE memwarden.namespaces SET rev = %s, rows = %s WHERE {_HERE}".encode()
+_MEMORIES = (
+    f"SELECT id, n, rev, version, state, channel, thread_id FROM memwarden.memories WHERE {_HERE} AND id = ANY(%b)"
+).encode()
+_ONCE = (
+    f"SELECT source_key, id FROM memwarden.memories WHERE {_HERE} AND source_key IS NOT NULL AND source_key = ANY(%b)"
+).encode()
+_RECEIPTS = f"SELECT key, fingerprint, rev, applied FROM memwarden.receipts WHERE {_HERE} AND key = ANY(%b)".encode()
+_EDGES = (
+    f"SELECT from_id, to_id, type, strength, live FROM memwarden.relations WHERE {_HERE} AND from_id = ANY(%b)"
+).encode()
+
+_NAMES = ", ".join(CONTENT)
+_ARCHIVE = (
+    f"INSERT INTO memwarden.versions (tenant, namespace, id, version, {_NAMES}) "
+    f"SELECT tenant, namespace, id, version, {_NAMES} FROM memwarden.memories WHERE {_HERE} AND n = ANY(%b)"
+).encode()
+
+_STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
+_CHANGED = {**_STATE, "version": "int8", **CONTENT}
+_NEW = {"id": "text", "source_key": "text", **_CHANGED}
+_SIGNALS = {"n": "int8", **SIGNALS}
+_VERSION = {"id": "text", "version": "int8", **CONTENT}
+_EDGE = {
+    "from_id": "text",
+    "to_id": "text",
+    "type": "text",
+    "strength": "float8",
+    "live": "bool",
+    "rev": "int8",
+    "created_at": "int8",
+}
+_JOURNAL = {
+    "at": "int8",
+    "actor": "text",
+    "seq": "int8",
+    "event": "text",
+    "memory_id": "text",
+    "old_version": "int8",
+    "new_version": "int8",
+    "thread_id": "text",
+    "channel": "text",
+    "step": "int8",
+    "meta": "text",
+}
+_MARK = {"thread_id": "text", "seen": "int8"}
+_RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text", "at": "int8"}
+
+
+def _insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
+    return (
+        f"INSERT INTO memwarden.{table} AS t (tenant, namespace, {', '.join(columns)}) "
+        f"SELECT %s, %s, {', '.join(picked(columns))} FROM {unnest(columns)} {conflict}"
+    ).encode()
+
+
+def _update(table: str, columns: Mapping[str, str]) -> bytes:
+    """The first column says which row."""
+    key, *names = columns
+    changes = ", ".join(f"{name} = {value}" for name, value in zip(names, picked(columns)[1:], strict=True))
+    # The names come before the arrays here too: WITH makes the table that the names are compared in.
+    return (
+        f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) "
+        f"UPDATE memwarden.{table} AS t SET {changes} FROM h, {unnest(columns)} "
+        f"WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.{key} = u.{key}"
+    ).encode()
+
+
+_INSERT_MEMORIES = _insert("memories", _NEW)
+_INSERT_SIGNALS = _insert("signals", _SIGNALS)
+_INSERT_VERSIONS = _insert("versions", _VERSION)
+_INSERT_JOURNAL = _insert("journal", _JOURNAL)
+_INSERT_RECEIPTS = _insert("receipts", _RECEIPT)
+_WRITE_EDGES = _insert(
+    "relations",
+    _EDGE,
+    "ON CONFLICT (tenant, namespace, from_id, to_id, type) "
+    "DO UPDATE SET strength = excluded.strength, live = excluded.live, rev = excluded.rev",
+)
+_MOVE_MARKS = _insert(
+    "threads",
+    _MARK,
+    "ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET seen = greatest(t.seen, excluded.seen)",
+)
+_UPDATE_MEMORIES = _update("memories", _CHANGED)
+_UPDATE_SIGNALS = _update("signals", _SIGNALS)
+_MOVE_MEMORIES = _update("memories", _STATE)
+
+
+def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Prepared], seconds: float) -> Known:
+    """Begin a transaction, lock the namespace and return everything that the batches look at."""
+    names = here(namespace)
+    with connection.pipeline():
+        begin(connection, namespace, seconds)
+        head = connection.execute(_HEAD, names)
+        asked = [
+            connection.execute(sql, (*names, array("text", sorted(map(stored, wanted))))) if wanted else None
+            for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS), _looked_at(batches), strict=True)
+        ]
+    counters = head.fetchone()
+    if counters is None:
+        connection.execute(_NEW_HEAD, names)
+        connection.execute(b"COMMIT")
+        return read(connection, namespace, batches, seconds)
+    memories, first, edges, receipts = (
+        [tuple(map(told, row)) for row in one.fetchall()] if one else [] for one in asked
+    )
+    rev, rows = counters
+    return Known(
+        rev,
+        rows,
+        {name: Found._make(row) for name, *row in memories},
+        dict(first),
+        {EdgeKey._make(row[:3]): StoredEdge._make(row[3:]) for row in edges},
+        {key: _earlier(*row) for key, *row in receipts},
+    )
+
+
+def commit(connection: Connection[Any], namespace: Namespace, known: Known, writes: Writes) -> None:
+    """Write and commit in the transaction that :func:`read` began."""
+    names = here(namespace)
+    with connection.pipeline():
+        if writes.archived:  # before the update, which overwrites what is archived
+            connection.execute(_ARCHIVE, (*names, array("int8", writes.archived)))
+        for sql, columns, rows in _statements(writes):
+            if rows:
+                connection.execute(sql, (*names, *arrays(columns, rows)))
+        if (writes.rev, writes.count) != (known.rev, known.rows):
+            connection.execute(_ADVANCE, (writes.rev, writes.count, *names))
+        connection.execute(b"COMMIT")
+
+
+def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Ids, source keys, starts of edges and idempotency keys."""
+    ids, once, starts, keys = set[str](), set[str](), set[str](), set[str]()
+    for one in batches:
+        for change in one.batch.changes:
+            ids.update(ids_of(change))
+            if isinstance(change, Link | Unlink):
+                starts.add(edge_key(change).from_id)
+        once.update(put.once for put in one.puts.values() if put.once is not None)
+        keys.update(() if one.batch.key is None else (one.batch.key,))
+    return ids, once, starts, keys
+
+
+def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:
+    puts = [(n, row, row.put) for n, row in writes.rows.items() if row.put is not None]
+    new = [(n, row, put) for n, row, put in puts if not row.known]
+    changed = [(n, row, put) for n, row, put in puts if row.known]
+    moved = [(n, row.rev, row.state, row.purge_at) for n, row in writes.rows.items() if row.put is None]
+    whole = [(n, row.rev, row.state, row.purge_at, row.version, *put.content) for n, row, put in changed]
+    yield _INSERT_VERSIONS, _VERSION, writes.versions
+    yield (
+        _INSERT_MEMORIES,
+        _NEW,
+        [
+            (stored(put.put.memory.id), row.once, n, row.rev, row.state, row.purge_at, row.version, *put.content)
+            for n, row, put in new
+        ],
+    )
+    yield _INSERT_SIGNALS, _SIGNALS, [(n, *(row.signals or ())) for n, row, _ in new]
+    yield _UPDATE_MEMORIES, _CHANGED, whole
+    yield _UPDATE_SIGNALS, _SIGNALS, [(n, *row.signals) for n, row, _ in changed if row.signals is not None]
+    yield _MOVE_MEMORIES, _STATE, moved
+    yield _WRITE_EDGES, _EDGE, [(*map(stored, key), *edge) for key, edge in writes.edges.items()]
+    yield _INSERT_JOURNAL, _JOURNAL, writes.journal
+    yield _MOVE_MARKS, _MARK, [(stored(thread), seen) for thread, seen in writes.seen.items()]
+    yield _INSERT_RECEIPTS, _RECEIPT, [_receipt_row(key, *one) for key, one in writes.receipts.items()]
+
+
+def _receipt_row(key: str, earlier: Earlier, at: int) -> Values:
+    fingerprint, receipt = earlier
+    return (stored(key), stored(fingerprint), receipt.rev, json.dumps(receipt.applied), at)
+
+
+def _earlier(fingerprint: str | None, rev: int, applied: str) -> Earlier:
+    return Earlier(fingerprint, Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))

@@ -1,0 +1,39 @@
+"""From the URL of a store to the store. Each engine is imported when it is named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from memwarden.errors import InvalidConfig
+from memwarden.stores.base import Store
+
+
+def store_at(url: str) -> Store:
+    """Return the store of a URL, not yet open. Raises InvalidConfig for a URL that names none."""
+    if not isinstance(url, str):
+        raise InvalidConfig(f"the URL of a store is a text such as sqlite:///file.db, not {url!r:.80}")
+    if url == "memory://":
+        from memwarden.stores.memory import MemoryStore
+
+        return MemoryStore()
+    prefix, _, path = url.partition(":///")
+    if prefix == "sqlite" and path:
+        from memwarden.stores.sqlite import SqliteStore
+
+        return SqliteStore(Path(path))
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from memwarden.stores.postgres import PostgresStore
+        except ImportError:
+            raise InvalidConfig("PostgreSQL needs the extra: pip install 'memwarden[postgres]'") from None
+        return PostgresStore(url)
+    raise InvalidConfig(
+        f"{without_login(url)!r} names no store; use memory://, sqlite:///file.db, sqlite:////absolute/file.db or "
+        "postgresql://login:password@host/database"
+    )
+
+
+def without_login(url: str) -> str:
+    """Return a URL as it may be shown: a login may come with a password."""
+    return re.sub(r"^(\w+://)[^/]*@", r"\1...@", url)
