@@ -26,6 +26,8 @@ SAME = [
     ("Otto doesn't smoke.", "Otto is a non-smoker."),
     ("Bea cannot swim.", "Bea is unable to swim."),
     ("Otto likes to sail.", "Otto likes sailing."),
+    ("The fair has been cancelled.", "The fair was canceled."),
+    ("Bea joined Bosch in 2018.", "Bea has worked at Bosch since 2018."),
     # another order
     ("On Fridays Otto swims.", "Otto swims every Friday."),
     ("If it rains, Otto takes the bus.", "Otto takes the bus if it rains."),
@@ -96,6 +98,7 @@ GUARDED = [
     ("conjunction", "Otto sings and Bea dances.", "Otto sings but Bea dances."),
     ("date", "The call is at 3 pm.", "The call is at 4 pm."),
     ("entity", "Bea works at Bluebell.", "Bea works for bluebell."),
+    ("kin", "Kim's wife is Bea.", "Kim's husband is Bea."),
     ("modality", "Bea may come.", "Bea will come."),
     ("negation", "Otto is ill.", "Otto is not ill."),
     ("number", "Otto has two sons.", "Otto has three sons."),

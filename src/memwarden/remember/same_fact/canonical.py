@@ -12,23 +12,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from memwarden.remember.same_fact.listing import Listing, Rewrite
+from memwarden.remember.same_fact.verbs import NOUN_AFTER, based
 
 _KINDS: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
-_HAVE: Final = frozenset({"have", "has", "had", "having"})
-_DO: Final = frozenset({"do", "does", "did"})
-_NOUN_AFTER: Final = frozenset(
-    "a an the my our your his her its their this that these those 's no some any every each all".split()
-)
-_BETWEEN: Final = frozenset(
-    "not never always already just also still often usually recently only ever nolonger now fully really".split()
-)
 _NOT_AFTER: Final = re.compile(r"\b(be|can|will|would|could|should|may|might|must|shall|have) (not|nolonger|never)\b")
-_PERSONS: Final = "i you he she it we they".split()
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Canonical words; `tense` is present, past, any, or "" if no verb was understood."""
+    """Canonical words; `tense` is present, past, perfect, mixed, any, or "" if no verb was understood."""
 
     spoken: tuple[str, ...]
     """In the order of the active sentence."""
@@ -41,8 +33,8 @@ class Sentence:
 def canonical(tokens: Sequence[str], lists: Listing) -> Sentence:
     """The canonical words of a sentence of canonical tokens."""
     text = _rewritten(" ".join(tokens), lists.early)
-    based, tenses = _base(text.split(), lists)
-    line = " ".join(based)
+    base, tenses = based(text.split(), lists)
+    line = " ".join(base)
     line = _NOT_AFTER.sub(r"\2 \1", line)
     line = re.sub(r"\bhave no (?!1\b)", "not have ", line)
     line = _rewritten(line, lists.rewrites)
@@ -52,16 +44,21 @@ def canonical(tokens: Sequence[str], lists: Listing) -> Sentence:
         tenses = {"any"}
     words = _active(words, lists)
     spoken = tuple(lists.synonyms.get(word, word) for word in words)
+    words = _rewritten(" ".join(words), lists.late).split()
     words = _balanced(words, lists)
     words = _listed(words, lists)
     words = [word for word in words if word not in lists.dropped]
     words = [lists.synonyms.get(word, word) for word in words]
-    return Sentence(spoken, tuple(_timed_last(words, lists)), _tense(tenses), tuple(based))
+    if _tense(tenses) == "present" and "|" not in words and not set(words) & lists.conjunctions:
+        words = [word for word in words if word != "now"]
+    return Sentence(spoken, tuple(_timed_last(words, lists)), _tense(tenses), tuple(base))
 
 
 def _tense(found: set[str]) -> str:
     if "any" in found:
         return "any"
+    if "perfect" in found:
+        return "perfect"
     if "past" in found:
         return "past" if "present" not in found else "mixed"
     return "present" if "present" in found else ""
@@ -74,139 +71,6 @@ def _rewritten(line: str, rewrites: Sequence[Rewrite]) -> str:
             if changed:
                 line = " ".join(line.split())
     return line
-
-
-def _base(tokens: list[str], lists: Listing) -> tuple[list[str], set[str]]:
-    """The tokens with forms of verbs brought to their base, and the tenses that the forms showed."""
-    if lists.code != "en":
-        return _given(tokens, lists)
-    out: list[str] = []
-    tenses: set[str] = set()
-    finite = False
-    guessed = ""
-    helper = ""  # be or have that waits for its participle
-    for at, word in enumerate(tokens):
-        before = out[-1] if out else ""
-        if word == "|":
-            finite, helper = False, ""
-            out.append(word)
-            continue
-        if word in _PERSONS or word in ("who", "which", "because", "but", "when", "if", "while", "although"):
-            finite = False
-        form = lists.forms.get(word)
-        if form is None or (before in _NOUN_AFTER and form[0] not in ("be", "have") and form[1] != "past"):
-            out.append(_single(word, before, lists))
-            if word not in _BETWEEN:
-                helper = ""
-            continue
-        base, kind = form
-        if base == "be" and word == "being" and helper == "be":
-            continue
-        if base == "be":
-            if guessed and before == guessed and word != "be":
-                tenses.discard("present")  # it was a noun: the electricity work was
-            if (word == "been" and helper == "have") or word in ("was", "were"):
-                tenses.add("past")
-            elif word in ("is", "are", "am"):
-                tenses.add("present")
-            finite = finite or word not in ("be", "being")
-            helper = "be"
-            out.append("be")
-        elif base == "have" and kind != "ing" and _participle_ahead(tokens, at, lists):
-            helper, finite = "have", True
-            tenses.add("past")
-        elif base == "do" and word in _DO and _verb_ahead(tokens, at, lists):
-            tenses.add("past" if word == "did" else "present")
-            finite, helper = True, ""
-        elif kind == "ing":
-            if helper == "be" and base in lists.ongoing and out[-1] == "be":
-                out[-1] = base
-            else:
-                out.append(f"{base}-ing")
-            helper = ""
-        elif kind in ("part", "both", "past") and (helper == "be" or before == "get") and word in lists.adjectives:
-            out.append(word)
-            helper = ""
-        elif kind == "both" and (
-            helper == "be" or before == "get" or (finite and helper != "have" and before not in ("and", "or", ","))
-        ):
-            out.append(f"{base}-ed")
-            helper = ""
-        elif kind == "part":
-            out.append(base if helper == "have" else f"{base}-ed")
-            helper = ""
-        else:
-            if helper == "have":
-                tenses.add("past")
-            elif kind in ("past", "both"):
-                tenses.add("past")
-                finite = True
-            elif not finite and before != "to":
-                guessed = "" if "present" in tenses else base
-                tenses.add("present")
-                finite = True
-            out.append(base)
-            helper = ""
-    return out, tenses
-
-
-def _given(tokens: list[str], lists: Listing) -> tuple[list[str], set[str]]:
-    """The same where every form is listed with its kind: present, past, part, inf."""
-    out: list[str] = []
-    tenses: set[str] = set()
-    for word in tokens:
-        form = lists.forms.get(word)
-        if form is None:
-            out.append(word)
-            continue
-        base, kind = form
-        if kind in ("present", "past"):
-            tenses.add(kind)
-        out.append(base if kind != "part" else f"{base}-ed")
-    return out, tenses
-
-
-def _single(word: str, before: str, lists: Listing) -> str:
-    """The singular of a noun that stands after a number: the number says how many."""
-    if not re.fullmatch(r"[-+]?\d[\d.]*", before) or not word.isalpha():
-        return word
-    if word in lists.plurals:
-        return lists.plurals[word]
-    if lists.code != "en" or len(word) < 4 or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
-        return word
-    return (
-        word[:-3] + "y"
-        if word.endswith("ies")
-        else word[:-2]
-        if word.endswith(("ches", "shes", "sses", "xes"))
-        else word[:-1]
-    )
-
-
-def _participle_ahead(tokens: list[str], at: int, lists: Listing) -> bool:
-    for word in tokens[at + 1 : at + 4]:
-        if word in _BETWEEN:
-            continue
-        form = lists.forms.get(word)
-        return form is not None and (
-            form[1] in ("part", "both")
-            or word == "been"
-            or (
-                form[1] == "base"
-                and word
-                in ("run", "come", "become", "cost", "cut", "hit", "put", "read", "set", "let", "quit", "split")
-            )
-        )
-    return False
-
-
-def _verb_ahead(tokens: list[str], at: int, lists: Listing) -> bool:
-    for word in tokens[at + 1 : at + 4]:
-        if word in _BETWEEN:
-            continue
-        form = lists.forms.get(word)
-        return form is not None and form[1] == "base"
-    return tokens[at + 1 : at + 2] == ["not"]
 
 
 def _active(words: list[str], lists: Listing) -> list[str]:
@@ -269,7 +133,7 @@ def _definite(side: list[str], lists: Listing) -> bool:
     return (
         "'s" in side
         or bool(side and side[0] in lists.articles - lists.indefinite)
-        or bool(side and side[0] in _NOUN_AFTER - {"a", "an", "no", "some", "any", "every", "each", "all"})
+        or bool(side and side[0] in NOUN_AFTER - {"a", "an", "no", "some", "any", "every", "each", "all"})
     )
 
 

@@ -80,6 +80,11 @@ def article(one: Signature, two: Signature) -> bool:
     return any(other.get(noun, word) != word for word, noun in one.articles)
 
 
+def kin(one: Signature, two: Signature) -> bool:
+    """A wife in one is a husband in the other."""
+    return bool(one.kin and two.kin) and one.kin != two.kin
+
+
 def question(one: Signature, two: Signature) -> bool:
     """One asks, the other says."""
     return one.asks != two.asks
@@ -115,6 +120,7 @@ GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
             conjunction,
             date,
             entity,
+            kin,
             modality,
             negation,
             number,

@@ -41,6 +41,8 @@ class Listing:
     forms: Mapping[str, tuple[str, str]]
     """Form of a verb -> (base, kind): base, s, past, part (participle only), both (past or participle), ing."""
     bases: frozenset[str]
+    unmarked: frozenset[str]
+    """Verbs whose past is their base: put, quit."""
     adjectives: frozenset[str]
     plurals: Mapping[str, str]
     numbers: Mapping[str, str]
@@ -48,10 +50,10 @@ class Listing:
     months: Mapping[str, str]
     weekdays: Mapping[str, str]
     units: Mapping[str, str]
-    clock: frozenset[str]
     contractions: tuple[Rewrite, ...]
     early: tuple[Rewrite, ...]
     free: frozenset[str]
+    late: tuple[Rewrite, ...]
     negation: frozenset[str]
     modality: Mapping[str, str]
     quantifiers: Mapping[str, str]
@@ -65,6 +67,7 @@ class Listing:
     holders: frozenset[str]
     antonyms: frozenset[tuple[str, str]]
     synonyms: Mapping[str, str]
+    kin: Mapping[str, str]
     symmetric: frozenset[str]
     ongoing: frozenset[str]
     rewrites: tuple[Rewrite, ...]
@@ -85,6 +88,7 @@ def listing(code: str) -> Listing:
         indefinite=_set(raw["indefinite"]),
         forms=_frozen(forms),
         bases=frozenset(groups.get(base, base) for base, _ in forms.values()),
+        unmarked=_unmarked(raw.get("irregular", "")),
         adjectives=_set(raw.get("adjectives", "")),
         plurals=_pairs(raw.get("plurals", "")),
         numbers=_pairs(raw["numbers"]),
@@ -92,10 +96,10 @@ def listing(code: str) -> Listing:
         months=_frozen({**_numbered(raw["months"]), **_numbered(raw.get("months_short", ""))}),
         weekdays=_frozen({**_numbered(raw["weekdays"]), **_numbered(raw.get("weekdays_short", ""))}),
         units=_pairs(raw["units"]),
-        clock=_set(raw["clock"]),
         contractions=_rewrites(raw.get("contractions", "")),
         early=_rewrites(raw.get("early", "")),
         free=_set(raw.get("free", "")),
+        late=_rewrites(raw["guards"].get("late", "")),
         negation=_set(guards["negation"]),
         modality=_classes(guards["modality"]),
         quantifiers=_classes(guards["quantifiers"]),
@@ -108,6 +112,7 @@ def listing(code: str) -> Listing:
         holders=_set(words["holders"]),
         antonyms=_opposites(words["antonyms"], groups),
         synonyms=groups,
+        kin=_classes(words.get("kin", "")),
         symmetric=_set(words.get("symmetric", "")),
         ongoing=_set(words.get("ongoing", "")),
         rewrites=_rewrites(words["rewrites"]),
@@ -152,9 +157,6 @@ def _groups(text: str) -> Mapping[str, str]:
     return _frozen({word: group[0] for group in groups if group for word in group})
 
 
-_LITERAL: Final = re.compile(r"(?<![\\\w(|])[a-z]{3,}(?![\w|)?*\]])")
-
-
 def _rewrites(text: str) -> tuple[Rewrite, ...]:
     out = []
     for line in text.strip().splitlines():
@@ -190,6 +192,11 @@ def _irregular(text: str) -> dict[str, tuple[str, str]]:
     if out:
         out.update(dict.fromkeys(("am", "is", "are"), ("be", "s")), were=("be", "past"), has=("have", "s"))
     return out
+
+
+def _unmarked(text: str) -> frozenset[str]:
+    entries = (part.split() for line in text.strip().splitlines() for part in line.split("|"))
+    return frozenset(base for base, past, _ in entries if past == base)
 
 
 def _forms(base: str, past: str, participle: str) -> dict[str, tuple[str, str]]:

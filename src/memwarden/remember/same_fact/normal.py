@@ -127,6 +127,8 @@ def _is_code(bare: str) -> bool:
 def _pieces(chunk: str, bare: str, lists: Listing) -> list[str]:
     """The tokens of one run of signs between spaces."""
     if not bare:
+        if (sign := chunk.strip(_ENDS)) in _MONEY or (sign := chunk[:1]) in _MONEY:
+            return [_MONEY[sign]]
         return [chunk] if any(not sign.isalnum() and sign not in _ENDS + "-" for sign in chunk) else []
     low = bare.lower()
     out: list[str] = []

@@ -214,7 +214,11 @@ def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
         return "link", "modality"
     if "decide" in after and {"may", "plan"} & before:
         return "supersede", "happened"
-    if {"future", "plan"} & (before - after) and pair.two.tense in ("past", "present") and not after - before:
+    if (
+        {"future", "plan"} & (before - after)
+        and pair.two.tense in ("past", "perfect", "present")
+        and not after - before
+    ):
         return "supersede", "happened"
     if before - after == {"past"} or after - before == {"past"}:
         return ("supersede", "over") if "past" in after else ("link", "modality")

@@ -47,6 +47,8 @@ class Signature:
     capitals: frozenset[str] = frozenset()
     smalls: frozenset[str] = frozenset()
     articles: frozenset[tuple[str, str]] = frozenset()
+    kin: frozenset[str] = frozenset()
+    """Words that tell a man from a woman: wife, husband."""
     cues: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     topic: tuple[str, ...] = ()
@@ -99,6 +101,7 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         capitals=found.capitals,
         smalls=found.smalls,
         articles=frozenset(_articles(sentence.based, lists)),
+        kin=frozenset(lists.kin[word] for word in sentence.based if word in lists.kin),
         cues=lists.cues & ({*found.tokens, *spread}),
         attributes=_attributes({*spread, *sentence.based}, lists),
         topic=_topic(spoken, lists),
