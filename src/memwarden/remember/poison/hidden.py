@@ -1,0 +1,143 @@
+"""Text that is not written as it reads: folded to plain letters, and what was hidden in it brought to light."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+# Signs that show nothing: zero-width, soft hyphen, direction marks, variation selectors, tags.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
+)
+# Accents, and the vowel signs of Arabic; not the marks that make another letter in Japanese or Hindi.
+_MARKS = re.compile("[\u0300-\u036f\u064b-\u0655\u0670\u0640]")
+_LETTERS = str.maketrans(
+    {
+        "ł": "l",
+        "ı": "i",
+        "ø": "o",
+        "đ": "d",
+        "æ": "ae",
+        "œ": "oe",
+        "ة": "ه",
+        "ى": "ي",
+        "ٱ": "ا",
+        "’": "'",
+        "‘": "'",
+        "“": '"',
+        "”": '"',
+    }
+)
+
+# Letters of other scripts that look Latin; only read so inside a word that mixes scripts.
+_LOOKALIKE = str.maketrans("авсԁеһіјкӏмоԛрѕтԝухєԍαεικνορτυχ", "abcdehijklmoqpstwyxegaeiknoptux")
+_WORD = re.compile(r"[^\W\d_]{2,60}")
+_LATIN = re.compile("[a-z]")
+_ALIKE = re.compile("[\u0370-\u03ff\u0400-\u052f]")
+_DIGITS_AS_LETTERS = str.maketrans("013457@$!", "oieastasi")
+_WITH_DIGITS = re.compile(r"\b(?=\w{0,40}[a-z])(?=[\w@$!]{0,40}[013457@$!])[a-z0-9@$!]{3,40}")
+_SPACED = re.compile(r"(?<!\w)(?:[^\W_][ .*_|\-\u00b7]{1,3}){7,400}[^\W_](?!\w)")
+
+# Kinds of hidden writing that nobody uses by accident.
+_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
+_TAGS = re.compile("[\U000e0020-\U000e007e]{2,}")
+_TURNED = re.compile("[\u202d\u202e]")
+_IN_WORDS = re.compile("(?<=[A-Za-zА-я])[\u200b-\u200d\u2060\u2062-\u2064\ufeff](?=[A-Za-zА-я])")
+_MANY = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{8,}")
+_LEAST_IN_WORDS = 3
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){16,}")
+_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
+_MOST_DECODED = 20_000
+
+
+def fold(text: str) -> str:
+    """Lower case, without accents, invisible signs and forms of compatibility; white space becomes one blank."""
+    text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold())
+    text = unicodedata.normalize("NFC", _MARKS.sub("", text)).translate(_LETTERS)
+    return re.sub(r"[^\S\n]+", " ", text)
+
+
+def disguised(text: str, folded: str) -> Iterator[str]:
+    """The text as it would read without disguise, for each disguise that it wears: other scripts, digits, "
+    "spaced letters."""
+    latin = _WORD.sub(_in_one_script, folded) if _ALIKE.search(folded) else folded
+    if latin != folded:
+        yield latin
+    plain = _WITH_DIGITS.sub(lambda match: match.group().translate(_DIGITS_AS_LETTERS), folded)
+    if plain != folded:
+        yield plain
+    # On the text as it is written: how many blanks there are tells where words end.
+    joined = _SPACED.sub(_closed_up, text)
+    if joined != text:
+        yield fold(joined)
+
+
+def _in_one_script(word: re.Match[str]) -> str:
+    mixed = _ALIKE.search(word.group()) and _LATIN.search(word.group())
+    return word.group().translate(_LOOKALIKE) if mixed else word.group()
+
+
+def _closed_up(match: re.Match[str]) -> str:
+    # Where words of spaced letters stand two blanks apart, those stay words.
+    return " ".join(re.sub(r"[^\w]", "", word) for word in re.split(r" {2,}|\n", match.group()))
+
+
+def invisible(text: str) -> str | None:
+    """What invisible writing the text holds that no honest text does, or None."""
+    if tags := _TAGS.search(_FLAG.sub("", text)):
+        return "".join(chr(ord(sign) - 0xE0000) for sign in tags.group())
+    if (turned := _TURNED.search(text)) is not None:
+        return text[turned.start() : turned.start() + 80]
+    if _MANY.search(text) or len(_IN_WORDS.findall(text)) >= _LEAST_IN_WORDS:
+        return "zero-width signs"
+    return None
+
+
+def decoded(text: str) -> Iterator[str]:
+    """What the text holds in another coding: Base64, hexadecimal, escapes, entities, percent signs, ROT13, "
+    "backwards."""
+    for match in _BASE64.finditer(text):
+        yield from _read_bytes(_from_base64(match.group()))
+    for match in _HEX.finditer(text):
+        yield from _read_bytes(bytes.fromhex(re.sub(r"[ :]", "", match.group())))
+    if _ESCAPED.search(text):
+        yield _ESCAPED.sub(lambda match: codecs.decode(match.group(), "unicode_escape"), text)
+    if "&#" in text:
+        yield html.unescape(text)
+    if text.count("%") >= 4:
+        yield unquote(text)
+    lower = text.lower()
+    if "rot13" in lower or "rot-13" in lower:
+        yield codecs.encode(text, "rot13")
+    if "snoitcurtsni" in lower or "tpmorp" in lower or "revers" in lower or "backward" in lower:
+        yield text[::-1]
+
+
+def _from_base64(written: str) -> bytes:
+    written = written.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(written[: len(written) // 4 * 4] + _padded(written))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _padded(written: str) -> str:
+    rest = written[len(written) // 4 * 4 :]
+    return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""
+
+
+def _read_bytes(raw: bytes) -> Iterator[str]:
+    try:
+        text = raw[:_MOST_DECODED].decode("utf-8")
+    except UnicodeDecodeError:
+        return
+    if len(text) >= 12 and all(sign.isprintable() or sign.isspace() for sign in text):
+        yield text
