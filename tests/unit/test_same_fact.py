@@ -103,6 +103,7 @@ GUARDED = [
     ("negation", "Otto is ill.", "Otto is not ill."),
     ("number", "Otto has two sons.", "Otto has three sons."),
     ("order", "Otto hired Bea.", "Bea hired Otto."),
+    ("plural", "The old plans cost 5 euros.", "The old plan cost 5 euros."),
     ("preposition", "The shop is near the church.", "The shop is behind the church."),
     ("quantifier", "All cups are clean.", "Some cups are clean."),
     ("question", "Is Bea a vet?", "Bea is a vet."),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memwarden.remember.same_fact.listing import Listing, Rewrite
-from memwarden.remember.same_fact.verbs import NOUN_AFTER, based
+from memwarden.remember.same_fact.verbs import NOUN_AFTER, Based, based
 
 _KINDS: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 _NOT_AFTER: Final = re.compile(r"\b(be|can|will|would|could|should|may|might|must|shall|have) (not|nolonger|never)\b")
@@ -20,28 +20,29 @@ _NOT_AFTER: Final = re.compile(r"\b(be|can|will|would|could|should|may|might|mus
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Canonical words; `tense` is present, past, perfect, mixed, any, or "" if no verb was understood."""
+    """Canonical words; `tense` is one of verbs.Based, mixed, any, or "" if no verb was understood."""
 
     spoken: tuple[str, ...]
     """In the order of the active sentence."""
     words: tuple[str, ...]
     tense: str
-    based: tuple[str, ...]
+    based: Based
     """Before any rewrite."""
 
 
-def canonical(tokens: Sequence[str], lists: Listing) -> Sentence:
-    """The canonical words of a sentence of canonical tokens."""
+def canonical(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> Sentence:
+    """The canonical words of a sentence of canonical tokens; `names` are no verbs."""
     text = _rewritten(" ".join(tokens), lists.early)
-    base, tenses = based(text.split(), lists)
-    line = " ".join(base)
+    base = based(text.split(), lists, names)
+    tense = _tense(base.tenses)
+    line = " ".join(base.words)
     line = _NOT_AFTER.sub(r"\2 \1", line)
     line = re.sub(r"\bhave no (?!1\b)", "not have ", line)
     line = _rewritten(line, lists.rewrites)
     words = line.split()
     if "@" in words:
         words = [word for word in words if word != "@"]
-        tenses = {"any"}
+        tense = "any"
     words = _active(words, lists)
     spoken = tuple(lists.synonyms.get(word, word) for word in words)
     words = _rewritten(" ".join(words), lists.late).split()
@@ -49,16 +50,15 @@ def canonical(tokens: Sequence[str], lists: Listing) -> Sentence:
     words = _listed(words, lists)
     words = [word for word in words if word not in lists.dropped]
     words = [lists.synonyms.get(word, word) for word in words]
-    if _tense(tenses) == "present" and "|" not in words and not set(words) & lists.conjunctions:
+    if tense == "present" and "|" not in words and not set(words) & lists.conjunctions:
         words = [word for word in words if word != "now"]
-    return Sentence(spoken, tuple(_timed_last(words, lists)), _tense(tenses), tuple(base))
+    return Sentence(spoken, tuple(_timed_last(words, lists)), tense, base)
 
 
-def _tense(found: set[str]) -> str:
-    if "any" in found:
-        return "any"
-    if "perfect" in found:
-        return "perfect"
+def _tense(found: frozenset[str]) -> str:
+    for rare in ("unmarked", "perfect", "imperfect"):
+        if rare in found:
+            return rare
     if "past" in found:
         return "past" if "present" not in found else "mixed"
     return "present" if "present" in found else ""

@@ -85,6 +85,11 @@ def kin(one: Signature, two: Signature) -> bool:
     return bool(one.kin and two.kin) and one.kin != two.kin
 
 
+def plural(one: Signature, two: Signature) -> bool:
+    """What may be a noun is one in one and many in the other: the old plan, the old plans."""
+    return bool(one.bare & two.marked or two.bare & one.marked)
+
+
 def question(one: Signature, two: Signature) -> bool:
     """One asks, the other says."""
     return one.asks != two.asks
@@ -125,6 +130,7 @@ GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
             negation,
             number,
             order,
+            plural,
             preposition,
             quantifier,
             question,

@@ -116,7 +116,7 @@ def parts(text: str) -> Parts:
         negations=len(_NEGATION.findall(line)),
         tense="past" if _PAST.search(line) else "present",
         modality=frozenset(_MAYBE.findall(line)),
-        asks=text.rstrip("。 ").endswith(("か", "?", "？")),
+        asks=text.strip().rstrip("。").endswith(("か", "?", "？")),
     )
 
 

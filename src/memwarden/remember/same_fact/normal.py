@@ -67,7 +67,7 @@ def folded(text: str) -> str:
 
 def _trimmed(chunk: str) -> str:
     if not any(sign.isalnum() for sign in chunk):
-        return "" if all(sign in ".,;:!…-" for sign in chunk) else chunk
+        return "" if all(sign in ".,;:!…" for sign in chunk) else chunk
     bare = chunk.rstrip(".,;:!…。、！")
     keep = chunk[len(bare) :]
     return bare + "," if keep.startswith(",") and bare in ("no", "yes", "nein", "ja", "non", "oui", "sí") else bare
@@ -129,7 +129,7 @@ def _pieces(chunk: str, bare: str, lists: Listing) -> list[str]:
     if not bare:
         if (sign := chunk.strip(_ENDS)) in _MONEY or (sign := chunk[:1]) in _MONEY:
             return [_MONEY[sign]]
-        return [chunk] if any(not sign.isalnum() and sign not in _ENDS + "-" for sign in chunk) else []
+        return [chunk] if any(not sign.isalnum() and sign not in _ENDS for sign in chunk) else []
     low = bare.lower()
     out: list[str] = []
     if chunk[0] in "-+" and low[0].isdigit():

@@ -216,7 +216,7 @@ def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
         return "supersede", "happened"
     if (
         {"future", "plan"} & (before - after)
-        and pair.two.tense in ("past", "perfect", "present")
+        and pair.two.tense in ("past", "perfect", "imperfect", "unmarked", "present")
         and not after - before
     ):
         return "supersede", "happened"
@@ -235,7 +235,7 @@ def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
         return None
     if (pair.first or pair.second) and not pair.cue and not {"negation"} & set(found):
         return None
-    if pair.two.tense == "past" and not {"negation", "quantifier"} & set(found):
+    if pair.two.tense in ("past", "imperfect") and not {"negation", "quantifier"} & set(found):
         return "supersede", "over"
     return ("link", "tense") if pair.one.tense == "past" else None
 

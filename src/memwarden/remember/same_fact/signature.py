@@ -49,6 +49,9 @@ class Signature:
     articles: frozenset[tuple[str, str]] = frozenset()
     kin: frozenset[str] = frozenset()
     """Words that tell a man from a woman: wife, husband."""
+    bare: frozenset[str] = frozenset()
+    marked: frozenset[str] = frozenset()
+    """Words that may be verbs or nouns, as they stood: plan, plans."""
     cues: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     topic: tuple[str, ...] = ()
@@ -73,7 +76,7 @@ def signature(text: str, language: str | None = None) -> Signature:
         return Signature(text, folded(text), "", votes, content=_loose(text))
     lists = listing(code)
     found = plain(text, lists)
-    return _of(text, votes, found, canonical(found.tokens, lists), lists)
+    return _of(text, votes, found, canonical(found.tokens, lists, found.capitals - found.smalls), lists)
 
 
 def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lists: Listing) -> Signature:
@@ -100,10 +103,12 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         codes=found.codes,
         capitals=found.capitals,
         smalls=found.smalls,
-        articles=frozenset(_articles(sentence.based, lists)),
-        kin=frozenset(lists.kin[word] for word in sentence.based if word in lists.kin),
+        articles=frozenset(_articles(sentence.based.words, lists)),
+        kin=frozenset(lists.kin[word] for word in sentence.based.words if word in lists.kin),
+        bare=sentence.based.bare,
+        marked=sentence.based.marked,
         cues=lists.cues & ({*found.tokens, *spread}),
-        attributes=_attributes({*spread, *sentence.based}, lists),
+        attributes=_attributes({*spread, *sentence.based.words}, lists),
         topic=_topic(spoken, lists),
         verbs=frozenset(_stem(word, lists) for at, word in enumerate(spoken) if _verb(word, at, spoken, lists)),
         asks=found.asks,

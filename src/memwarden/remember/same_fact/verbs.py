@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from memwarden.remember.same_fact.listing import Listing
@@ -29,34 +30,54 @@ _UNMARKED_PARTICIPLES: Final = frozenset("run come become cost cut hit put read 
 _NUMBER: Final = re.compile(r"[-+]?\d[\d.]*")
 
 
-def based(tokens: Sequence[str], lists: Listing) -> tuple[list[str], set[str]]:
-    """The tokens with verbs at their base, and the tenses: present, past, perfect (what lasts: has lived)."""
-    if lists.code == "en":
-        reader = _Reader(tokens, lists)
-        reader.read()
-        return reader.out, reader.tenses
-    return _given(tokens, lists)
+@dataclass(frozen=True, slots=True)
+class Based:
+    """Tokens with verbs at their base.
+
+    `tenses`: present, past, perfect (what lasts: has lived), imperfect (vivía), unmarked (put: today or once).
+    `bare`, `marked`: verbs that stood as "plan" and as "plans"; either may be a noun, one or many.
+    """
+
+    words: tuple[str, ...]
+    tenses: frozenset[str]
+    bare: frozenset[str] = frozenset()
+    marked: frozenset[str] = frozenset()
 
 
-def _given(tokens: Sequence[str], lists: Listing) -> tuple[list[str], set[str]]:
+def based(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> Based:
+    """The tokens with verbs at their base, and what the forms told; `names` are no verbs."""
+    if lists.code != "en":
+        return _given(tokens, lists)
+    reader = _Reader(tokens, lists, names)
+    reader.read()
+    return Based(tuple(reader.out), frozenset(reader.tenses), frozenset(reader.bare), frozenset(reader.marked))
+
+
+_IMPERFECT: Final = ("aba", "aban", "ía", "ían", "era", "eran", "iba", "iban")
+
+
+def _given(tokens: Sequence[str], lists: Listing) -> Based:
     """Where every form is listed with its kind: present, past, part, inf."""
     out: list[str] = []
     tenses: set[str] = set()
     for word in tokens:
         base, kind = lists.forms.get(word, (word, ""))
         if kind in ("present", "past"):
-            tenses.add(kind)
+            lasted = lists.code == "es" and kind == "past" and word.endswith(_IMPERFECT)
+            tenses.add("imperfect" if lasted else kind)
         out.append(f"{base}-ed" if kind == "part" else base)
-    return out, tenses
+    return Based(tuple(out), frozenset(tenses))
 
 
 class _Reader:
     """English, from left to right. `helper` is a "be" or "have" that waits for its participle."""
 
-    def __init__(self, tokens: Sequence[str], lists: Listing) -> None:
-        self.tokens, self.lists = tokens, lists
+    def __init__(self, tokens: Sequence[str], lists: Listing, names: frozenset[str]) -> None:
+        self.tokens, self.lists, self.names = tokens, lists, names
         self.out: list[str] = []
         self.tenses: set[str] = set()
+        self.bare: set[str] = set()
+        self.marked: set[str] = set()
         self.finite = False
         self.guessed = ""
         self.helper = ""
@@ -68,7 +89,8 @@ class _Reader:
             before = self.out[-1] if self.out else ""
             base, kind = self.lists.forms.get(word, ("", ""))
             noun = before in NOUN_AFTER and base not in ("be", "have") and kind != "past"
-            if not kind or noun:
+            noun = noun or (kind == "s" and base not in ("be", "have") and self.joined(before))
+            if not kind or noun or word in self.names:
                 self.plain(word, before)
             elif base == "be":
                 self.be(word, before)
@@ -129,9 +151,13 @@ class _Reader:
             self.out.append(f"{base}-ing")
 
     def tell(self, word: str, base: str, kind: str, before: str) -> None:
+        if kind == "s":
+            self.marked.add(base)
+        elif kind == "base" and before not in _BARE_AFTER:
+            self.bare.add(base)
         unmarked = word in self.lists.unmarked and not self.finite and before not in _BARE_AFTER
         if kind in ("past", "both") or unmarked:
-            self.tenses.add("past")
+            self.tenses.add("unmarked" if unmarked else "past")
             self.finite = True
         elif not self.finite and before != "to":
             self.guessed = "" if "present" in self.tenses else base
