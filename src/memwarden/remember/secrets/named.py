@@ -42,8 +42,8 @@ _BOUNDS = (
 _LEFT_OUT = frozenset(
     {"generic-api-key", "curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "private-key", "jwt"}
 )
-# A token goes on as long as these do, whatever length the rule has in mind.
-_REST = re.compile(r"[A-Za-z0-9_-]*")
+# A token goes on as long as these do, whatever length the rule has in mind (bounded: many may stand in one run).
+_REST = re.compile(r"[A-Za-z0-9_-]{0,500}")
 
 # Formats that the rules of gitleaks lack, or bind to a length or a context that talk does not keep to.
 _MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
