@@ -46,6 +46,7 @@ FIELDS: Mapping[str, str] = {
     "run_id": TEXT,
     "actor_id": TEXT,
     "thread_id": TEXT,
+    "trust": TEXT,
     "created_at": TIME,
     "updated_at": TIME,
     "valid_from": TIME,

@@ -50,16 +50,33 @@ class State(StrEnum):
     """Where a memory is in its life. Only active ones are ever returned by a search.
 
     A ``soft_deleted`` one can be restored until it is purged; a ``merged`` one says what another memory says, which
-    stands for both until the merge is undone.
+    stands for both until the merge is undone. A ``candidate`` waits until it is heard again or confirmed, a
+    ``quarantined`` one was held back because it looks like an attack, a ``proposed`` one needs a person's consent.
     """
 
     ACTIVE = "active"
     SOFT_DELETED = "soft_deleted"
     MERGED = "merged"
+    CANDIDATE = "candidate"
+    QUARANTINED = "quarantined"
+    PROPOSED = "proposed"
+
+
+class Trust(StrEnum):
+    """Whom a memory's words come from (F9): a person or the program that states them, the assistant, or anything else
+    that was read, such as a tool's output, a page, a document or an import."""
+
+    PERSON = "person"
+    ASSISTANT = "assistant"
+    EXTERNAL = "external"
 
 
 class Event(StrEnum):
-    """What a journal entry says happened: the words of B8, and SUPERSEDE and UNLINK beside them."""
+    """What a journal entry says happened: the words of B8, and others beside them.
+
+    PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. CONFIRM: what
+    was stored apart became a memory.
+    """
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -69,6 +86,9 @@ class Event(StrEnum):
     LINK = "LINK"
     UNLINK = "UNLINK"
     RESTORE = "RESTORE"
+    PROPOSE = "PROPOSE"
+    QUARANTINE = "QUARANTINE"
+    CONFIRM = "CONFIRM"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,7 +141,8 @@ class Memory:
         valid_from: since when it is true, if that is known to differ from created_at.
         valid_to: since when it is true no longer (that moment excluded), or None. A memory that was superseded is kept
             with its validity closed: it answers questions about the time before, never about now.
-        purge_at: when a soft-deleted memory is removed for good; None for others.
+        purge_at: when a memory that is not active is removed for good; None for others.
+        trust: whom its words come from (:class:`Trust`).
     """
 
     id: str
@@ -154,6 +175,7 @@ class Memory:
     state: str = State.ACTIVE
     version: int = 1
     purge_at: datetime | None = None
+    trust: str = Trust.PERSON
 
     @property
     def since(self) -> datetime:
@@ -208,6 +230,9 @@ class Put:
             counts where a memory would be created, and is looked at before the id.
         expected_version: with ``update``: refuse (Conflict) unless this is the stored version.
         event: what the journal calls the change of an active memory: UPDATE, MERGE, SUPERSEDE or RESTORE.
+        state: for a memory that is created: where its life begins. What is not ``active`` is entered in the journal as
+            PROPOSE (``candidate``, ``proposed``) or QUARANTINE, without a new version.
+        purge_at: for a memory whose life begins in another state: when it may be removed for good.
         step, meta: see :class:`Batch`.
     """
 
@@ -217,6 +242,8 @@ class Put:
     source_key: str | None = None
     expected_version: int | None = None
     event: Event = Event.UPDATE
+    state: State = State.ACTIVE
+    purge_at: datetime | None = None
     step: int = 0
     meta: Mapping[str, Any] | None = None
 
@@ -241,9 +268,13 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Make a memory that is not active active again, as it was. Outcome ``missing`` when there is no such one."""
+    """Make a memory that is not active active, as it was. Outcome ``missing`` when there is no such one.
+
+    event: RESTORE, or CONFIRM for what was stored apart. step, meta: see :class:`Batch`.
+    """
 
     id: str
+    event: Event = Event.RESTORE
     step: int = 0
     meta: Mapping[str, Any] | None = None
 
@@ -298,6 +329,14 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Extracted:
+    """Up to which revision a thread's turns have been looked through for what is worth keeping. Not journaled."""
+
+    thread_id: str
+    rev: int
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Everything that one call writes, in one namespace, applied whole or not at all.
 
@@ -312,7 +351,7 @@ class Batch:
         at: the time of the write (aware, UTC).
         decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
             updates, removes or restores was changed since. None: no matter.
-        seen: moves a thread's mark forward, with the batch. It never moves back.
+        seen, extracted: move a thread's marks forward, with the batch. They never move back.
     """
 
     namespace: Namespace
@@ -323,6 +362,7 @@ class Batch:
     actor: str | None = None
     decided_at: int | None = None
     seen: Seen | None = None
+    extracted: Extracted | None = None
 
 
 class Applied(NamedTuple):
@@ -403,11 +443,13 @@ class ThreadMarks(NamedTuple):
 
     seen: the revision up to which it was told what changed, or None. began: seq of its first entry, or None.
     recent: seq of the turn that is as many turns back as was asked for; 0 when there are not so many.
+    extracted: the revision up to which its turns have been looked through; 0 when they never were.
     """
 
     seen: int | None
     began: int | None
     recent: int
+    extracted: int = 0
 
 
 class IndexRow(NamedTuple):
@@ -446,6 +488,7 @@ class IndexRow(NamedTuple):
     thread_id: str | None
     valid_from: int | None
     valid_to: int | None
+    trust: str
 
 
 class Head(NamedTuple):

@@ -16,7 +16,7 @@ from memwarden.backend import ContextItem
 from memwarden.config import Settings
 from memwarden.errors import Conflict
 from memwarden.filters import Where
-from memwarden.records import Memory, Namespace
+from memwarden.records import Memory, Namespace, State
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
 
@@ -207,8 +207,9 @@ class Together(SqliteStore):
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
+        state: State = State.ACTIVE,
     ) -> list[Memory]:
-        found = await super().find(namespace, where, limit=limit, order_by=order_by, descending=descending)
+        found = await super().find(namespace, where, limit=limit, order_by=order_by, descending=descending, state=state)
         if self.meeting is not None:
             await self.meeting.wait()
         return found

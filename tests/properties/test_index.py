@@ -120,6 +120,7 @@ rows = st.fixed_dictionaries(
         "run_id": st.none(),
         "actor_id": st.sampled_from([None, "z"]),
         "thread_id": st.sampled_from([None, "t1", "t2"]),
+        "trust": st.sampled_from(["person", "external"]),
         "importance": st.sampled_from([0.0, 0.4, 0.5, 1.0]),
         "pinned": st.booleans(),
         "created_at": st.integers(0, 3),

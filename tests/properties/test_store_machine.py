@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from memwarden.filters import Where
-from memwarden.records import Batch, Memory, Namespace, Receipt, Scan
+from memwarden.records import Batch, Memory, Namespace, Receipt, Scan, State
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.postgres import PostgresStore
@@ -51,8 +51,8 @@ class _SkipsTombstones(MemoryStore):
 
 
 class _DropsACondition(MemoryStore):
-    async def count(self, namespace: Namespace, where: Where = ()) -> int:
-        return await super().count(namespace, where[1:])
+    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+        return await super().count(namespace, where[1:], state=state)
 
 
 class _ForgetsKeys(MemoryStore):

@@ -15,7 +15,7 @@ Mask = npt.NDArray[np.bool_]
 
 CODED = (
     "channel", "kind", "category", "tags", "characters", "source", "role", "name", "user_id", "agent_id", "run_id",
-    "actor_id", "thread_id",
+    "actor_id", "thread_id", "trust",
 )  # fmt: skip
 NUMBERS = {
     "importance": np.float64,

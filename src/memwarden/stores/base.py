@@ -22,6 +22,7 @@ from memwarden.records import (
     Receipt,
     Relation,
     Scan,
+    State,
     ThreadMarks,
 )
 
@@ -74,16 +75,17 @@ class Store(Protocol):
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
+        state: State = State.ACTIVE,
     ) -> list[Memory]:
-        """Return active memories that match every condition, filtered and ordered by the engine (B6.1).
+        """Return memories in a state that match every condition, filtered and ordered by the engine (B6.1).
 
         Equal values keep the order of writing, the last first with ``descending``. Memories without a value for
         ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`; ``written`` is the order
         of first writing. Another one is InvalidFilter; a negative ``limit`` is InvalidInput, here and in ``journal``.
         """
 
-    async def count(self, namespace: Namespace, where: Where = ()) -> int:
-        """Return how many active memories match."""
+    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+        """Return how many memories in one state match."""
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         """Return every row and edge changed after revision ``since``, those that are gone too, and the head, from one

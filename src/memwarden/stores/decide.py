@@ -103,6 +103,13 @@ class EdgeRow(NamedTuple):
     live: bool
 
 
+def born(put: Put) -> tuple[Event, int | None]:
+    """The event of a memory's creation, and the version that is active then."""
+    if put.state == State.ACTIVE:
+        return Event.ADD, 1
+    return (Event.QUARANTINE if put.state == State.QUARANTINED else Event.PROPOSE), None
+
+
 class Steps:
     """The step numbers of a batch, as the journal names them: by the first entry of each."""
 
@@ -190,7 +197,8 @@ class Plan(Generic[E]):
         self.rows += 1
         if self.rows > MOST_ROWS:
             raise InvalidInput(f"{self._batch.namespace} is full: {MOST_ROWS} memories were written to it")
-        rev = self._log(put, Event.ADD, memory.id, (None, 1), memory.thread_id, memory.channel)
+        event, version = born(put)
+        rev = self._log(put, event, memory.id, (None, version), memory.thread_id, memory.channel)
         self.created.append(Created(self.rows, rev, self._encoded[place]))
         return Applied(memory.id, "created", put.step)
 
@@ -214,7 +222,7 @@ class Plan(Generic[E]):
         if found is None or found.live:
             return Applied(change.id, "missing", change.step)
         self._check_unchanged(change.id, found)
-        rev = self._log(change, Event.RESTORE, change.id, (None, found.version), found.thread_id, found.channel)
+        rev = self._log(change, change.event, change.id, (None, found.version), found.thread_id, found.channel)
         self.moved.append(Moved(found.row, rev, State.ACTIVE, None))
         return Applied(change.id, "restored", change.step)
 

@@ -40,6 +40,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import check_kinds
+from memwarden.stores.decide import born
 from memwarden.stores.rows import index_row
 
 _SourceKey = tuple[str | None, str]
@@ -76,7 +77,7 @@ class _Space:
     """One namespace. Rows lie in the order in which they were first written.
 
     threads: for each thread the numbers of the rows that are or were in it, ascending. ids: the rows' ids by number.
-    seen: the marks of threads.
+    seen, extracted: the marks of threads.
     """
 
     rev: int = 0
@@ -86,6 +87,7 @@ class _Space:
     source_keys: dict[_SourceKey, str] = field(default_factory=dict)
     edges: dict[_EdgeKey, _Edge] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
+    extracted: dict[str, int] = field(default_factory=dict)
     journal: list[Change] = field(default_factory=list)
     receipts: dict[str, tuple[str | None, Receipt]] = field(default_factory=dict)
 
@@ -100,8 +102,8 @@ class _Space:
         if at == len(numbers) or numbers[at] != row.n:
             numbers.insert(at, row.n)
 
-    def matching(self, where: Where, *, newest_first: bool = False) -> Iterable[Memory]:
-        """Go through the live memories that match, in the order of writing; other threads' rows are not looked at."""
+    def matching(self, where: Where, state: State, *, newest_first: bool = False) -> Iterable[Memory]:
+        """Go through the memories in a state that match, as written; rows of other threads are not looked at."""
         rows: Iterable[_Row]
         thread = next((one for one in where if one.field == "thread_id" and one.op in ("$eq", "$in")), None)
         if thread is None:
@@ -111,7 +113,7 @@ class _Space:
             numbers = [self.threads.get(one, []) for one in named]
             wanted = numbers[0] if len(numbers) == 1 else sorted({n for some in numbers for n in some})
             rows = (self.rows[self.ids[n - 1]] for n in (reversed(wanted) if newest_first else wanted))
-        return (row.memory for row in rows if row.live and matches(where, row.memory))
+        return (row.memory for row in rows if row.memory.state == state and matches(where, row.memory))
 
 
 class _Draft:
@@ -168,7 +170,7 @@ class _Draft:
         if row is None or row.live:
             return Applied(restore.id, "missing", restore.step)
         self._check_unchanged(row)
-        rev = self._log(restore, Event.RESTORE, row.memory, None, row.memory.version)
+        rev = self._log(restore, restore.event, row.memory, None, row.memory.version)
         self._rows[restore.id] = replace(row, rev=rev, memory=_active(row.memory))
         return Applied(restore.id, "restored", restore.step)
 
@@ -221,8 +223,9 @@ class _Draft:
                 self._source_keys[key] = memory.id
         if taken:
             raise Conflict(f"the id {memory.id!r} is in use in {self._batch.namespace}")
-        memory = replace(memory, version=1)
-        rev = self._log(put, Event.ADD, memory, None, 1)
+        memory = replace(memory, version=1, state=put.state, purge_at=put.purge_at)
+        event, version = born(put)
+        rev = self._log(put, event, memory, None, version)
         self._count += 1
         assert put.signals is not None  # checked before
         self._rows[memory.id] = _Row(self._count, rev, memory, put.signals)
@@ -316,6 +319,9 @@ class MemoryStore:
         receipt = Receipt(draft.keep(), applied)
         if batch.seen is not None:
             space.seen[batch.seen.thread_id] = max(batch.seen.rev, space.seen.get(batch.seen.thread_id, 0))
+        if batch.extracted is not None:
+            thread = batch.extracted.thread_id
+            space.extracted[thread] = max(batch.extracted.rev, space.extracted.get(thread, 0))
         if batch.key is not None:
             space.receipts[batch.key] = (batch.fingerprint, receipt)
         self._spaces[batch.namespace] = space
@@ -336,10 +342,11 @@ class MemoryStore:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
+        state: State = State.ACTIVE,
     ) -> list[Memory]:
         by = sort_field(order_by)
         _not_negative(limit)
-        matching = self._space(namespace).matching(where, newest_first=descending)
+        matching = self._space(namespace).matching(where, state, newest_first=descending)
         if by == WRITTEN:
             return list(islice(matching, min(limit, sys.maxsize)))
         found = list(matching)
@@ -348,8 +355,8 @@ class MemoryStore:
         having.sort(key=lambda one: getattr(one, by), reverse=descending)  # stable, also when reversed
         return [*having, *lacking][:limit]
 
-    async def count(self, namespace: Namespace, where: Where = ()) -> int:
-        return sum(1 for _ in self._space(namespace).matching(where))
+    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+        return sum(1 for _ in self._space(namespace).matching(where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         space = self._space(namespace)
@@ -406,7 +413,8 @@ class MemoryStore:
         entries = [one for one in space.journal if one.thread_id == thread_id]
         said = [one.seq for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
         began = entries[0].seq if entries else None
-        return ThreadMarks(space.seen.get(thread_id), began, said[-turns] if len(said) >= turns else 0)
+        recent = said[-turns] if len(said) >= turns else 0
+        return ThreadMarks(space.seen.get(thread_id), began, recent, space.extracted.get(thread_id, 0))
 
     async def namespaces(self) -> list[Namespace]:
         self._ready()
@@ -437,7 +445,10 @@ def _checked(batch: Batch) -> Batch:
 def _checked_change(change: BatchChange, namespace: Namespace) -> BatchChange:
     meta = None if change.meta is None else _json(change.meta, "the meta of a change")
     if isinstance(change, Put):
-        return replace(change, memory=_checked_memory(change, namespace), meta=meta)
+        _aware(change.purge_at)
+        purge_at = change.purge_at and change.purge_at.astimezone(UTC)
+        memory = _checked_memory(change, namespace)
+        return replace(change, memory=memory, meta=meta, purge_at=purge_at, state=State(change.state))
     if isinstance(change, Remove):
         _aware(change.purge_at)
         purge_at = change.purge_at and change.purge_at.astimezone(UTC)

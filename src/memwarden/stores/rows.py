@@ -37,4 +37,5 @@ def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True) ->
         thread_id=memory.thread_id,
         valid_from=None if memory.valid_from is None else microseconds(memory.valid_from),
         valid_to=None if memory.valid_to is None else microseconds(memory.valid_to),
+        trust=memory.trust,
     )

@@ -15,6 +15,7 @@ from memwarden.records import (
     BatchChange,
     Edge,
     Event,
+    Extracted,
     Link,
     Put,
     Relation,
@@ -123,6 +124,33 @@ class ChangeTests:
         await store.apply(a_batch(a_put("a"), Remove("a", purge_at=START)))
         await store.apply(a_batch(a_put("a", WriteMode.UPSERT)))
         assert [one.purge_at for one in await store.get(NAMESPACE, ["a"], removed=True)] == [None]
+
+    @pytest.mark.parametrize(
+        ("state", "event"),
+        [(State.CANDIDATE, "PROPOSE"), (State.PROPOSED, "PROPOSE"), (State.QUARANTINED, "QUARANTINE")],
+    )
+    async def test_born_apart_and_confirmed(self, store: Store, state: State, event: str) -> None:
+        purge_at = START + timedelta(days=7)
+        receipt = await store.apply(a_batch(replace(a_put("a"), state=state, purge_at=purge_at), a_put("b")))
+        assert [one.outcome for one in receipt.applied] == ["created", "created"]
+        assert [one.id for one in await store.find(NAMESPACE)] == ["b"]
+        assert await store.get(NAMESPACE, ["a"]) == []
+        apart = replace(a_memory("a"), state=state, purge_at=purge_at)
+        assert await store.find(NAMESPACE, state=state) == await store.get(NAMESPACE, ["a"], removed=True) == [apart]
+        assert (await store.count(NAMESPACE, state=state), await store.count(NAMESPACE)) == (1, 1)
+        assert [row.live for row in (await store.scan(NAMESPACE)).rows] == [False, True]
+        receipt = await store.apply(a_batch(Restore("a", Event.CONFIRM)))
+        assert [one.outcome for one in receipt.applied] == ["restored"]
+        assert await store.get(NAMESPACE, ["a"]) == [a_memory("a")]
+        entries = await store.journal(NAMESPACE, memory_id="a")
+        assert [(one.event, one.old_version, one.new_version) for one in entries] == [
+            (event, None, None), ("CONFIRM", None, 1),
+        ]  # fmt: skip
+
+    async def test_a_thread_remembers_what_was_extracted(self, store: Store) -> None:
+        await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5)))
+        await store.apply(replace(a_batch(), extracted=Extracted("t1", 3), seen=Seen("t1", 1)))
+        assert await store.thread(NAMESPACE, "t1") == ThreadMarks(1, None, 0, 5)
 
     async def test_edges(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), a_put("b"), a_put("c")))

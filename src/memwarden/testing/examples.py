@@ -67,6 +67,7 @@ FULL = a_memory(
     thread_id="t1",
     valid_from=datetime(1, 1, 1, tzinfo=UTC),
     valid_to=datetime(2026, 6, 1, 0, 0, 0, 7, tzinfo=UTC),
+    trust="external",
 )
 """A memory with every field set, to values that are easy to get wrong."""
 
@@ -104,6 +105,7 @@ VARIED = (
         created_at=START + _DAY,
         updated_at=START + 2 * _DAY,
         valid_from=START - 9 * _DAY,
+        trust="assistant",
         valid_to=START + 9 * _DAY,
     ),
     a_memory(
@@ -222,6 +224,8 @@ FILTERS: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({"valid_from": {"$lt": START}}, "bc"),
     ({"valid_from": {"$gte": START - 5 * _DAY}}, "c"),
     ({"valid_from": {"$eq": None}}, "ad"),
+    ({"trust": "assistant"}, "b"),
+    ({"trust": {"$ne": "assistant"}}, "acd"),
     ({"valid_to": {"$lt": START}}, "c"),
     ({"valid_to": {"$gte": START}}, "b"),
     ({"valid_to": {"$eq": None}}, "ad"),
@@ -241,6 +245,7 @@ ORDERS: tuple[tuple[str, bool, str], ...] = (
     ("updated_at", False, "bcad"),
     ("valid_from", True, "cbda"),
     ("valid_from", False, "bcad"),
+    ("trust", False, "bacd"),
     ("valid_to", True, "bcda"),
     ("valid_to", False, "cbad"),
     ("importance", True, "cdba"),

@@ -19,6 +19,7 @@ from memwarden.records import (
     Batch,
     BatchChange,
     Event,
+    Extracted,
     Link,
     Memory,
     Namespace,
@@ -90,6 +91,7 @@ def memories(draw: st.DrawFn, namespace: Namespace) -> Memory:
         thread_id=optional(_TEXTS),
         valid_from=optional(_TIMES),
         valid_to=optional(_TIMES),
+        trust=draw(_TEXTS),
     )
 
 
@@ -109,6 +111,8 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
         draw(st.sampled_from([None, None, None, "", "s", ":s"])),
         draw(st.sampled_from([None, None, 1, 2])),
         draw(st.sampled_from([Event.UPDATE, Event.MERGE, Event.SUPERSEDE])),
+        draw(st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, *State])),
+        draw(st.none() | _TIMES),
         draw(st.integers(0, 2)),
     )
 
@@ -123,7 +127,8 @@ def batches(draw: st.DrawFn) -> Batch:
     actor = draw(st.none() | _TEXTS)
     decided_at = draw(st.sampled_from([None, None, None, 0, 2, 5, 9]))
     seen = draw(st.none() | st.builds(Seen, _TEXTS, st.integers(0, 12)))
-    return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, seen)
+    extracted = draw(st.none() | st.builds(Extracted, _TEXTS, st.integers(0, 12)))
+    return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, seen, extracted)
 
 
 def others() -> st.SearchStrategy[BatchChange]:
@@ -135,7 +140,8 @@ def others() -> st.SearchStrategy[BatchChange]:
         st.none() | _TIMES, step, meta,
     )  # fmt: skip
     links = st.builds(Link, _IDS, _IDS, types, _NUMBERS, step, meta)
-    return removes | st.builds(Restore, _IDS, step, meta) | links | st.builds(Unlink, _IDS, _IDS, types, step, meta)
+    restores = st.builds(Restore, _IDS, st.sampled_from([Event.RESTORE, Event.CONFIRM]), step, meta)
+    return removes | restores | links | st.builds(Unlink, _IDS, _IDS, types, step, meta)
 
 
 @st.composite
@@ -200,6 +206,13 @@ class StoreMachine(RuleBasedStateMachine):
     ) -> None:
         self._compare(lambda store: store.find(namespace, where, limit=limit, order_by=order_by, descending=descending))
         self._compare(lambda store: store.count(namespace, where))
+
+    @rule(
+        namespace=_NAMESPACES, where=st.lists(conditions(), max_size=1).map(tuple), state=st.sampled_from(list(State))
+    )
+    def find_by_state(self, namespace: Namespace, where: tuple[Condition, ...], state: State) -> None:
+        self._compare(lambda store: store.find(namespace, where, order_by="written", state=state))
+        self._compare(lambda store: store.count(namespace, where, state=state))
 
     @rule(namespace=_NAMESPACES, condition=conditions())
     def find_by_one_condition(self, namespace: Namespace, condition: Condition) -> None:

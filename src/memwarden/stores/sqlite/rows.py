@@ -39,6 +39,7 @@ CONTENT = (
     "context",
     "payload",
     "text",
+    "trust",
 )
 """The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
 
@@ -46,7 +47,7 @@ INDEX_COLUMNS = (
     "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
-    "m.valid_to"
+    "m.valid_to, m.trust"
 )
 """The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``."""
 
@@ -128,6 +129,7 @@ def decode(namespace: Namespace, row: Values) -> Memory:
         valid_from=None if row[20] is None else moment(row[20]),
         valid_to=None if row[21] is None else moment(row[21]),
         version=row[1],
+        trust=row[27],
     )
 
 
@@ -195,4 +197,5 @@ def _content(memory: Memory) -> Values:
         memory.context,
         None if payload is None else json.dumps(dict(payload), ensure_ascii=False, allow_nan=False),
         memory.text,
+        str(memory.trust),
     )

@@ -30,6 +30,7 @@ from memwarden.records import (
     Receipt,
     Relation,
     Scan,
+    State,
     ThreadMarks,
 )
 from memwarden.stores.sqlite import file
@@ -57,6 +58,7 @@ _MOST_IDS = 500
 
 _NS = "(SELECT no FROM namespaces WHERE tenant = ? AND path = ?)"
 _CONTENT = f"id, version, {', '.join(CONTENT)}"
+_ANY_CONTENT = f"{_CONTENT}, state, purge_at"
 _HEAD = "SELECT rev, epoch FROM namespaces WHERE tenant = ? AND path = ?"
 _ALL_ROWS = (
     f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
@@ -70,7 +72,8 @@ _THREAD = (
     f"SELECT (SELECT seen FROM threads WHERE ns = {_NS} AND thread_id = ?), "
     f"(SELECT min(seq) FROM journal WHERE ns = {_NS} AND thread_id = ?), "
     f"coalesce((SELECT seq FROM journal WHERE ns = {_NS} AND thread_id = ? AND channel = 'turn' AND event = 'ADD' "
-    "ORDER BY seq DESC LIMIT 1 OFFSET ?), 0)"
+    "ORDER BY seq DESC LIMIT 1 OFFSET ?), 0), "
+    f"coalesce((SELECT extracted FROM threads WHERE ns = {_NS} AND thread_id = ?), 0)"
 )
 _CHANGED_EDGES = f"SELECT from_id, to_id, type, strength, live FROM relations WHERE ns = {_NS} AND rev > ?"
 
@@ -124,18 +127,20 @@ class SqliteStore:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
+        state: State = State.ACTIVE,
     ) -> list[Memory]:
         conditions, values = condition_sql(where)
         order = f"ORDER BY {order_sql(order_by, descending)} LIMIT ?"
-        sql = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND state = 'active'{conditions} {order}"
+        columns, decoded = (_CONTENT, decode) if state == State.ACTIVE else (_ANY_CONTENT, decode_any)
+        sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND state = '{State(state)}'{conditions} {order}"
         bound = (namespace.tenant, namespace.path, *values, _checked_limit(limit))
         return await self._read(
-            lambda db: [decode(namespace, row) for row in db.execute(sql, bound).fetchall()], rows=limit
+            lambda db: [decoded(namespace, row) for row in db.execute(sql, bound).fetchall()], rows=limit
         )
 
-    async def count(self, namespace: Namespace, where: Where = ()) -> int:
+    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
         conditions, values = condition_sql(where)
-        sql = f"SELECT count(*) FROM memories WHERE ns = {_NS} AND state = 'active'{conditions}"
+        sql = f"SELECT count(*) FROM memories WHERE ns = {_NS} AND state = '{State(state)}'{conditions}"
         bound = (namespace.tenant, namespace.path, *values)
         return await self._read(lambda db: int(db.execute(sql, bound).fetchone()[0]))
 
@@ -180,7 +185,9 @@ class SqliteStore:
 
     async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
         bound = (namespace.tenant, namespace.path, thread_id)
-        return await self._read(lambda db: ThreadMarks._make(db.execute(_THREAD, (*bound * 3, turns - 1)).fetchone()))
+        return await self._read(
+            lambda db: ThreadMarks._make(db.execute(_THREAD, (*bound * 3, turns - 1, *bound)).fetchone())
+        )
 
     async def namespaces(self) -> list[Namespace]:
         sql = "SELECT tenant, path FROM namespaces WHERE rev > 0 ORDER BY tenant, path"
@@ -296,9 +303,7 @@ def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
 
 def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
     found: dict[str, Memory] = {}
-    columns, decoded, state = (
-        (f"{_CONTENT}, state, purge_at", decode_any, "") if removed else (_CONTENT, decode, " AND state = 'active'")
-    )
+    columns, decoded, state = (_ANY_CONTENT, decode_any, "") if removed else (_CONTENT, decode, " AND state = 'active'")
     for some in _some(ids):
         marks = ", ".join("?" * len(some))
         sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND id IN ({marks}){state}"

@@ -25,8 +25,8 @@ _MOST_IDS = 500
 
 _CONTENT_NAMES = ", ".join(CONTENT)
 _INSERT_MEMORY = (
-    f"INSERT INTO memories (row, ns, rev, version, state, id, source_key, {_CONTENT_NAMES}) "
-    f"VALUES (?, ?, ?, 1, '{State.ACTIVE}', ?, ?, {', '.join('?' * len(CONTENT))})"
+    f"INSERT INTO memories (row, ns, rev, version, state, purge_at, id, source_key, {_CONTENT_NAMES}) "
+    f"VALUES (?, ?, ?, 1, ?, ?, ?, ?, {', '.join('?' * len(CONTENT))})"
 )
 _UPDATE_MEMORY = (
     f"UPDATE memories SET rev = ?, version = ?, state = '{State.ACTIVE}', purge_at = NULL, "
@@ -49,9 +49,10 @@ _INSERT_JOURNAL = (
     "meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_RECEIPT = "INSERT INTO receipts (ns, key, fingerprint, rev, applied, at) VALUES (?, ?, ?, ?, ?, ?)"
-_MOVE_MARK = (
-    "INSERT INTO threads (ns, thread_id, seen) VALUES (?, ?, ?) "
-    "ON CONFLICT (ns, thread_id) DO UPDATE SET seen = max(seen, excluded.seen)"
+_MOVE_SEEN, _MOVE_EXTRACTED = (
+    f"INSERT INTO threads (ns, thread_id, {mark}) VALUES (?, ?, ?) "
+    f"ON CONFLICT (ns, thread_id) DO UPDATE SET {mark} = max(coalesce({mark}, 0), excluded.{mark})"
+    for mark in ("seen", "extracted")
 )
 
 _Chunk = Sequence[tuple[int, BatchChange]]
@@ -79,7 +80,7 @@ def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
     puts = {place: encode(one, batch.namespace) for place, one in enumerate(batch.changes) if isinstance(one, Put)}
     for one in batch.changes:
         meta_text(one.meta)
-        if isinstance(one, Remove) and one.purge_at is not None:
+        if isinstance(one, Remove | Put) and one.purge_at is not None:
             _moment(one.purge_at)
     chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
     ready = _Ready(batch, at, puts, chunks)
@@ -117,7 +118,9 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
         rev, rows = plan.rev, plan.rows
     db.execute("UPDATE namespaces SET rev = ?, rows = ? WHERE no = ?", (rev, rows, space.no))
     if batch.seen is not None:
-        db.execute(_MOVE_MARK, (space.no, *_mark(batch)))
+        db.execute(_MOVE_SEEN, (space.no, batch.seen.thread_id, batch.seen.rev))
+    if batch.extracted is not None:
+        db.execute(_MOVE_EXTRACTED, (space.no, batch.extracted.thread_id, batch.extracted.rev))
     if batch.key is not None:
         db.execute(_INSERT_RECEIPT, (space.no, batch.key, batch.fingerprint, rev, json.dumps(applied), ready.at))
     return Receipt(rev, tuple(applied))
@@ -125,7 +128,8 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
 
 def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, plan: Plan[Encoded]) -> None:
     inserted = [
-        (ns << 32 | one.n, ns, one.rev, one.put.put.memory.id, one.put.once, *one.put.content) for one in plan.created
+        (ns << 32 | one.n, ns, one.rev, *_birth(one.put.put), one.put.put.memory.id, one.put.once, *one.put.content)
+        for one in plan.created
     ]
     moved = [
         (one.rev, one.state, None if one.purge_at is None else microseconds(one.purge_at), one.row)
@@ -145,9 +149,8 @@ def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, pla
             db.executemany(sql, rows)
 
 
-def _mark(batch: Batch) -> tuple[str, int]:
-    assert batch.seen is not None
-    return batch.seen.thread_id, batch.seen.rev
+def _birth(put: Put) -> tuple[str, int | None]:
+    return str(put.state), None if put.purge_at is None else microseconds(put.purge_at)
 
 
 def _space(db: sqlite3.Connection, namespace: Namespace) -> _Space:

@@ -29,7 +29,8 @@ CREATE TABLE memories_new (
     thread_id  TEXT,
     valid_from INTEGER,
     valid_to   INTEGER,  -- true no longer since then; null: still true
-    purge_at   INTEGER,  -- when what is soft-deleted may be removed for good
+    purge_at   INTEGER,  -- when what is not active may be removed for good
+    trust      TEXT    NOT NULL DEFAULT 'person',  -- whose words they are
     token_cost INTEGER,
     summary    TEXT,
     context    TEXT,
@@ -57,6 +58,7 @@ CREATE INDEX memories_by_thread ON memories (ns, thread_id) WHERE state = 'activ
 CREATE INDEX memories_by_time ON memories (ns, created_at) WHERE state = 'active';
 
 ALTER TABLE versions ADD COLUMN valid_to INTEGER;
+ALTER TABLE versions ADD COLUMN trust TEXT NOT NULL DEFAULT 'person';
 
 -- step: seq of the first entry of the same decision, which is undone as one. meta: JSON of rules, ids and numbers.
 ALTER TABLE journal ADD COLUMN channel TEXT NOT NULL DEFAULT '';
@@ -85,11 +87,12 @@ CREATE TABLE relations (
 CREATE INDEX relations_by_to ON relations (ns, to_id);
 CREATE INDEX relations_by_rev ON relations (ns, rev);
 
--- Up to which revision a thread has been told what changed.
+-- Up to which revision a thread has been told what changed, and its turns have been looked through for facts.
 CREATE TABLE threads (
     ns        INTEGER NOT NULL,
     thread_id TEXT    NOT NULL,
-    seen      INTEGER NOT NULL,
+    seen      INTEGER,
+    extracted INTEGER,
     PRIMARY KEY (ns, thread_id)
 ) WITHOUT ROWID;
 
