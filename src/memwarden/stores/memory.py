@@ -223,7 +223,8 @@ class _Draft:
                 self._source_keys[key] = memory.id
         if taken:
             raise Conflict(f"the id {memory.id!r} is in use in {self._batch.namespace}")
-        memory = replace(memory, version=1, state=put.state, purge_at=put.purge_at)
+        purge_at = None if put.state == State.ACTIVE else put.purge_at
+        memory = replace(memory, version=1, state=put.state, purge_at=purge_at)
         event, version = born(put)
         rev = self._log(put, event, memory, None, version)
         self._count += 1

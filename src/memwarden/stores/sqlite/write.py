@@ -150,7 +150,8 @@ def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, pla
 
 
 def _birth(put: Put) -> tuple[str, int | None]:
-    return str(put.state), None if put.purge_at is None else microseconds(put.purge_at)
+    apart = put.state != State.ACTIVE
+    return str(put.state), microseconds(put.purge_at) if apart and put.purge_at is not None else None
 
 
 def _space(db: sqlite3.Connection, namespace: Namespace) -> _Space:
