@@ -32,6 +32,7 @@ FEATURES = (
     "on_day",
     "answers_question",
     "only_asks",
+    "related",
     "recent",
     "word_pieces",
 )
@@ -54,6 +55,7 @@ class Settings:
             8th for moments in the past that were asked about.
         session_gap_hours: a longer silence within a thread begins a new session.
         preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
+        relation_weight: what a memory's rank gains at most when it is related to one that answers, 0..1 (B2).
         leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
         merging: ``auto`` compares what ``remember`` is given with what is known, and merges, supersedes and links;
             ``off`` stores every statement beside the others.
@@ -72,6 +74,7 @@ class Settings:
     index_bytes: int = 1_073_741_824
     session_gap_hours: float = 4.0
     preset: str = "auto"
+    relation_weight: float = 0.10
     leave_out: tuple[str, ...] = ()
     merging: str = "auto"
     link_min: float = 0.55
@@ -90,6 +93,8 @@ class Settings:
             raise InvalidConfig(f"link_min is a number from 0 to 1, not {self.link_min!r:.80}")
         if self.preset not in PRESETS:
             raise InvalidConfig(f"unknown preset {self.preset!r}; use one of: {', '.join(PRESETS)}")
+        if not isinstance(self.relation_weight, int | float) or not 0 <= self.relation_weight <= 1:
+            raise InvalidConfig(f"relation_weight is a number from 0 to 1, not {self.relation_weight!r:.80}")
         unknown = sorted(set(self.leave_out) - set(FEATURES))
         if unknown:
             raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")

@@ -594,6 +594,8 @@ class QueryResult:
         confidence: calibrated 0..1: how likely it is that the store holds an answer at all.
         preset: the named set of weights that ranked, ``chat`` or ``assistant``.
         relevant: whether an item was found for what was asked, apart from those that are always offered.
+        related: one or two memories that are related to items, strongest first (B2), as the last bullets of ``text``;
+            they do not count in ``top_k``. None when nothing relevant was found.
     """
 
     items: tuple[Item, ...]
@@ -606,6 +608,7 @@ class QueryResult:
     confidence: float
     preset: str
     relevant: bool
+    related: tuple[Item, ...] = ()
 
     def __bool__(self) -> bool:
         return self.relevant

@@ -161,6 +161,7 @@ class BoundScope(Facade):
     context = blocking(AsyncScope.context)
     get = blocking(AsyncScope.get)
     find = blocking(AsyncScope.find)
+    relations = blocking(AsyncScope.relations)
     forget = blocking(AsyncScope.forget)
     restore = blocking(AsyncScope.restore)
     update = blocking(AsyncScope.update)

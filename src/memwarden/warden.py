@@ -23,6 +23,7 @@ from memwarden.records import (
     Kind,
     Memory,
     QueryResult,
+    Relation,
     Scope,
     State,
     WriteResult,
@@ -204,6 +205,7 @@ class AsyncWarden:
             past_bytes=past_bytes,
             reranker=None if self._reranker is None else Apart(self._reranker, RERANK_SECONDS),
             preset=self._settings.preset,
+            relation_weight=self._settings.relation_weight,
             left_out=frozenset(self._settings.leave_out),
         )
         facts = Facts(
@@ -452,6 +454,19 @@ class AsyncScope:
         if not any(condition.field == "valid_to" for condition in where):
             where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
         return await self._warden.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
+
+    async def relations(self, memory_id: str) -> list[Relation]:
+        """Return what a memory is related to (B2): the edges that begin or end at it, sorted by from, to and type.
+
+        Edges to what was forgotten, or what the agent may not read, are left out. Raises NotFound.
+        """
+        await self.get(memory_id)
+        edges = await self._warden.store.relations(self.who.namespace, [memory_id])
+        ends = list(dict.fromkeys(end for edge in edges for end in (edge.from_id, edge.to_id)))
+        active = await self._warden.store.get(self.who.namespace, ends)
+        allowed = self._warden.settings.categories.readable(self.who.agent, None)
+        known = {one.id for one in active if allowed is None or one.category in allowed}
+        return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
 
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.

@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 async def me(url: str) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as opened:
+    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as opened:
         yield opened.scope()
 
 

@@ -18,7 +18,7 @@ QUESTION = "Where does Ana live?"
 
 @pytest.fixture
 async def warden(url: str) -> AsyncIterator[AsyncWarden]:
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as opened:
+    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as opened:
         yield opened
 
 

@@ -91,7 +91,7 @@ async def answers(me: AsyncScope, as_of: int | None) -> tuple[list[list[Memory]]
 
 
 async def compare(url: str, script: list[tuple[str, Any, int]]) -> None:
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
+    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as warden:
         me = warden.scope(user="u")
         known: list[str] = []
         snapshots: list[Snapshot] = [(0, [[], []], [[] for _ in QUESTIONS])]

@@ -36,6 +36,11 @@ def bullets(items: Sequence[Item]) -> str:
     return "\n".join(f"- {item.text}".replace("\n", "\n  ") for item in items)
 
 
+def related_bullet(item: Item) -> str:
+    """A memory that is shown because an item is related to it (B2)."""
+    return f"- related: {item.text}".replace("\n", "\n  ")
+
+
 def memories_block(items: Sequence[Item], now: datetime) -> str:
     """Items as design C's block; an empty text for no items."""
     return _block([(item.memory, item.text) for item in items], now)

@@ -24,7 +24,7 @@ from memwarden.recall.date_match import unpack
 from memwarden.recall.edges import Edges
 from memwarden.recall.links import Derived, link
 from memwarden.recall.postings import Counts, Postings, Rows
-from memwarden.recall.view import Floats, View
+from memwarden.recall.view import Floats, Joined, View
 from memwarden.records import Channel, IndexRow, Namespace, Scan
 from memwarden.stores.base import Store
 
@@ -81,6 +81,7 @@ class NamespaceIndex:
         self._has_ends = False
         self._derived = Derived()
         self._view: View | None = None
+        self._joined: Joined | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
 
     def follow(self, scan: Scan) -> None:
@@ -91,6 +92,8 @@ class NamespaceIndex:
                 self._live.array[old] = False
         self._append([row for row in scan.rows if row.live])
         self.edges.follow(scan.edges)
+        if scan.edges or (len(self.edges) and self.edges.touches([row.id for row in scan.rows])):
+            self._joined = self.edges.joined(self._place_of)
         self.rev, self.epoch = scan.head
         if scan.rows or scan.edges:
             self._view = None
@@ -278,6 +281,7 @@ class NamespaceIndex:
             vectors=self.vectors,
             pair_norm=pair_norm,
             session_norm=session_norm,
+            related=self._joined,
             preset="chat" if self._is_chat(turns, speakers) else "assistant",
         )
 

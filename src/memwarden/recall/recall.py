@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -14,18 +14,18 @@ from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import Condition, Where
 from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
-from memwarden.recall import block, words
+from memwarden.recall import beside, block, items, words
 from memwarden.recall.asking import is_english
-from memwarden.recall.excerpt import BULLET_CHARACTERS, around_best
 from memwarden.recall.held import HeldMemories, HeldMemory
 from memwarden.recall.index import Indexes, NamespaceIndex
+from memwarden.recall.items import Found
 from memwarden.recall.pack import Packed, pack
 from memwarden.recall.past import AsOf, Pasts
-from memwarden.recall.question import Question, Wording, ask, dense_text
-from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, Ranking, Weights, explained, rank
+from memwarden.recall.question import Question, ask, dense_text
+from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import ContextBlock, Cut, Item, Memory, QueryResult, Scope, Why
+from memwarden.records import ContextBlock, Cut, Item, Memory, QueryResult, Scope
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
@@ -97,6 +97,7 @@ class Recall:
         past_bytes: int,
         reranker: Reranker | None = None,
         preset: str = "auto",
+        relation_weight: float = RELATION_WEIGHT,
         left_out: frozenset[str] = frozenset(),
         count: TokenCounter = estimate,
         now: Callable[[], datetime] = clock.now,
@@ -111,6 +112,7 @@ class Recall:
         self._pasts = Pasts(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
+        self._relation_weight = relation_weight
         self._left_out = left_out
         self._count = count
         self._now = now
@@ -128,9 +130,12 @@ class Recall:
         ranking = self._rank(question, view, gates)
         most = request.top_k + SPARE
         selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
+        related = beside.neighbours(index, gates, selection.ranked) if len(index.edges) else {}
         found = await self._fetch(here, selection)
         await self._rerank(request.query, selection, found)
-        make = partial(_item, question, ranking, ranking.weights, found, _whole if request.full else _excerpt)
+        shown = items.whole if request.full else items.excerpt
+        make_of = partial(items.item, question, ranking, ranking.weights, shown)
+        make = partial(make_of, found)
         packed = pack(
             map(make, selection.always),
             map(make, selection.ranked),
@@ -140,17 +145,29 @@ class Recall:
             count=self._count,
             covering=_covering(selection, ids),
         )
+        cuts = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
+        relevant = _relevant(packed, selection, ids)
+        standing: list[Item] = []
+        if relevant and related:
+            taken = [
+                Candidate(one.place, float(ranking.scores[one.place]), beside=item_id)
+                for one, item_id in beside.chosen(related, packed.items, self._categories.declared)
+            ]
+            read = await self._read(here, [one.place for one in taken])
+            wanted = [make_of(read, one) for one in taken if one.place in read]
+            packed, standing = beside.append(packed, wanted, request.budget_tokens, self._count)
         return QueryResult(
             items=packed.items,
             text=packed.text,
             rev=rev,
             tokens=packed.tokens,
             budget_tokens=request.budget_tokens,
-            cut=_cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS),
+            cut=tuple(cut for cut in cuts if cut.id not in {one.id for one in standing}) if standing else cuts,
             categories=request.categories,
             confidence=ranking.confidence,
             preset=ranking.preset,
-            relevant=_relevant(packed, selection, ids),
+            relevant=relevant,
+            related=tuple(standing),
         )
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
@@ -168,7 +185,7 @@ class Recall:
         question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(here, selection)
-        make = partial(_item, question, ranking, ranking.weights, found, _plain_excerpt)
+        make = partial(items.item, question, ranking, ranking.weights, items.plain_excerpt, found)
         covering = _covering(selection, ids)
         weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
         packed = pack(
@@ -236,7 +253,14 @@ class Recall:
 
     def _rank(self, question: Question, view: View, gates: Gates) -> Ranking:
         model = self._embedder.name if self._embedder else None
-        return rank(question, view, gates.open, preset=self._preset, model=model)
+        return rank(
+            question,
+            view,
+            gates.open,
+            preset=self._preset,
+            model=model,
+            relation_weight=self._relation_weight,
+        )
 
     async def _encoded(self, text: str) -> EncodedQuestion | None:
         """Embed a question; None to go by words alone, without an embedder or when it fails."""
@@ -276,69 +300,28 @@ class Recall:
 
     async def _fetch(self, here: Standpoint, selection: Selection) -> Found:
         """Read the candidates that are not held; the selection loses those that were forgotten since the ranking."""
+        places = [one.place for one in (*selection.always, *selection.ranked)]
+        found = await self._read(here, places)
+        if len(found) < len(places):
+            selection.keep(found)
+        return found
+
+    async def _read(self, here: Standpoint, places: Sequence[int]) -> Found:
+        """Read the memories of places that are not held; those that were forgotten since are left out."""
         index = here.index
         ids = index.columns.ids
-        places = [one.place for one in (*selection.always, *selection.ranked)]
         found = self._held.known(index.number, places) if here.follows else {}
         missing = {ids[place]: place for place in places if place not in found}
         if missing:
             for memory in await here.read(list(missing)):
                 place = missing[memory.id]
                 found[place] = self._held.hold(index.number, place, memory) if here.follows else HeldMemory(memory)
-        if len(found) < len(places):
-            selection.keep(found)
         return found
-
-
-Found = Mapping[int, HeldMemory]
-"""The candidates' memories by place."""
 
 
 def _by_vector(embedder: Embedder | None, text: str) -> EncodedQuestion:
     assert embedder is not None
     return EncodedQuestion(embedder.embed([text])[0])
-
-
-Shown = Callable[[Question, HeldMemory], str]
-
-
-def _item(question: Question, ranking: Ranking, weights: Weights, found: Found, shown: Shown, one: Candidate) -> Item:
-    held = found[one.place]
-    memory = held.memory
-    return Item(
-        id=memory.id,
-        text=shown(question, held),
-        category=memory.category,
-        channel=memory.channel,
-        kind=memory.kind,
-        score=one.score,
-        sources=memory.sources,
-        created_at=memory.created_at,
-        why=Why.late(partial(_why, question.wording, weights, ranking.values(one.place), one.always, memory.text)),
-        memory=memory,
-    )
-
-
-def _why(wording: Wording, weights: Weights, values: Sequence[float], always: bool, text: str) -> Why:
-    return Why(
-        words=wording.matched(text),
-        features=explained(weights, values),
-        note="always offered: its category has context 'all'" if always else "",
-    )
-
-
-def _whole(question: Question, held: HeldMemory) -> str:
-    return held.said + held.memory.text
-
-
-def _excerpt(question: Question, held: HeldMemory) -> str:
-    return held.said + _plain_excerpt(question, held)
-
-
-def _plain_excerpt(question: Question, held: HeldMemory) -> str:
-    if len(held.line) <= BULLET_CHARACTERS:
-        return held.line
-    return around_best(held.sentences, question.weigh, BULLET_CHARACTERS)
 
 
 def _bare(text: str) -> str:

@@ -17,6 +17,9 @@ from memwarden.records import Feature as Explained
 
 Preset = Mapping[Feature, float]
 
+RELATION_WEIGHT: Final = 0.10
+"""Design B's small boost for what is related to an answer; the setting ``relation_weight`` overrides it."""
+
 PRESETS: Final[Mapping[str, Preset]] = {
     "chat": {
         features.base: 1.0,
@@ -26,6 +29,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         features.on_day: 0.8,
         features.answers_question: 0.2,
         features.only_asks: -0.05,
+        features.related: RELATION_WEIGHT,
     },
     "assistant": {
         features.base: 1.0,
@@ -33,6 +37,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         features.recent: 0.4,
         features.on_date: 0.5,
         features.answers_question: 0.2,
+        features.related: RELATION_WEIGHT,
     },
 }
 """Weights for people talking to each other, and for somebody talking to an assistant."""
@@ -111,11 +116,22 @@ def explained(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...
     return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
 
 
-def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto", model: str | None = None) -> Ranking:
+def rank(
+    question: Question,
+    view: View,
+    allowed: Mask,
+    *,
+    preset: str = "auto",
+    model: str | None = None,
+    relation_weight: float = RELATION_WEIGHT,
+) -> Ranking:
     """Score every place of a view.
 
-    allowed: the places that may be in the answer; the others only lend context. preset: a name of :data:`PRESETS`, or
-    ``auto`` for the one that suits who speaks in the namespace. model: name of the embedding model.
+    Args:
+        allowed: the places that may be in the answer; the others only lend context.
+        preset: a name of :data:`PRESETS`, or ``auto`` for the one that suits who speaks in the namespace.
+        model: name of the embedding model.
+        relation_weight: weight of :func:`memwarden.recall.features.related`, which counts where there are relations.
     """
     preset = view.preset if preset == "auto" else preset
     rows = int(np.count_nonzero(allowed))
@@ -124,9 +140,9 @@ def rank(question: Question, view: View, allowed: Mask, *, preset: str = "auto",
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset)
     question.memo["allowed"] = allowed
     parts = tuple(
-        (feature.__name__, feature(question, view), weight)
+        (feature.__name__, feature(question, view), relation_weight if feature is features.related else weight)
         for feature, weight in weights
-        if feature.__name__ not in question.left_out
+        if feature.__name__ not in question.left_out and (feature is not features.related or view.related is not None)
     )
     total = np.zeros(view.size, np.float32)
     for _, values, weight in parts:

@@ -67,6 +67,7 @@ class Candidate(NamedTuple):
 
     Attributes:
         always: it is there by its category, whatever was asked.
+        beside: the id of the item that it is related to, for one that is shown for that.
         facts: for a turn, the candidates that rest on it; when one of them is in the answer, the turn is covered.
     """
 
@@ -74,6 +75,7 @@ class Candidate(NamedTuple):
     score: float
     always: bool = False
     facts: tuple[int, ...] = ()
+    beside: str | None = None
 
 
 @dataclass(slots=True)

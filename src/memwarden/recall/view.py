@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,21 @@ RECENT_SESSIONS: Final = 30.0
 _DAY: Final = 86_400_000_000
 
 
+class Joined(NamedTuple):
+    """The ``related_to`` edges between places, each at both of its ends; those of one place stand together.
+
+    Attributes:
+        places: the places that have any, ascending. starts: where those of each begin in the other three.
+        owners, others: the places at its two ends. strengths: 0..1.
+    """
+
+    places: Ints
+    starts: Ints
+    owners: Ints
+    others: Ints
+    strengths: Floats
+
+
 class View:
     """The arrays of one state of a namespace; places are in the order of arrival, dead ones among them.
 
@@ -40,6 +55,7 @@ class View:
         vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
         pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
         session_norm: length of each session's summed vectors.
+        related: the ``related_to`` edges between places, or None when there are none.
         preset: the named set of weights that suits the namespace.
     """
 
@@ -64,6 +80,7 @@ class View:
         vectors: Floats | None,
         pair_norm: Floats | None,
         session_norm: Floats | None,
+        related: Joined | None,
         preset: str,
     ) -> None:
         self.postings = postings
@@ -85,6 +102,7 @@ class View:
         self.vectors = vectors
         self.pair_norm = pair_norm
         self.session_norm = session_norm
+        self.related = related
         self.preset = preset
 
     @property

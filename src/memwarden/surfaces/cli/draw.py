@@ -22,6 +22,7 @@ FEATURES: Mapping[str, str] = {
     "on_date": "on the date asked about",
     "answers_question": "answers a question like it",
     "only_asks": "only asks",
+    "related": "related to one that answers",
     "recent": "recent",
 }
 """The features of recall in words; others are shown by their own name."""

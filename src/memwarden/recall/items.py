@@ -1,0 +1,68 @@
+"""From a candidate to the item of an answer: its words and why it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from memwarden.recall.excerpt import BULLET_CHARACTERS, around_best
+from memwarden.recall.held import HeldMemory
+from memwarden.recall.question import Question, Wording
+from memwarden.recall.score import Ranking, Weights, explained
+from memwarden.recall.select import Candidate
+from memwarden.records import Item, Why
+
+Found = Mapping[int, HeldMemory]
+"""The candidates' memories by place."""
+
+Shown = Callable[[Question, HeldMemory], str]
+"""Makes the text of an item."""
+
+
+def item(question: Question, ranking: Ranking, weights: Weights, shown: Shown, found: Found, one: Candidate) -> Item:
+    """Return the item of a candidate."""
+    held = found[one.place]
+    memory = held.memory
+    return Item(
+        id=memory.id,
+        text=shown(question, held),
+        category=memory.category,
+        channel=memory.channel,
+        kind=memory.kind,
+        score=one.score,
+        sources=memory.sources,
+        created_at=memory.created_at,
+        why=Why.late(partial(_why, question.wording, weights, ranking.values(one.place), _note(one), memory.text)),
+        memory=memory,
+    )
+
+
+def _note(one: Candidate) -> str:
+    if one.always:
+        return "always offered: its category has context 'all'"
+    return f"related to {one.beside}" if one.beside else ""
+
+
+def _why(wording: Wording, weights: Weights, values: Sequence[float], note: str, text: str) -> Why:
+    return Why(
+        words=wording.matched(text),
+        features=explained(weights, values),
+        note=note,
+    )
+
+
+def whole(question: Question, held: HeldMemory) -> str:
+    """A bullet with the whole text."""
+    return held.said + held.memory.text
+
+
+def excerpt(question: Question, held: HeldMemory) -> str:
+    """A bullet of one line, cut to the part that matches."""
+    return held.said + plain_excerpt(question, held)
+
+
+def plain_excerpt(question: Question, held: HeldMemory) -> str:
+    """The part that matches, as one line."""
+    if len(held.line) <= BULLET_CHARACTERS:
+        return held.line
+    return around_best(held.sentences, question.weigh, BULLET_CHARACTERS)

@@ -1,0 +1,111 @@
+"""Relations in answers: a small boost, and one or two related bullets (B2)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from closing import close_validity
+
+from memwarden import AsyncWarden, clock
+from memwarden.errors import NotFound
+from memwarden.records import Batch, Link, QueryResult
+from memwarden.tokens import estimate
+from memwarden.warden import AsyncScope
+
+QUESTION = "Where is the greenhouse?"
+FACT = "The greenhouse is behind the old barn."
+OTHERS = ("Tomatoes grow best with Ida's compost.", "The key hangs in the hall.", "Ben pays the water.")
+
+
+@pytest.fixture
+async def me(url: str) -> AsyncIterator[AsyncScope]:
+    async with AsyncWarden.open(url, config={"embedder": "none", "merging": "off"}) as opened:
+        yield opened.scope()
+
+
+async def stated(me: AsyncScope, *texts: str, **fields: Any) -> list[str]:
+    return [one.id or "" for one in (await me.remember(list(texts), **fields)).results]
+
+
+async def link(me: AsyncScope, one: str, *others: str, strength: float = 0.8) -> None:
+    """The first is linked the most."""
+    links = tuple(Link(one, other, strength=strength - 0.1 * number) for number, other in enumerate(others))
+    await me._warden.store.apply(Batch(me.who.namespace, links, clock.now()))
+
+
+def related(result: QueryResult) -> list[str]:
+    return [item.id for item in result.related]
+
+
+async def test_the_two_strongest_stand_after_the_bullets(me: AsyncScope) -> None:
+    fact, *others = await stated(me, FACT, *OTHERS)
+    alone = await me.query(QUESTION, top_k=1)
+    assert (related(alone), [item.id for item in alone.items]) == ([], [fact])
+    await link(me, fact, others[2])
+    await link(me, others[1], fact, strength=0.9)  # either way
+    await link(me, fact, others[0], strength=0.3)
+    result = await me.query(QUESTION, top_k=1)
+    assert [item.id for item in result.items] == [fact]
+    assert related(result) == [others[1], others[2]]
+    assert result.text.splitlines() == [
+        f"- [activity] {FACT}",
+        f"- related: [activity] {OTHERS[1]}",
+        f"- related: [activity] {OTHERS[2]}",
+    ]
+    assert result.tokens == estimate(result.text)
+    assert result.related[0].why.note == f"related to {fact}"
+    assert not {cut.id for cut in result.cut} & {*related(result), fact}
+
+
+async def test_they_need_something_relevant(me: AsyncScope) -> None:
+    fact, *others = await stated(me, FACT, *OTHERS)
+    await link(me, fact, others[0])
+    assert related(await me.query("Which gearbox oil does a tractor need?")) == []
+    assert related(await me.query(QUESTION, threshold=0.0, top_k=10)) == []  # it is an item then
+
+
+async def test_they_pass_the_gates(me: AsyncScope) -> None:
+    (fact,) = await stated(me, FACT, category="tasks", tags=["x"])
+    (over,) = await stated(me, OTHERS[0], category="tasks")
+    (secret,) = await stated(me, OTHERS[1], category="profile")
+    (good,) = await stated(me, OTHERS[2], category="tasks")
+    await link(me, fact, over, secret, good)
+    await close_validity(me._warden, me.who.namespace, over, clock.now())
+    planner = me._warden.scope(agent="planner")
+    assert related(await planner.query(QUESTION, top_k=1)) == [good]
+    assert related(await planner.query(QUESTION, top_k=1, filters={"tags": "x"})) == []
+    assert [one.to_id for one in await planner.relations(fact)] == sorted([over, good])
+    await me.forget(good)
+    assert related(await planner.query(QUESTION, top_k=1)) == []
+    assert [one.to_id for one in await planner.relations(fact)] == [over]
+
+
+async def test_they_stay_within_the_budget(me: AsyncScope) -> None:
+    fact, *others = await stated(me, FACT, *OTHERS)
+    await link(me, fact, *others)
+    whole = await me.query(QUESTION, top_k=1, budget_tokens=None)
+    for budget in range(1, whole.tokens + 1):
+        result = await me.query(QUESTION, top_k=1, budget_tokens=budget)
+        assert estimate(result.text) == result.tokens <= budget
+        assert len(result.related) == result.text.count("- related: ")
+    assert related(result) == related(whole)
+
+
+async def test_one_that_was_forgotten_is_gone_at_once_and_was_there_before(me: AsyncScope) -> None:
+    fact, other, *_ = await stated(me, FACT, *OTHERS)
+    before = (await me._warden.store.head(me.who.namespace)).rev
+    await link(me, fact, other)
+    rev = (await me.query(QUESTION, top_k=1)).rev
+    await me.forget(other)
+    assert related(await me.query(QUESTION, top_k=1)) == []
+    assert related(await me.query(QUESTION, top_k=1, as_of=rev)) == [other]
+    assert related(await me.query(QUESTION, top_k=1, as_of=before)) == []
+
+
+async def test_relations_of_what_there_is_not(me: AsyncScope) -> None:
+    with pytest.raises(NotFound):
+        await me.relations("nobody")
+    (fact,) = await stated(me, FACT)
+    assert await me.relations(fact) == []

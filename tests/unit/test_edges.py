@@ -1,0 +1,109 @@
+"""The relations in RAM, and what a relation lends to a rank (B2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memwarden.recall import features
+from memwarden.recall.edges import Edges
+from memwarden.recall.index import NamespaceIndex
+from memwarden.recall.question import Question
+from memwarden.recall.score import rank
+from memwarden.recall.signals import make_signals
+from memwarden.recall.words import term_id
+from memwarden.records import Edge, Head, Scan
+from memwarden.stores.rows import index_row
+from memwarden.testing.examples import START, a_memory
+
+TEXTS = {"a": "Ana sails her boat", "b": "The boat is blue", "c": "Ben cooks soup", "d": "A lamp stands there"}
+
+edges = st.builds(
+    Edge,
+    st.sampled_from("abc"),
+    st.sampled_from("def"),
+    st.sampled_from(["related_to", "supersedes"]),
+    st.sampled_from([0.5, 0.75, 1.0]),
+    st.booleans(),
+).flatmap(lambda edge: st.sampled_from([edge, edge._replace(from_id=edge.to_id, to_id=edge.from_id)]))
+
+
+@given(st.lists(st.lists(edges, max_size=4, unique_by=lambda edge: edge[:3]), max_size=6))
+def test_edges_that_followed_are_those_that_are_left(scans: list[list[Edge]]) -> None:
+    followed = Edges()
+    left: dict[tuple[str, str, str], float] = {}
+    for scan in scans:
+        followed.follow(scan)
+        for edge in scan:
+            left.pop(edge[:3], None)
+            if edge.live:
+                left[edge[:3]] = edge.strength
+    assert len(followed) == len(left)
+    for one in "abcdef":
+        ends = [((end, kind), s) for (a, b, kind), s in left.items() for me, end in ((a, b), (b, a)) if me == one]
+        assert followed.of(one) == {key: max(s for other, s in ends if other == key) for key, _ in ends}
+    places = {name: place for place, name in enumerate("abcde")}  # f has none
+    wanted = sorted(
+        (places[one], places[other], s)
+        for (a, b, kind), s in left.items()
+        for one, other in ((a, b), (b, a))
+        if kind == "related_to" and {a, b} <= places.keys()
+    )
+    joined = followed.joined(places)
+    if joined is None:
+        assert not wanted
+        return
+    counts = np.diff(np.append(joined.starts, len(joined.others)))
+    assert np.repeat(joined.places, counts).tolist() == joined.owners.tolist()
+    assert sorted(zip(joined.owners.tolist(), joined.others.tolist(), joined.strengths.tolist(), strict=True)) == wanted
+
+
+def an_index(*links: Edge) -> NamespaceIndex:
+    rows = []
+    for number, (name, text) in enumerate(TEXTS.items(), 1):
+        (signals,) = make_signals([(text, START)], None)
+        rows.append(index_row(number, a_memory(name, text=text), signals))
+    index = NamespaceIndex(3_600_000_000, None)
+    index.follow(Scan(rows, Head(len(rows), 0), list(links)))
+    return index
+
+
+def about_boats() -> Question:
+    return Question("boat", (term_id("boat"),), (0.001,), ("boat",))
+
+
+def related(*links: Edge, allowed: str = "abcd") -> list[float]:
+    question = about_boats()
+    question.memo["allowed"] = np.array([name in allowed for name in TEXTS])
+    return [round(float(one), 6) for one in features.related(question, an_index(*links).view)]
+
+
+def link(one: str, other: str, strength: float, **fields: Any) -> Edge:
+    return Edge(one, other, "related_to", strength, True)._replace(**fields)
+
+
+def test_a_relation_lends_strength_times_what_the_other_end_has_more() -> None:
+    a, b, c, d = features.base(about_boats(), an_index().view).tolist()
+    assert min(a, b) > c == d == 0
+    assert related() == [0, 0, 0, 0]
+    assert related(link("c", "a", 0.5)) == [0, 0, round(0.5 * a, 6), 0]  # a has more than c, and gains nothing
+    both = related(link("c", "a", 0.5), link("b", "c", 0.9), link("d", "c", 1.0))
+    assert both == [0, 0, round(max(0.5 * a, 0.9 * b), 6), 0]
+    assert related(link("a", "b", 0.5)) == [round(0.5 * max(b - a, 0), 6), round(0.5 * max(a - b, 0), 6), 0, 0]
+    assert related(link("c", "a", 0.5, type="supersedes")) == [0, 0, 0, 0]
+    assert related(link("c", "a", 0.5, live=False)) == [0, 0, 0, 0]
+    assert related(link("c", "a", 0.5), allowed="bcd") == [0, 0, 0, 0]  # what may not be in the answer lends nothing
+
+
+def test_the_boost_is_weight_times_the_feature_and_costs_nothing_without_edges() -> None:
+    view = an_index(link("c", "a", 0.8)).view
+    ranking = rank(about_boats(), view, view.alive, relation_weight=0.25)
+    (values, weight) = next((values, weight) for name, values, weight in ranking.parts if name == "related")
+    assert (weight, values[2]) == (0.25, np.float32(0.8) * features.base(about_boats(), view)[0])
+    without = rank(about_boats(), an_index().view, view.alive)
+    assert "related" not in dict(without.weights)
+    assert ranking.scores[2] > without.scores[2]
+    assert ranking.scores[3] == without.scores[3]
