@@ -641,6 +641,7 @@ class Outcome(StrEnum):
     MERGED = "merged"
     SUPERSEDED = "superseded"
     RESTORED = "restored"
+    QUARANTINED = "quarantined"
     REJECTED = "rejected"
     DELETED = "deleted"
 

@@ -26,6 +26,7 @@ from memwarden.records import (
     Relation,
     Scope,
     State,
+    Trust,
     WriteResult,
 )
 from memwarden.remember.draft import Draft
@@ -272,6 +273,7 @@ class AsyncScope:
         characters: Sequence[str] = (),
         created_at: datetime | str | float | None = None,
         valid_from: datetime | str | float | None = None,
+        trust: str | None = None,
         key: str | None = None,
     ) -> WriteResult:
         """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
@@ -292,6 +294,9 @@ class AsyncScope:
                 shown beside it.
             summary, context: short forms for a context block. characters: who takes part in it.
             created_at: when it was learned (default now). valid_from: since when it is true.
+            trust: whom the words come from: ``person``, ``assistant`` or ``external`` (a tool, a page, a document, an
+                import). None tells it from role, kind and source. What is external and looks like orders for an
+                assistant is ``quarantined``: kept apart, never shown to a model.
             key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
                 others it is a Conflict.
 
@@ -303,6 +308,8 @@ class AsyncScope:
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(one for one in Channel if one != Channel.TURN)
             raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
+        if trust is not None and trust not in set(Trust):
+            raise InvalidInput(f"trust is one of {', '.join(Trust)}, not {trust!r:.80}")
         draft = Draft(
             text="",
             channel=str(channel),
@@ -318,6 +325,7 @@ class AsyncScope:
             characters=checked_names(characters, "characters"),
             created_at=None if created_at is None else clock.parse(created_at, "created_at"),
             valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
+            trust=trust,
         )
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
         drafts = [draft.of(one) for one in stated_texts]

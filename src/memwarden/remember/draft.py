@@ -27,6 +27,7 @@ class Draft:
     characters: tuple[str, ...] = ()
     created_at: datetime | None = None
     valid_from: datetime | None = None
+    trust: str | None = None
     role: str | None = None
     name: str | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -13,8 +14,9 @@ from memwarden.models.base import ChatModel
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.nearby import MOST, Near, is_near, nearby
 from memwarden.recall.score import pair_score
-from memwarden.records import Applied, Batch, Channel, Link, Memory, Outcome, Receipt, Signals, Written
+from memwarden.records import Applied, Batch, Channel, Link, Memory, Outcome, Put, Receipt, Signals, Written
 from memwarden.remember.ask_model import judged_by_model
+from memwarden.remember.inlet import NOTHING_SEEN, RANK, Looked
 from memwarden.remember.settle import LINKS, Pair, Settled, pair_up, settle
 from memwarden.stores.base import Store
 
@@ -23,6 +25,15 @@ DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
 """The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
 MOST_TRIES = 5
 """So often a batch is decided anew because somebody changed one of its memories meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A statement on its way in: its memory, what the index will know of it, and what the look at it gave."""
+
+    memory: Memory
+    signals: Signals
+    look: Looked = NOTHING_SEEN
 
 
 class Facts:
@@ -53,7 +64,7 @@ class Facts:
 
     async def write(
         self,
-        stated: Sequence[tuple[Memory, Signals]],
+        stated: Sequence[Stated],
         readable: Collection[str] | None,
         at: datetime,
         *,
@@ -68,7 +79,7 @@ class Facts:
 
         Raises Stale when the memories it touches kept changing under it.
         """
-        namespace = stated[0][0].namespace
+        namespace = stated[0].memory.namespace
         for tries_left in range(MOST_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
             decided_at = index.rev
@@ -97,14 +108,18 @@ class Facts:
 
     async def _settle(
         self,
-        stated: Sequence[tuple[Memory, Signals]],
+        stated: Sequence[Stated],
         index: NamespaceIndex,
         readable: Collection[str] | None,
         at: datetime,
     ) -> list[Settled]:
         earlier = _Earlier(stated, self._model)
         settled: list[Settled] = []
-        for number, (memory, signals) in enumerate(stated):
+        for number, statement in enumerate(stated):
+            if statement.look.kinds:
+                settled.append(_held_back(statement, 2 * number))
+                continue
+            memory, signals = statement.memory, statement.signals
             pairs = []
             if self._merging and memory.channel in DERIVED:
                 pairs = await self._pairs(memory, signals, index, readable, earlier, number)
@@ -155,12 +170,12 @@ def replayed(applied: Sequence[Applied], number: int) -> Written:
 class _Earlier:
     """The statements of one call that were settled already, for those after them: no index knows them yet."""
 
-    def __init__(self, stated: Sequence[tuple[Memory, Signals]], model: str | None) -> None:
+    def __init__(self, stated: Sequence[Stated], model: str | None) -> None:
         self.memories: dict[str, Memory] = {}
-        self._ids = [memory.id for memory, _ in stated]
+        self._ids = [one.memory.id for one in stated]
         self._model = model
-        self._terms = [set(np.frombuffer(signals.terms, dtype="<u4").tolist()) for _, signals in stated]
-        vectors = [signals.vector for _, signals in stated]
+        self._terms = [set(np.frombuffer(one.signals.terms, dtype="<u4").tolist()) for one in stated]
+        vectors = [one.signals.vector for one in stated]
         self._vectors = None
         if all(vector is not None for vector in vectors):
             joined = b"".join(vector for vector in vectors if vector is not None)
@@ -187,6 +202,16 @@ class _Earlier:
         return sorted(near, key=lambda one: -one.score)[:MOST]
 
 
+def _held_back(statement: Stated, step: int) -> Settled:
+    """A statement that is stored apart: it is compared with nothing, so that it changes nothing."""
+    look, memory = statement.look, statement.memory
+    put = Put(memory, statement.signals, state=look.state, step=step, meta={"kinds": list(look.kinds)})
+    return Settled((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
+
+
 def _comparable(new: Memory, old: Memory) -> bool:
-    """Whether the same words mean the same: "I" is somebody else in another mouth."""
+    """Whether the same words mean the same: "I" is somebody else in another mouth, and a page does not correct a
+    person."""
+    if RANK[new.trust] < RANK[old.trust]:
+        return False
     return new.id != old.id and (new.channel, new.name, new.role) == (old.channel, old.name, old.role)

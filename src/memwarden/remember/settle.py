@@ -134,7 +134,7 @@ def settle(
 
 def _may_merge(new: Memory, old: Memory) -> bool:
     """A merge must not move words to where others may read them."""
-    return new.category == old.category and new.channel == old.channel
+    return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
 
 
 def _merged(new: Memory, signals: Signals, pair: Pair, at: datetime, step: int) -> Settled:

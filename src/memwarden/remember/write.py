@@ -41,7 +41,8 @@ from memwarden.records import (
 )
 from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
-from memwarden.remember.facts import ALREADY, Facts, replayed
+from memwarden.remember.facts import ALREADY, Facts, Stated, replayed
+from memwarden.remember.inlet import Looked, look_at, told, trust_of, without_secrets
 from memwarden.remember.kind import kind_of
 from memwarden.remember.messages import Message
 from memwarden.remember.undo import check_last, contents_wanted, inverse
@@ -84,54 +85,69 @@ class Writer:
         self._now = now
 
     async def observe(self, scope: Scope, messages: Sequence[Message], key: str | None) -> WriteResult:
-        """Store what was said, durably and once."""
+        """Store what was said, durably and once; without secrets, and apart when it looks like an attack."""
+        cleaned = [without_secrets(message) for message in messages]
+        messages = [message for message, _ in cleaned]
         said = [message for message in messages if _refusal(message) is None]
         keys = await self._turn_keys(scope, said, key)
         new = [(message, one.source_key) for message, one in zip(said, keys, strict=True) if _is_new(one)]
         at = self._now()
         signals = await signals_of([(message.text, message.created_at or at) for message, _ in new], self._embedder)
+        looks = [look_at(message.text, trust_of(message.role)) for message, _ in new]
         puts = tuple(
-            Put(_turn(scope, message, at), one, source_key=source_key)
-            for (message, source_key), one in zip(new, signals, strict=True)
+            Put(_turn(scope, message, at), one, source_key=source_key, state=look.state, meta=_kinds(look))
+            for (message, source_key), one, look in zip(new, signals, looks, strict=True)
         )
         rev, applied = await self._apply(scope, puts, at, key, messages)
         others = await self._texts(scope, [one.id for one in applied if one.outcome == "duplicate"])
-        made = iter(zip(applied, signals, strict=True))
-        told = iter(
+        made = iter(zip(applied, signals, looks, strict=True))
+        results = iter(
             _observed(message, *next(made), others) if _is_new(one) else _not_new(one)
             for message, one in zip(said, keys, strict=True)
         )
-        return WriteResult(rev, tuple(_refused(message) or next(told) for message in messages))
+        return WriteResult(rev, tuple(_with(kinds, _refused(message) or next(results)) for message, kinds in cleaned))
 
     async def remember(
         self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
     ) -> WriteResult:
         """Store memories that a caller states, each judged against what is known. readable: see :class:`Facts`."""
         at = self._now()
+        cleaned = [without_secrets(draft) for draft in drafts]
+        drafts = [draft for draft, _ in cleaned]
         signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
         worthy = [not one.flags & Flag.CHATTER for one in signals]
-        stated = [(_stated(scope, d, at), s) for d, s, good in zip(drafts, signals, worthy, strict=True) if good]
+        stated = [
+            Stated(memory, one, look_at(memory.text, memory.trust))
+            for draft, one, good in zip(drafts, signals, worthy, strict=True)
+            if good
+            for memory in (_stated(scope, draft, at),)
+        ]
         if not stated:
-            return WriteResult(
-                (await self._store.head(scope.namespace)).rev, (Written(None, *NOTHING_IN_IT),) * len(drafts)
-            )
+            head = await self._store.head(scope.namespace)
+            return WriteResult(head.rev, tuple(Written(None, *NOTHING_IN_IT) for _ in drafts))
         fingerprint = None if key is None else _fingerprint(scope, [repr(draft) for draft in drafts])
         receipt, settled = await self._facts.write(
             stated, readable, at, actor=_actor(scope), key=key, fingerprint=fingerprint
         )
-        told = iter(
+        results = iter(
             [replayed(receipt.applied, number) for number in range(len(stated))]
             if receipt.replayed
             else [Written(one.id, one.outcome, one.reason) for one in settled]
         )
-        return WriteResult(receipt.rev, tuple(next(told) if good else Written(None, *NOTHING_IN_IT) for good in worthy))
+        return WriteResult(
+            receipt.rev,
+            tuple(
+                _with(kinds, next(results)) if good else Written(None, *NOTHING_IN_IT)
+                for (_, kinds), good in zip(cleaned, worthy, strict=True)
+            ),
+        )
 
     async def update(
         self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None, version: int | None
     ) -> WriteResult:
         """Write a memory's new content. version: refuse (Conflict) unless this is the stored one."""
         at = self._now()
-        new = replace(new, updated_at=at)
+        new, kinds = without_secrets(replace(new, updated_at=at))
         signals: Signals | None = None
         links: tuple[Link, ...] = ()
         if (new.text, new.created_at) != (old.text, old.created_at):
@@ -139,7 +155,7 @@ class Writer:
             links = await self._facts.links_of(new, signals, readable)
         put = Put(new, signals, WriteMode.UPDATE, expected_version=version)
         receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
-        return WriteResult(receipt.rev, (Written(new.id, Outcome.UPDATED),))
+        return WriteResult(receipt.rev, (_with(kinds, Written(new.id, Outcome.UPDATED)),))
 
     async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was."""
@@ -187,6 +203,7 @@ class Writer:
 
     async def put(self, memory: Memory) -> None:
         """Store a memory under its own id, in place of one that has it already (E1's add)."""
+        memory, _ = without_secrets(memory)
         (signals,) = await signals_of([(memory.text, memory.created_at)], self._embedder)
         await self._store.apply(Batch(memory.namespace, (Put(memory, signals, WriteMode.UPSERT),), self._now()))
 
@@ -220,7 +237,8 @@ class Writer:
         return receipt.rev, receipt.applied
 
     async def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-        return {memory.id: memory.text for memory in await self._store.get(scope.namespace, ids)} if ids else {}
+        stored = await self._store.get(scope.namespace, ids, removed=True) if ids else []
+        return {memory.id: memory.text for memory in stored}
 
     async def _turn_keys(self, scope: Scope, said: Sequence[Message], key: str | None) -> list[TurnKey]:
         """Say under which key each turn is stored once: the caller's id of the message, else its number in the call's
@@ -257,11 +275,22 @@ def _refused(message: Message) -> Written | None:
     return None if reason is None else Written(None, Outcome.REJECTED, reason)
 
 
-def _observed(message: Message, applied: Applied, signals: Signals, stored: Mapping[str, str]) -> Written:
+def _with(kinds: tuple[str, ...], written: Written) -> Written:
+    """The same, saying also which secrets were taken out."""
+    return replace(written, reason="; ".join(filter(None, (written.reason, told(kinds))))) if kinds else written
+
+
+def _kinds(look: Looked) -> dict[str, Any] | None:
+    return {"kinds": list(look.kinds)} if look.kinds else None
+
+
+def _observed(message: Message, applied: Applied, signals: Signals, look: Looked, stored: Mapping[str, str]) -> Written:
     if applied.outcome == "duplicate":
         if stored.get(applied.id, message.text) == message.text:
             return Written(applied.id, Outcome.CREATED, ALREADY)
         return Written(applied.id, Outcome.REJECTED, f"the id {message.id!r} already holds other words in this thread")
+    if look.kinds:
+        return Written(applied.id, Outcome.QUARANTINED, look.reason)
     return Written(applied.id, Outcome.CREATED, CHATTER if signals.flags & Flag.CHATTER else "")
 
 
@@ -286,6 +315,7 @@ def _turn(scope: Scope, message: Message, at: datetime) -> Memory:
         run_id=scope.run,
         actor_id=scope.actor,
         thread_id=_thread(scope),
+        trust=trust_of(message.role),
     )
 
 
@@ -315,6 +345,7 @@ def _stated(scope: Scope, draft: Draft, at: datetime) -> Memory:
         actor_id=scope.actor,
         thread_id=scope.thread,
         valid_from=draft.valid_from,
+        trust=draft.trust or trust_of(draft.role, draft.kind, draft.source),
     )
 
 

@@ -1,0 +1,83 @@
+"""What is done to words before they are stored: secrets are taken out, what comes from outside is looked at (F9).
+
+Decisions only. Every way into the store goes through here: what is said, what is stated, what is corrected, and items
+of design E.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from memwarden.records import Kind, Memory, State, Trust
+from memwarden.remember.draft import Draft
+from memwarden.remember.messages import Message
+
+T = TypeVar("T", Message, Draft, Memory)
+
+_TOOLS = ("tool", "function")
+_OUTSIDE = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
+"""What the source of something begins with that nobody here has said."""
+RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the look at a text gave. state: where its memory's life begins. kinds: of what is suspicious."""
+
+    state: State = State.ACTIVE
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """In words, for the caller."""
+        return f"it looks like orders for an assistant ({', '.join(self.kinds)}): held back, never shown to a model"
+
+
+NOTHING_SEEN = Looked()
+
+
+def without_secrets(what: T) -> tuple[T, tuple[str, ...]]:
+    """Return the same with every secret replaced by a mark, and the kinds of secrets that there were."""
+    from memwarden.remember.secrets import redact
+
+    found: list[str] = []
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, str):
+            redacted = redact(value)
+            found.extend(redacted.found)
+            return redacted.text
+        if isinstance(value, Mapping):
+            return {key: cleaned(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(cleaned, value))
+        return value
+
+    fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
+    fields += ["payload"] if isinstance(what, Memory) else []
+    changed = {name: cleaned(getattr(what, name)) for name in fields}
+    return (replace(what, **changed) if found else what), tuple(dict.fromkeys(found))
+
+
+def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:
+    """Whom words come from, told from how they came."""
+    if role in _TOOLS or kind == Kind.TOOL_OUTPUT or (source or "").lower().startswith(_OUTSIDE):
+        return Trust.EXTERNAL
+    return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
+
+
+def look_at(text: str, trust: str) -> Looked:
+    """Decide where the life of a text begins: what comes from outside and looks like orders is quarantined."""
+    if trust != Trust.EXTERNAL:
+        return NOTHING_SEEN
+    from memwarden.remember.poison import suspicion
+
+    kinds = suspicion(text).kinds
+    return Looked(State.QUARANTINED, kinds) if kinds else NOTHING_SEEN
+
+
+def told(kinds: tuple[str, ...]) -> str:
+    """What is said of secrets that were taken out."""
+    return f"secrets taken out: {', '.join(kinds)}" if kinds else ""
