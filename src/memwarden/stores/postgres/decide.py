@@ -88,7 +88,7 @@ class Writes:
 
     rows: by number. archived: numbers of the rows whose content in the database becomes a version before it is
     overwritten. versions: id, version and content of those that were made and overwritten by these batches. journal:
-    whole rows. seen: marks of threads. receipts: key, and the time of the write beside its answer.
+    whole rows. seen, extracted: marks of threads. receipts: key, and the time of the write beside its answer.
     """
 
     rev: int
@@ -99,6 +99,7 @@ class Writes:
     versions: list[Values] = field(default_factory=list)
     journal: list[Values] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+    extracted: dict[str, int] = field(default_factory=dict)
     receipts: dict[str, tuple[Earlier, int]] = field(default_factory=dict)
 
 
@@ -112,7 +113,7 @@ def prepare(batch: Batch) -> Prepared:
     puts = {place: encode(one, namespace) for place, one in enumerate(batch.changes) if isinstance(one, Put)}
     for one in batch.changes:
         meta_text(one.meta)
-        if isinstance(one, Remove) and one.purge_at is not None:
+        if isinstance(one, Remove | Put) and one.purge_at is not None:
             _moment(one.purge_at)
     chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
     return Prepared(batch, at, puts, chunks)
@@ -179,8 +180,9 @@ class _Draft:
         if batch.key is not None:
             known.receipts[batch.key] = Earlier(batch.fingerprint, receipt)
             writes.receipts[batch.key] = known.receipts[batch.key], self._prepared.at
-        if batch.seen is not None:
-            writes.seen[batch.seen.thread_id] = max(batch.seen.rev, writes.seen.get(batch.seen.thread_id, 0))
+        for mark, marks in ((batch.seen, writes.seen), (batch.extracted, writes.extracted)):
+            if mark is not None:
+                marks[mark.thread_id] = max(mark.rev, marks.get(mark.thread_id, 0))
         writes.rev, writes.count = new.rev, new.count
         writes.archived += new.archived
         writes.versions += new.versions
@@ -197,9 +199,12 @@ class _Draft:
 
     def _create(self, plan: Plan[Encoded]) -> None:
         for one in plan.created:
-            memory = one.put.put.memory
-            self._found[memory.id] = Found(one.n, one.rev, 1, State.ACTIVE, str(memory.channel), memory.thread_id)
-            self._new.rows[one.n] = Row(one.rev, 1, State.ACTIVE, None, False, one.put, one.put.signals, one.put.once)
+            put, memory = one.put.put, one.put.put.memory
+            state, purge_at = str(put.state), None if put.purge_at is None else microseconds(put.purge_at)
+            if state == State.ACTIVE:
+                purge_at = None
+            self._found[memory.id] = Found(one.n, one.rev, 1, state, str(memory.channel), memory.thread_id)
+            self._new.rows[one.n] = Row(one.rev, 1, state, purge_at, False, one.put, one.put.signals, one.put.once)
             if one.put.once is not None:
                 self._once[one.put.once] = memory.id
 

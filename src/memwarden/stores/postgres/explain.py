@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from psycopg import DataError, Error, InterfaceError, OperationalError, ProgrammingError, errors
-from psycopg_pool import PoolTimeout
 
 from memwarden.errors import InvalidInput, MemwardenError, StoreCorrupt, StoreFull, StoreUnavailable
 
@@ -15,7 +14,7 @@ _SEVERAL_WRITERS = ("40001", "40P01")
 def is_lost(error: Error) -> bool:
     """Tell whether the connection or the server went away, so that another connection may do better."""
     if error.sqlstate is None:
-        return isinstance(error, OperationalError) and not isinstance(error, PoolTimeout)
+        return isinstance(error, OperationalError)
     return error.sqlstate.startswith(_GONE)
 
 
@@ -62,11 +61,6 @@ def explain(error: Error, place: str) -> MemwardenError:
             "with the login that owns the schema, and GRANT memwarden_app TO this login"
         )
     return StoreUnavailable(f"{place} refused the call ({_kind(error)}); look at the server's log")
-
-
-def cannot_connect(error: Error, place: str) -> StoreUnavailable:
-    """Return the error for a connection that was not made. libpq's reason names host, login and database only."""
-    return StoreUnavailable(f"cannot connect to {place}: {_reason(error)}")
 
 
 def _reason(error: Error) -> str:

@@ -32,7 +32,7 @@ _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)
 _CONTENT = f"id, version, state, purge_at, {_NAMES}"
 _HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {_HERE}"
-_ACTIVE = f"FROM memwarden.memories WHERE {_HERE} AND state = 'active'"
+_MEMORIES = f"FROM memwarden.memories WHERE {_HERE}"
 _PAIRS = "(id, version) IN (SELECT * FROM unnest(%s::text[], %s::int8[]))"
 _VERSIONS = (
     f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE} AND {_PAIRS} UNION ALL "
@@ -45,7 +45,8 @@ _THREAD = (
     f"SELECT (SELECT seen FROM memwarden.threads WHERE {_HERE} AND thread_id = %s), "
     f"(SELECT min(seq) FROM memwarden.journal WHERE {_HERE} AND thread_id = %s), "
     f"coalesce((SELECT seq FROM memwarden.journal WHERE {_HERE} AND thread_id = %s AND channel = 'turn' "
-    "AND event = 'ADD' ORDER BY seq DESC LIMIT 1 OFFSET %s::int8), 0)"
+    "AND event = 'ADD' ORDER BY seq DESC LIMIT 1 OFFSET %s::int8), 0), "
+    f"coalesce((SELECT extracted FROM memwarden.threads WHERE {_HERE} AND thread_id = %s), 0)"
 )
 _ROWS = (
     f"SELECT {INDEX_COLUMNS} FROM memwarden.memories m JOIN memwarden.signals s USING (tenant, namespace, n) "
@@ -73,20 +74,23 @@ class Reader:
 
     def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
         wanted = stored(list(dict.fromkeys(ids)))
-        state = "" if removed else " AND state = 'active'"
-        sql = f"SELECT {_CONTENT} FROM memwarden.memories WHERE {_HERE}{state} AND id = ANY(%s::text[])"
-        found = {one.id: one for one in (decode(namespace, row) for row in self._ask(namespace, sql, wanted))}
+        state = "" if removed else _in_state(State.ACTIVE)
+        rows = self._ask(namespace, f"SELECT {_CONTENT} {_MEMORIES}{state} AND id = ANY(%s::text[])", wanted)
+        found = {one.id: one for one in (decode(namespace, row) for row in rows)}
         return [found[one] for one in ids if one in found]
 
-    def find(self, namespace: Namespace, where: Where, limit: int, order_by: str, descending: bool) -> list[Memory]:
+    def find(
+        self, namespace: Namespace, where: Where, limit: int, order_by: str, descending: bool, state: State
+    ) -> list[Memory]:
         conditions, values = condition_sql(where)
         order = f"ORDER BY {order_sql(order_by, descending)} LIMIT %s::int8"
-        rows = self._ask(namespace, f"SELECT {_CONTENT} {_ACTIVE}{conditions} {order}", *values, limit)
-        return [decode(namespace, row) for row in rows]
+        sql = f"SELECT {_CONTENT} {_MEMORIES}{_in_state(state)}{conditions} {order}"
+        return [decode(namespace, row) for row in self._ask(namespace, sql, *values, limit)]
 
-    def count(self, namespace: Namespace, where: Where) -> int:
+    def count(self, namespace: Namespace, where: Where, state: State) -> int:
         conditions, values = condition_sql(where)
-        return int(self._ask(namespace, f"SELECT count(*) {_ACTIVE}{conditions}", *values)[0][0])
+        sql = f"SELECT count(*) {_MEMORIES}{_in_state(state)}{conditions}"
+        return int(self._ask(namespace, sql, *values)[0][0])
 
     def scan(self, namespace: Namespace, since: int) -> Scan:
         changed, values = (" AND {}rev > %s::int8", [since]) if since > 0 else ("", [])
@@ -142,7 +146,7 @@ class Reader:
 
     def thread(self, namespace: Namespace, thread_id: str, turns: int) -> ThreadMarks:
         names, thread = here(namespace), stored(thread_id)
-        (marks,) = self._ask(namespace, _THREAD, thread, *names, thread, *names, thread, turns - 1)
+        (marks,) = self._ask(namespace, _THREAD, thread, *names, thread, *names, thread, turns - 1, *names, thread)
         return ThreadMarks._make(marks)
 
     def namespaces(self) -> list[Namespace]:
@@ -171,3 +175,8 @@ class Reader:
             asked = [self._connection.execute(sql.encode(), values, binary=True) for sql, values in questions]
             self._connection.execute(b"COMMIT")
         return [one.fetchall() for one in asked]
+
+
+def _in_state(state: State) -> str:
+    # In the text, not bound: an index over one state is used only where the condition says so too.
+    return f" AND state = '{State(state).value}'"

@@ -1,6 +1,6 @@
 """Records as rows of the database and back.
 
-PostgreSQL's text cannot hold U+0000, and memwarden's can. It is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002:
+PostgreSQL's text cannot hold U+0000, and memwarden's can. It is stored as U+0001 U+0002, and U+0001 as U+0001 U+0003:
 no other texts become longer, and two texts compare as before. Rows of memories say in ``escaped`` whether any of their
 texts is stored so; elsewhere every text is looked at.
 """
@@ -37,6 +37,7 @@ CONTENT = {
     "thread_id": "text",
     "valid_from": "int8",
     "valid_to": "int8",
+    "trust": "text",
     "token_cost": "int8",
     "summary": "text",
     "context": "text",
@@ -49,7 +50,7 @@ CONTENT = {
 SIGNALS = {"flags": "int8", "terms": "bytea", "vector": "bytea", "days": "bytea", "pieces": "bytea"}
 """The columns of :class:`memwarden.records.Signals`."""
 
-_BETWEEN = "\x01\x03"
+_BETWEEN = "\x01\x04"
 """Stands between the texts of a list that travels as one text: no stored text holds it. Making Python lists of arrays
 would take half of the time of a scan."""
 
@@ -62,7 +63,7 @@ INDEX_COLUMNS = (
     "m.n, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, m.updated_at, "
     f"m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, {_list_column('characters')}, "
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
-    "m.valid_from, m.valid_to, m.escaped"
+    "m.valid_from, m.valid_to, m.trust, m.escaped"
 )
 """The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``, and whether it is escaped."""
 
@@ -107,7 +108,7 @@ def stored(value: Any) -> Any:
 def told(value: Any) -> Any:
     """Return what :func:`stored` was given."""
     if isinstance(value, str):
-        return value.replace("\x01\x01", "\x00").replace("\x01\x02", "\x01") if "\x01" in value else value
+        return value.replace("\x01\x02", "\x00").replace("\x01\x03", "\x01") if "\x01" in value else value
     return [told(one) for one in value] if isinstance(value, list) else value
 
 
@@ -120,37 +121,71 @@ def decode(namespace: Namespace, row: Values) -> Memory:
     """Return the memory of a row of id, version, state, purge_at and :data:`CONTENT`."""
     if row[-1]:
         row = tuple(map(told, row))
+    (
+        identity,
+        version,
+        state,
+        purge_at,
+        created_at,
+        updated_at,
+        channel,
+        kind,
+        category,
+        importance,
+        pinned,
+        tags,
+        characters,
+        source,
+        sources,
+        role,
+        name,
+        user_id,
+        agent_id,
+        run_id,
+        actor_id,
+        thread_id,
+        valid_from,
+        valid_to,
+        trust,
+        token_cost,
+        summary,
+        context,
+        payload,
+        text,
+        _,
+    ) = row
     return Memory(
-        id=row[0],
+        id=identity,
         namespace=namespace,
-        text=row[28],
-        created_at=moment(row[4]),
-        updated_at=moment(row[5]),
-        channel=row[6],
-        kind=row[7],
-        category=row[8],
-        importance=row[9],
-        tags=tuple(row[11]),
-        pinned=row[10],
-        source=row[13],
-        sources=tuple(row[14]),
-        summary=row[25],
-        context=row[26],
-        characters=tuple(row[12]),
-        payload=None if row[27] is None else json.loads(row[27]),
-        token_cost=row[24],
-        role=row[15],
-        name=row[16],
-        user_id=row[17],
-        agent_id=row[18],
-        run_id=row[19],
-        actor_id=row[20],
-        thread_id=row[21],
-        valid_from=None if row[22] is None else moment(row[22]),
-        valid_to=None if row[23] is None else moment(row[23]),
-        state=row[2],
-        version=row[1],
-        purge_at=None if row[3] is None else moment(row[3]),
+        text=text,
+        created_at=moment(created_at),
+        updated_at=moment(updated_at),
+        channel=channel,
+        kind=kind,
+        category=category,
+        importance=importance,
+        tags=tuple(tags),
+        pinned=pinned,
+        source=source,
+        sources=tuple(sources),
+        summary=summary,
+        context=context,
+        characters=tuple(characters),
+        payload=None if payload is None else json.loads(payload),
+        token_cost=token_cost,
+        role=role,
+        name=name,
+        user_id=user_id,
+        agent_id=agent_id,
+        run_id=run_id,
+        actor_id=actor_id,
+        thread_id=thread_id,
+        valid_from=None if valid_from is None else moment(valid_from),
+        valid_to=None if valid_to is None else moment(valid_to),
+        state=state,
+        version=version,
+        purge_at=None if purge_at is None else moment(purge_at),
+        trust=trust,
     )
 
 
@@ -186,7 +221,7 @@ def _list(text: str | None) -> tuple[str, ...]:
 
 
 def _escape(text: str) -> str:
-    return text.replace("\x01", "\x01\x02").replace("\x00", "\x01\x01")
+    return text.replace("\x01", "\x01\x03").replace("\x00", "\x01\x02")
 
 
 def _check_text(*values: Any) -> None:
@@ -211,13 +246,15 @@ def _content(memory: Memory) -> Values:
         memory.summary,
         memory.context,
         memory.text,
+        str(memory.trust),
         list(memory.tags),
         list(memory.characters),
         list(memory.sources),
     ]
     texts = stored(given)
-    channel, kind, category, source, role, name, user, agent, run, actor, thread, summary, context, text = texts[:14]
-    tags, characters, sources = map(array_text, texts[14:])
+    channel, kind, category, source, role, name, user, agent, run, actor, thread, *rest = texts
+    summary, context, text, trust, *lists = rest
+    tags, characters, sources = map(array_text, lists)
     return (
         microseconds(memory.created_at),
         microseconds(memory.updated_at),
@@ -239,6 +276,7 @@ def _content(memory: Memory) -> Values:
         thread,
         None if memory.valid_from is None else microseconds(memory.valid_from),
         None if memory.valid_to is None else microseconds(memory.valid_to),
+        trust,
         memory.token_cost,
         summary,
         context,

@@ -14,7 +14,19 @@ from psycopg import Connection, Error
 
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import Where
-from memwarden.records import Batch, Change, Head, Memory, Namespace, Promises, Receipt, Relation, Scan, ThreadMarks
+from memwarden.records import (
+    Batch,
+    Change,
+    Head,
+    Memory,
+    Namespace,
+    Promises,
+    Receipt,
+    Relation,
+    Scan,
+    State,
+    ThreadMarks,
+)
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
 from memwarden.stores.postgres.group import GroupWriter
@@ -47,7 +59,7 @@ class PostgresStore:
         self._seconds = statement_seconds
         self._lock = threading.Lock()
         self._state: _Open | None = None
-        self.place = Connections(url, self._size, connect_seconds).place
+        self.place = Connections(url, connect_seconds).place
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)
@@ -77,12 +89,13 @@ class PostgresStore:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
+        state: State = State.ACTIVE,
     ) -> list[Memory]:
         most = _checked_limit(limit)
-        return await self._read(lambda reader: reader.find(namespace, where, most, order_by, descending))
+        return await self._read(lambda reader: reader.find(namespace, where, most, order_by, descending, state))
 
-    async def count(self, namespace: Namespace, where: Where = ()) -> int:
-        return await self._read(lambda reader: reader.count(namespace, where))
+    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+        return await self._read(lambda reader: reader.count(namespace, where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
         return await self._read(lambda reader: reader.scan(namespace, since))
@@ -122,12 +135,16 @@ class PostgresStore:
         with self._lock:
             if self._state is not None:
                 return
-            connections = Connections(self._url, self._size, self._connect_seconds)
-            with connections.connect() as db:
-                try:
+            connections = Connections(self._url, self._connect_seconds)
+            try:
+                with connections.borrowed() as db:
                     make_ready(db, self.place)
-                except Error as error:
-                    raise explain(error, self.place) from None
+            except Error as error:
+                connections.close()
+                raise explain(error, self.place) from None
+            except BaseException:
+                connections.close()
+                raise
             self._state = _Open(connections, self._size, self._seconds)
 
     def _ready(self) -> _Open:
@@ -157,7 +174,6 @@ class _Open:
     def __init__(self, connections: Connections, size: int, seconds: float) -> None:
         self.pid = os.getpid()
         self.connections = connections
-        connections.open()
         self.lanes = Lanes(GroupWriter(connections, seconds).write, size // 2)
         self.threads = ThreadPoolExecutor(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
 

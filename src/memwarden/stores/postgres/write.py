@@ -67,7 +67,8 @@ _JOURNAL = {
     "step": "int8",
     "meta": "text",
 }
-_MARK = {"thread_id": "text", "seen": "int8"}
+_SEEN = {"thread_id": "text", "seen": "int8"}
+_EXTRACTED = {"thread_id": "text", "extracted": "int8"}
 _RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text", "at": "int8"}
 
 
@@ -101,10 +102,13 @@ _WRITE_EDGES = _insert(
     "ON CONFLICT (tenant, namespace, from_id, to_id, type) "
     "DO UPDATE SET strength = excluded.strength, live = excluded.live, rev = excluded.rev",
 )
-_MOVE_MARKS = _insert(
-    "threads",
-    _MARK,
-    "ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET seen = greatest(t.seen, excluded.seen)",
+_MOVE_SEEN, _MOVE_EXTRACTED = (
+    _insert(
+        "threads",
+        {"thread_id": "text", mark: "int8"},
+        f"ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET {mark} = greatest(t.{mark}, excluded.{mark})",
+    )
+    for mark in ("seen", "extracted")
 )
 _UPDATE_MEMORIES = _update("memories", _CHANGED)
 _UPDATE_SIGNALS = _update("signals", _SIGNALS)
@@ -188,7 +192,8 @@ def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list
     yield _MOVE_MEMORIES, _STATE, moved
     yield _WRITE_EDGES, _EDGE, [(*map(stored, key), *edge) for key, edge in writes.edges.items()]
     yield _INSERT_JOURNAL, _JOURNAL, writes.journal
-    yield _MOVE_MARKS, _MARK, [(stored(thread), seen) for thread, seen in writes.seen.items()]
+    yield _MOVE_SEEN, _SEEN, [(stored(thread), rev) for thread, rev in writes.seen.items()]
+    yield _MOVE_EXTRACTED, _EXTRACTED, [(stored(thread), rev) for thread, rev in writes.extracted.items()]
     yield _INSERT_RECEIPTS, _RECEIPT, [_receipt_row(key, *one) for key, one in writes.receipts.items()]
 
 

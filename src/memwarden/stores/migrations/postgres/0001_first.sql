@@ -3,7 +3,7 @@
 -- Every key begins with (tenant, namespace), no key or reference crosses a namespace, and every id is made by memwarden:
 -- so a namespace can be moved, and the tables can be distributed by namespace (Citus), without a change of schema.
 -- Texts compare by code point (COLLATE "C"). PostgreSQL's text cannot hold the character U+0000: it is stored as
--- U+0001 U+0001, and U+0001 as U+0001 U+0002, which keeps order and equality (memwarden.stores.postgres.rows).
+-- U+0001 U+0002, and U+0001 as U+0001 U+0003, which keeps order and equality (memwarden.stores.postgres.rows).
 -- Times are whole microseconds since 1970 UTC, as in every store: exact, and from the year 1 on.
 
 CREATE SCHEMA memwarden;
@@ -35,7 +35,7 @@ CREATE TABLE memwarden.memories (
     rev        bigint NOT NULL,  -- journal entry that last changed this row
     version    bigint NOT NULL,
     state      text COLLATE "C" NOT NULL,
-    purge_at   bigint,              -- when what is soft-deleted may be removed for good
+    purge_at   bigint,              -- when what is not active may be removed for good
     source_key text COLLATE "C",  -- thread and source key at creation, in one (memwarden.stores.forms.once)
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
@@ -57,6 +57,7 @@ CREATE TABLE memwarden.memories (
     thread_id  text COLLATE "C",
     valid_from bigint,
     valid_to   bigint,              -- true no longer since then; null: still true
+    trust      text COLLATE "C" NOT NULL,  -- whose words they are
     token_cost bigint,
     summary    text,
     context    text,
@@ -75,6 +76,8 @@ CREATE INDEX memories_by_rev ON memwarden.memories (tenant, namespace, rev);
 CREATE INDEX memories_by_thread ON memwarden.memories (tenant, namespace, thread_id, n) WHERE state = 'active';
 -- The newest of a namespace: read backwards, in the order in which find answers.
 CREATE INDEX memories_by_time ON memwarden.memories (tenant, namespace, created_at, n) WHERE state = 'active';
+-- What was removed or stands apart.
+CREATE INDEX memories_by_state ON memwarden.memories (tenant, namespace, state, n) WHERE state <> 'active';
 
 -- What the index in memory is built from. Apart from the texts, so that a cold start reads little. Vectors are bytes
 -- (float16, little-endian), as they were given: an index over them would have to belong to one namespace and one model.
@@ -119,6 +122,7 @@ CREATE TABLE memwarden.versions (
     thread_id  text,
     valid_from bigint,
     valid_to   bigint,
+    trust      text NOT NULL,
     token_cost bigint,
     summary    text,
     context    text,
@@ -168,12 +172,13 @@ CREATE TABLE memwarden.relations (
 CREATE INDEX relations_by_to ON memwarden.relations (tenant, namespace, to_id);
 CREATE INDEX relations_by_rev ON memwarden.relations (tenant, namespace, rev);
 
--- Up to which revision a thread has been told what changed.
+-- Up to which revision a thread has been told what changed, and its turns have been looked through for facts.
 CREATE TABLE memwarden.threads (
     tenant    text COLLATE "C" NOT NULL,
     namespace text COLLATE "C" NOT NULL,
     thread_id text COLLATE "C" NOT NULL,
-    seen      bigint NOT NULL,
+    seen      bigint,
+    extracted bigint,
     PRIMARY KEY (tenant, namespace, thread_id)
 );
 

@@ -1,0 +1,40 @@
+"""One history, three engines: recall gives the same answers and so the same figures, question by question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memwarden import Warden
+from memwarden.surfaces.bench import quality
+from memwarden.surfaces.bench.measure import read_sources
+from memwarden.surfaces.bench.replay import Answer, Replay, replay
+
+DEMO = Path(__file__).parents[2] / "src/memwarden/surfaces/cli/demo"
+
+
+@pytest.fixture(scope="module")
+def reference() -> Replay:
+    return played("memory://")
+
+
+def played(url: str) -> Replay:
+    (source,) = read_sources([DEMO / "history.json"], questions=DEMO / "questions.json")
+    with Warden.open(url, config={}) as warden:
+        return replay(source.conversations[0], warden)
+
+
+def untimed(answers: tuple[Answer, ...]) -> list[Answer]:
+    return [replace(one, seconds=0.0) for one in answers]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_every_engine_gives_the_same_answers(engine: str, reference: Replay, postgres_url: str, tmp_path: Path) -> None:
+    mine = played(postgres_url if engine == "postgres" else f"sqlite:///{tmp_path / 'demo.db'}")
+    assert untimed(mine.answers) == untimed(reference.answers)
+    assert (mine.turns, mine.refused) == (reference.turns, reference.refused)
+    assert quality.turn_table(mine.answers) == quality.turn_table(reference.answers)
+    assert quality.session_table(mine.answers) == quality.session_table(reference.answers)
+    assert any(one.turns for one in mine.answers)

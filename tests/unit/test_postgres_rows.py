@@ -1,0 +1,53 @@
+"""Texts as PostgreSQL can hold them: nothing is lost, and order stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memwarden.stores.postgres.rows import _BETWEEN, array_text, encode, stored, told
+from memwarden.testing.examples import FULL, NAMESPACE, SIGNALS, a_memory, a_put
+
+_TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.text(max_size=6)
+
+
+@given(_TEXTS, _TEXTS)
+def test_what_is_stored_compares_as_what_was_given(one: str, other: str) -> None:
+    assert "\x00" not in stored(one)
+    assert told(stored(one)) == one
+    assert (stored(one) < stored(other)) == (one < other)
+    assert (stored(one) == stored(other)) == (one == other)
+
+
+@given(st.lists(_TEXTS, max_size=3))
+def test_lists_come_back(texts: list[str]) -> None:
+    assert told(stored(texts)) == texts
+    assert tuple(_BETWEEN.join(stored(texts)).split(_BETWEEN)) == tuple(stored(texts) or [""])  # on their way back
+
+
+def test_other_values_stay() -> None:
+    assert [stored(one) for one in (None, 1, 0.5, True, b"\x00")] == [None, 1, 0.5, True, b"\x00"]
+
+
+def test_an_array_is_quoted() -> None:
+    assert array_text(['say "x"', "back\\slash", "", "NULL", "a,b", "{}"]) == (
+        r'{"say \"x\"","back\\slash","","NULL","a,b","{}"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "escaped"),
+    [({}, False), ({"text": "a\x00"}, True), ({"tags": ("\x01",)}, True), ({"source": "\x01"}, True)],
+)
+def test_a_row_says_whether_it_is_escaped(fields: dict[str, Any], escaped: bool) -> None:
+    assert encode(a_put("a", **fields), NAMESPACE).content[-1] is escaped
+
+
+def test_an_escaped_id_marks_its_row() -> None:
+    put = replace(a_put("a"), memory=a_memory("a\x00"), signals=SIGNALS)
+    assert encode(put, NAMESPACE).content[-1] is True
+    assert encode(replace(put, memory=FULL), NAMESPACE).content[-1] is True
