@@ -101,6 +101,7 @@ class Store(Protocol):
         *,
         since: int = 0,
         memory_id: str | None = None,
+        thread_id: str | None = None,
         step: int | None = None,
         turns: bool = True,
         descending: bool = False,
@@ -109,7 +110,7 @@ class Store(Protocol):
         """Return journal entries with seq > ``since``, at most ``limit``, in ascending order unless ``descending``.
 
         Args:
-            memory_id: only those of one memory. step: only those of one decision.
+            memory_id: only those of one memory. thread_id: only those of memories of one thread. step: only those of one decision.
             turns: False leaves out the entries of turns.
         """
 

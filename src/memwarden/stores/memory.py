@@ -384,6 +384,7 @@ class MemoryStore:
         *,
         since: int = 0,
         memory_id: str | None = None,
+        thread_id: str | None = None,
         step: int | None = None,
         turns: bool = True,
         descending: bool = False,
@@ -396,6 +397,7 @@ class MemoryStore:
             for one in (reversed(entries) if descending else entries)
             if one.seq > since
             and memory_id in (None, one.memory_id)
+            and thread_id in (None, one.thread_id)
             and step in (None, one.step)
             and (turns or one.channel != Channel.TURN)
         ]

@@ -85,6 +85,13 @@ class ChangeTests:
         assert [one.seq for one in newest] == [4, 3, 2]
         assert [one.memory_id for one in await store.journal(NAMESPACE, turns=False)] == ["a", "b"]
 
+    async def test_the_journal_of_a_thread(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a", thread_id="t1"), a_put("b", thread_id="t2"), a_put("c")))
+        await store.apply(a_batch(Remove("a")))
+        assert [one.seq for one in await store.journal(NAMESPACE, thread_id="t1")] == [1, 4]
+        assert [one.seq for one in await store.journal(NAMESPACE, thread_id="t1", since=1)] == [4]
+        assert await store.journal(NAMESPACE, thread_id="t9") == []
+
     async def test_an_update_can_be_called_otherwise(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
         await store.apply(a_batch(replace(a_put("a", UPDATE, text="2"), event=Event.MERGE)))

@@ -238,13 +238,18 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(
         namespace=_NAMESPACES,
         step=st.none() | st.integers(0, 12),
+        thread_id=st.none() | _TEXTS,
         turns=st.booleans(),
         descending=st.booleans(),
         limit=st.integers(0, 9),
     )
-    def steps(self, namespace: Namespace, step: int | None, turns: bool, descending: bool, limit: int) -> None:
+    def steps(
+        self, namespace: Namespace, step: int | None, thread_id: str | None, turns: bool, descending: bool, limit: int
+    ) -> None:
         self._compare(
-            lambda store: store.journal(namespace, step=step, turns=turns, descending=descending, limit=limit)
+            lambda store: store.journal(
+                namespace, step=step, thread_id=thread_id, turns=turns, descending=descending, limit=limit
+            )
         )
 
     @rule(namespace=_NAMESPACES, moment=_TIMES)

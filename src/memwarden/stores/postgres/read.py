@@ -118,6 +118,7 @@ class Reader:
         namespace: Namespace,
         since: int,
         memory_id: str | None,
+        thread_id: str | None,
         step: int | None,
         turns: bool,
         descending: bool,
@@ -126,6 +127,7 @@ class Reader:
         conditions = [
             (" AND seq > %s::int8", since),
             (" AND memory_id = %s", stored(memory_id)),
+            (" AND thread_id = %s", stored(thread_id)),
             (" AND step = %s::int8", step),
             (" AND seq >= %s::int8", step),  # no entry of a decision is before its first one
             (" AND channel <> %s", None if turns else Channel.TURN.value),

@@ -109,6 +109,7 @@ class PostgresStore:
         *,
         since: int = 0,
         memory_id: str | None = None,
+        thread_id: str | None = None,
         step: int | None = None,
         turns: bool = True,
         descending: bool = False,
@@ -116,7 +117,7 @@ class PostgresStore:
     ) -> list[Change]:
         most = _checked_limit(limit)
         return await self._read(
-            lambda reader: reader.journal(namespace, since, memory_id, step, turns, descending, most)
+            lambda reader: reader.journal(namespace, since, memory_id, thread_id, step, turns, descending, most)
         )
 
     async def revision_at(self, namespace: Namespace, moment: datetime) -> int:

@@ -158,6 +158,7 @@ class SqliteStore:
         *,
         since: int = 0,
         memory_id: str | None = None,
+        thread_id: str | None = None,
         step: int | None = None,
         turns: bool = True,
         descending: bool = False,
@@ -165,6 +166,7 @@ class SqliteStore:
     ) -> list[Change]:
         conditions = [
             ("memory_id = ?", memory_id),
+            ("thread_id = ?", thread_id),
             ("step = ? AND seq >= ?", step),
             ("channel <> ?", None if turns else Channel.TURN.value),
         ]
