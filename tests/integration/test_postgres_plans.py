@@ -28,8 +28,8 @@ ASKED: dict[str, tuple[Callable[[Reader, Namespace], object], str]] = {
     ),
     "what changed": (lambda reader, here: reader.scan(here, ROWS - 1), "memories_by_rev"),
     "versions": (lambda reader, here: reader.versions(here, [("m5", 1)]), "versions_pkey"),
-    "journal": (lambda reader, here: reader.journal(here, ROWS - 5, None, None, True, False, 9), "journal_pkey"),
-    "history": (lambda reader, here: reader.journal(here, 0, "m5", None, True, False, 9), "journal_by_memory"),
+    "journal": (lambda reader, here: reader.journal(here, ROWS - 5, None, None, None, True, False, 9), "journal_pkey"),
+    "history": (lambda reader, here: reader.journal(here, 0, "m5", None, None, True, False, 9), "journal_by_memory"),
     "thread": (lambda reader, here: reader.thread(here, "t3", 5), "journal_by_thread"),
     "relations": (lambda reader, here: reader.relations(here, ["m5"]), "relations_by_to"),
 }

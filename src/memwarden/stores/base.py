@@ -110,7 +110,8 @@ class Store(Protocol):
         """Return journal entries with seq > ``since``, at most ``limit``, in ascending order unless ``descending``.
 
         Args:
-            memory_id: only those of one memory. thread_id: only those of memories of one thread. step: only those of one decision.
+            memory_id: only those of one memory. thread_id: only those of one thread's memories. step: only those of
+                one decision.
             turns: False leaves out the entries of turns.
         """
 
