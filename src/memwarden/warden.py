@@ -46,6 +46,8 @@ Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
 RETURNS = get_args(Returns)
 MAX_TOP_K = 1_000
+MOST_TRIES = 5
+"""So often a memory is read again because somebody changed it between the reading and the writing."""
 HELD_SHARE = 64
 """This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
 PAST_SHARE = 8
@@ -491,11 +493,16 @@ class AsyncScope:
     async def restore(self, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
 
-        Raises NotFound for an unknown id, Conflict for a memory that was merged into another one: undo the merge.
+        Raises NotFound for an unknown id, Conflict for a memory that was merged into another one (undo the merge) and
+        for one that was held back and never was an answer.
         """
         (found,) = await self._any_state([_id(memory_id)])
         if found.state == State.MERGED:
             raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
+        if found.state not in (State.ACTIVE, State.SOFT_DELETED):
+            raise Conflict(
+                f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers"
+            )
         return await self._writer.restore(self.who, memory_id)
 
     async def update(
@@ -543,8 +550,16 @@ class AsyncScope:
         changes = {name: value for name, value in given.items() if value is not None}
         if not changes:
             raise InvalidInput(f"nothing to change; give one of {', '.join(given)}")
-        version = None if expected_version is None else _whole(expected_version, "expected_version", 1, None)
-        return await self._writer.update(self.who, old, replace(old, **changes), self._readable, version)
+        if expected_version is not None and _whole(expected_version, "expected_version", 1, None) != old.version:
+            raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
+        for tries_left in range(MOST_TRIES - 1, -1, -1):
+            try:
+                return await self._writer.update(self.who, old, replace(old, **changes), self._readable)
+            except Conflict:
+                if expected_version is not None or not tries_left:
+                    raise
+                old = await self.get(memory_id)  # somebody else changed it meanwhile: what they gave stays
+        raise AssertionError  # the last try returns or raises
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
@@ -560,7 +575,8 @@ class AsyncScope:
             change: ``seq`` of one of its entries, as :meth:`history` gives it.
 
         Raises NotFound for a change that there is not, or that the agent may not read; Conflict when it was undone
-        already, or when one of its memories was changed later: undo that first.
+        already, when one of its memories was changed later (undo that first), or when a link that it took away leads
+        to a memory that is not there now (restore that first).
         """
         wanted = _whole(change, "change", 1, None)
         store, namespace = self._warden.store, self.who.namespace

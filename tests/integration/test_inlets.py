@@ -10,6 +10,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.backend import ContextItem
+from memwarden.errors import Conflict
 from memwarden.records import Memory, State
 from memwarden.warden import AsyncScope
 
@@ -114,3 +115,14 @@ async def test_a_page_neither_corrects_nor_joins_what_a_person_said(me: AsyncSco
 async def test_what_is_held_back_changes_nothing_else_in_its_call(me: AsyncScope) -> None:
     result = await me.remember(["The shop opens at nine.", ORDER, "The shop is in Porto."], trust="external")
     assert [one.outcome for one in result.results] == ["created", "quarantined", "created"]
+
+
+async def test_what_is_held_back_is_not_let_in_by_another_door(me: AsyncScope) -> None:
+    (told,) = (await me.remember(ORDER, trust="external")).results
+    assert told.id is not None
+    with pytest.raises(Conflict, match="never forgotten"):
+        await me.restore(told.id)
+    with pytest.raises(Conflict, match="stored a memory apart"):
+        await me.undo(1)
+    assert [one.id for one in await everything(me, State.QUARANTINED)] == [told.id]
+    assert len(await me._warden.store.journal(me.who.namespace)) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -183,6 +184,22 @@ async def test_forgotten_and_restored(me: AsyncScope) -> None:
     assert [item.id for item in (await me.query("Where does Ana live?")).items] == [one]
 
 
+async def test_an_undo_that_would_lose_a_link_is_refused(me: AsyncScope) -> None:
+    """The closing of a fact was undone; to close it again, what had taken its place has to be there."""
+    await said(me, "Ana lives in Berlin.")
+    new = await said(me, "Ana lives in Lisbon now.")
+    await me.undo(await last(me, "SUPERSEDE"))
+    undone = await last(me, "UNLINK")
+    await me.forget(new)
+    before = await state(me), await edges(me)
+    with pytest.raises(Conflict, match="restore it first"):
+        await me.undo(undone)
+    assert (await state(me), await edges(me)) == before
+    await me.restore(new)
+    await me.undo(undone)
+    assert {kind for _, _, kind in await edges(me)} >= {"supersedes"}
+
+
 async def test_a_merged_memory_is_brought_back_by_undo_alone(me: AsyncScope) -> None:
     await said(me, "Ana lives in Berlin.")
     await said(me, "Ana resides in Berlin.")
@@ -208,6 +225,20 @@ async def test_a_correction_of_an_older_version_is_refused(me: AsyncScope) -> No
     with pytest.raises(Conflict):
         await me.update(one, importance=0.9, expected_version=1)
     assert (await me.get(one)).importance == 0.8
+
+
+async def test_two_corrections_at_once_both_stay(me: AsyncScope) -> None:
+    """Whoever reads before the other writes reads again; who named a version is told."""
+    one = await said(me, "Ana lives in Berlin.")
+    await asyncio.gather(
+        me.update(one, importance=0.9), me.update(one, tags=["home"]), me.pin(one), me.update(one, summary="Berlin")
+    )
+    memory = await me.get(one)
+    assert (memory.importance, memory.tags, memory.pinned, memory.summary) == (0.9, ("home",), True, "Berlin")
+    assert memory.version == len(await journal(me)) == 5
+    named = [me.update(one, importance=0.1 * number, expected_version=5) for number in range(4)]
+    told = await asyncio.gather(*named, return_exceptions=True)
+    assert sorted(type(answer).__name__ for answer in told) == ["Conflict"] * 3 + ["WriteResult"]
 
 
 @pytest.mark.parametrize(

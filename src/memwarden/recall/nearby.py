@@ -26,6 +26,9 @@ LEAST_HEARD_ALONE = 0.3
 give a new value, 97 in 100 are nearer, of other pairs about one person 9 in 10 are not. Without vectors the words alone
 tell, by the last of the three."""
 
+COPYING = 8
+"""To take a vector out of the index costs as much as to multiply so many where they are."""
+
 
 class Near(NamedTuple):
     """A neighbour of a statement.
@@ -60,8 +63,9 @@ def nearby(
     heard = _heard(index, text, places)
     cosine = _cosines(index, vector, places)
     evidence = heard if cosine is None else cosine + heard
-    order = np.lexsort((index.order[places], -evidence))[:most]
-    taken = [int(one) for one in order if is_near(float(heard[one]), None if cosine is None else float(cosine[one]))]
+    order = _first(evidence, index.order[places], most)
+    close = is_near(heard, cosine)
+    taken = [int(one) for one in order if close[one]]
     rows = len(places)
     return [
         Near(
@@ -73,11 +77,21 @@ def nearby(
     ]
 
 
-def is_near(heard: float, cosine: float | None) -> bool:
-    """Whether two statements are worth comparing. heard: the share of the one's words that the other holds."""
+def is_near(heard: Floats, cosine: Floats | None) -> Mask:
+    """Which statements are worth comparing. heard: the share of the one's words that each holds."""
     if cosine is None:
-        return heard >= LEAST_HEARD_ALONE
-    return cosine >= LEAST_COSINE or heard >= LEAST_HEARD
+        return np.asarray(heard >= LEAST_HEARD_ALONE)
+    return np.asarray((cosine >= LEAST_COSINE) | (heard >= LEAST_HEARD))
+
+
+def _first(evidence: Floats, order: Places, most: int) -> Places:
+    """The places of the greatest values, greatest first; equal ones in the order of writing."""
+    if len(evidence) > most:
+        least = np.partition(evidence, len(evidence) - most)[len(evidence) - most]
+        candidates = np.flatnonzero(evidence >= least)
+    else:
+        candidates = np.arange(len(evidence))
+    return candidates[np.lexsort((order[candidates], -evidence[candidates]))[:most]]
 
 
 def _heard(index: NamespaceIndex, text: str, places: Places) -> Floats:
@@ -95,4 +109,7 @@ def _heard(index: NamespaceIndex, text: str, places: Places) -> Floats:
 def _cosines(index: NamespaceIndex, vector: bytes | None, places: Places) -> Floats | None:
     if vector is None or index.vectors is None:
         return None
-    return np.asarray(index.vectors[places] @ np.frombuffer(vector, dtype="<f2").astype(np.float32), np.float32)
+    asked = np.frombuffer(vector, dtype="<f2").astype(np.float32)
+    if len(places) * COPYING > index.size:
+        return np.asarray((index.vectors @ asked)[places], np.float32)
+    return np.asarray(index.vectors[places] @ asked, np.float32)

@@ -14,6 +14,7 @@ from memwarden.models.base import ChatModel
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.nearby import MOST, Near, is_near, nearby
 from memwarden.recall.score import pair_score
+from memwarden.recall.view import Floats
 from memwarden.records import Applied, Batch, Channel, Link, Memory, Outcome, Put, Receipt, Signals, Written
 from memwarden.remember.ask_model import judged_by_model
 from memwarden.remember.inlet import NOTHING_SEEN, RANK, Looked
@@ -174,7 +175,10 @@ class _Earlier:
         self.memories: dict[str, Memory] = {}
         self._ids = [one.memory.id for one in stated]
         self._model = model
-        self._terms = [set(np.frombuffer(one.signals.terms, dtype="<u4").tolist()) for one in stated]
+        self._terms = [np.unique(np.frombuffer(one.signals.terms, dtype="<u4")) for one in stated]
+        self._having: dict[int, list[int]] = {}
+        self._known = 0
+        self._sizes = np.array([len(terms) for terms in self._terms], np.float32)
         vectors = [one.signals.vector for one in stated]
         self._vectors = None
         if all(vector is not None for vector in vectors):
@@ -187,19 +191,34 @@ class _Earlier:
 
     def near(self, number: int) -> list[Near]:
         """The nearest of the statements before one, that became memories, best first."""
-        words = self._terms[number]
-        heard = [len(words & other) / len(words | other) if words else 0.0 for other in self._terms[:number]]
+        heard = self._heard(number)
         cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
-        near = [
+        close = is_near(heard, cosines)
+        evidence = heard if cosines is None else heard + cosines
+        places = [int(place) for place in np.flatnonzero(close) if self._ids[place] in self.memories]
+        return [
             Near(
                 self._ids[place],
                 None if cosines is None else float(cosines[place]),
-                pair_score(share, None if cosines is None else float(cosines[place]), number, self._model),
+                pair_score(
+                    float(heard[place]), None if cosines is None else float(cosines[place]), number, self._model
+                ),
             )
-            for place, share in enumerate(heard)
-            if self._ids[place] in self.memories and is_near(share, None if cosines is None else float(cosines[place]))
+            for place in sorted(places, key=lambda place: -evidence[place])[:MOST]
         ]
-        return sorted(near, key=lambda one: -one.score)[:MOST]
+
+    def _heard(self, number: int) -> Floats:
+        """Of each statement before one: the words that both have, as a share of those that one of them has."""
+        for place in range(self._known, number):
+            for term in self._terms[place].tolist():
+                self._having.setdefault(term, []).append(place)
+        self._known = max(self._known, number)
+        both = np.zeros(number, np.float32)
+        for term in self._terms[number].tolist():
+            both[self._having.get(term, [])] += 1
+        sizes = self._sizes[:number]
+        either = np.maximum(sizes + len(self._terms[number]) - both, 1)
+        return np.asarray(both / either, np.float32)
 
 
 def _held_back(statement: Stated, step: int) -> Settled:

@@ -23,6 +23,7 @@ from memwarden.records import (
 )
 
 _EDGES = (Event.LINK, Event.UNLINK)
+_APART = (Event.PROPOSE, Event.QUARANTINE)
 _UNDOES = "undoes"
 _CONTENT_OF = "content_of"
 """Stands in the meta of a RESTORE that writes an old version's content again."""
@@ -69,6 +70,12 @@ def _why_not(step: int, last: Change) -> str:
     return f"memory {last.memory_id!r} was changed since, by change {last.step} ({last.event}); undo that first"
 
 
+def ends_needed(changes: Sequence[BatchChange]) -> set[str]:
+    """The memories that must be there for the links of an undo, apart from those that it brings back itself."""
+    ends = {end for change in changes if isinstance(change, Link) for end in (change.from_id, change.to_id)}
+    return ends - {change.id for change in changes if isinstance(change, Restore)}
+
+
 def inverse(
     entries: Sequence[Change],
     contents: Mapping[tuple[str, int], Memory],
@@ -84,7 +91,7 @@ def inverse(
         entries: of one step, in the order of the journal. contents: by id and version, see :func:`contents_wanted`.
         signals: for those contents. at: when. purge_at: for what the decision had created.
 
-    Raises Conflict when an old content is no longer there.
+    Raises Conflict when an old content is no longer there, and for a memory that was never active.
     """
     meta = {_UNDOES: entries[0].step}
     changes: list[BatchChange] = []
@@ -96,6 +103,8 @@ def inverse(
         elif entry.event == Event.UNLINK:
             edge = (entry.memory_id, str(told["to"]), str(told["type"]))
             changes.append(Link(*edge, float(told["was"]), meta=meta))
+        elif entry.event in _APART:
+            raise Conflict(f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it")
         elif entry.old_version is None and told.get(_MERGED):
             changes.append(Remove(entry.memory_id, State.MERGED, Event.MERGE, meta=meta))
         elif entry.old_version is None:

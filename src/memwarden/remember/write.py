@@ -16,7 +16,7 @@ from typing import Any
 import uuid_utils
 
 from memwarden import clock, filters
-from memwarden.errors import NotFound
+from memwarden.errors import Conflict, NotFound
 from memwarden.models.base import Embedder
 from memwarden.recall.signals import signals_of
 from memwarden.recall.signs import Flag
@@ -45,7 +45,7 @@ from memwarden.remember.facts import ALREADY, Facts, Stated, replayed
 from memwarden.remember.inlet import Looked, look_at, told, trust_of, without_secrets
 from memwarden.remember.kind import kind_of
 from memwarden.remember.messages import Message
-from memwarden.remember.undo import check_last, contents_wanted, inverse
+from memwarden.remember.undo import check_last, contents_wanted, ends_needed, inverse
 from memwarden.stores.base import Store
 
 DEFAULT_THREAD = "default"
@@ -142,10 +142,8 @@ class Writer:
             ),
         )
 
-    async def update(
-        self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None, version: int | None
-    ) -> WriteResult:
-        """Write a memory's new content. version: refuse (Conflict) unless this is the stored one."""
+    async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
+        """Write a memory's new content. Raises Conflict when the stored version is no longer the old one's."""
         at = self._now()
         new, kinds = without_secrets(replace(new, updated_at=at))
         signals: Signals | None = None
@@ -153,7 +151,7 @@ class Writer:
         if (new.text, new.created_at) != (old.text, old.created_at):
             (signals,) = await signals_of([(new.text, new.created_at)], self._embedder)
             links = await self._facts.links_of(new, signals, readable)
-        put = Put(new, signals, WriteMode.UPDATE, expected_version=version)
+        put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
         receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
         return WriteResult(receipt.rev, (_with(kinds, Written(new.id, Outcome.UPDATED)),))
 
@@ -182,6 +180,7 @@ class Writer:
             at,
             at + KEPT_AFTER_FORGETTING,
         )
+        await self._check_ends(namespace, ends_needed(changes), entries[0].step)
         batch = Batch(namespace, changes, at, actor=_actor(scope), decided_at=head.rev)
         receipt = await self._store.apply(batch)
         outcomes = zip(changes, receipt.applied, strict=True)
@@ -191,6 +190,14 @@ class Writer:
             if not isinstance(change, Link | Unlink)
         }
         return WriteResult(receipt.rev, tuple(told.values()))
+
+    async def _check_ends(self, namespace: Namespace, ends: Collection[str], step: int) -> None:
+        there = {one.id for one in await self._store.get(namespace, sorted(ends))}
+        for end in sorted(ends):
+            if end not in there:
+                raise Conflict(
+                    f"change {step} took a link of memory {end!r} away, which is not there now; restore it first"
+                )
 
     async def _after(self, namespace: Namespace, memory_id: str, seq: int) -> list[Change]:
         entries: list[Change] = []

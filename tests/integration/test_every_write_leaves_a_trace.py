@@ -1,0 +1,179 @@
+"""The ways in are listed by reflection (B8): a verb that writes leaves journal entries, one that reads writes nothing.
+
+Which verb is which is not believed but observed, in the tables of a SQLite file. A new verb has to be shown here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memwarden
+from memwarden import AsyncWarden
+from memwarden.backend import AsyncBackend, ContextItem
+from memwarden.records import Change
+from memwarden.stores.base import Store
+from memwarden.warden import AsyncScope
+
+CLASSES: tuple[type[Any], ...] = (AsyncScope, AsyncBackend, AsyncWarden)
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+Tables = dict[str, set[tuple[tuple[str, Any], ...]]]
+
+
+class Site:
+    """A store with a little history, and the three objects that have public coroutines."""
+
+    def __init__(self, warden: AsyncWarden, file: Path) -> None:
+        self.warden = warden
+        self.file = file
+        self.me = warden.scope(user="ana", thread="t1", actor="ann")
+        self.items = warden.backend("user/ana")
+        self.home = self.gone = ""
+
+    async def prepare(self) -> None:
+        self.home = await self._said("Ana lives in Berlin.")
+        self.gone = await self._said("Tom's bike is red.")
+        await self.me.forget(self.gone)
+        await self.me.observe([{"role": "user", "content": "My sister Rosa grows tomatoes.", "id": "m1"}])
+        await self.items.add(ContextItem("item", "note", payload={"text": "Water the plants."}))
+
+    async def _said(self, text: str) -> str:
+        (one,) = (await self.me.remember(text, created_at=MAY)).results
+        assert one.id is not None
+        return one.id
+
+    async def journal(self, since: int = 0) -> list[Change]:
+        return await self.warden.store.journal(self.me.who.namespace, since=since)
+
+    def tables(self) -> Tables:
+        """Every row of every table of the file, as pairs of column and value."""
+        with closing(sqlite3.connect(self.file)) as db:
+            names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            db.row_factory = sqlite3.Row
+            return {name: {tuple(dict(row).items()) for row in db.execute(f'SELECT * FROM "{name}"')} for name in names}
+
+
+async def _merge_and_supersede(site: Site) -> Any:
+    return await site.me.remember(["Ana resides in Berlin.", "Ana lives in Lisbon now.", "Tom has a van."])
+
+
+Call = Callable[[Site], Awaitable[Any]]
+WRITES: dict[str, Call] = {
+    "AsyncScope.observe": lambda site: site.me.observe([{"role": "user", "content": "I keep bees.", "id": "m2"}]),
+    "AsyncScope.remember": _merge_and_supersede,
+    "AsyncScope.extract": lambda site: site.me.extract('["Ana keeps bees on the roof."]'),
+    "AsyncScope.forget": lambda site: site.me.forget(site.home),
+    "AsyncScope.restore": lambda site: site.me.restore(site.gone),
+    "AsyncScope.update": lambda site: site.me.update(site.home, text="Ana lives in Bern."),
+    "AsyncScope.pin": lambda site: site.me.pin(site.home),
+    "AsyncScope.undo": lambda site: site.me.undo(1),
+    "AsyncBackend.add": lambda site: site.items.add(ContextItem("item", "note", payload={"text": "Feed the cat."})),
+    "AsyncBackend.delete": lambda site: site.items.delete("item"),
+    "AsyncBackend.clear": lambda site: site.items.clear(),
+}
+READS: dict[str, Call] = {
+    "AsyncScope.query": lambda site: site.me.query("Where does Ana live?"),
+    "AsyncScope.context": lambda site: site.me.context([{"role": "user", "content": "Where does Ana live?"}]),
+    "AsyncScope.get": lambda site: site.me.get(site.home),
+    "AsyncScope.find": lambda site: site.me.find({"channel": "turn"}),
+    "AsyncScope.relations": lambda site: site.me.relations(site.home),
+    "AsyncBackend.query": lambda site: site.items.query({"kind": "note"}),
+    "AsyncBackend.get": lambda site: site.items.get("item"),
+    "AsyncBackend.list_all": lambda site: site.items.list_all(),
+    "AsyncBackend.count": lambda site: site.items.count(),
+    "AsyncBackend.query_semantic": lambda site: site.items.query_semantic([1.0] * 128, 3),
+    "AsyncWarden.start": lambda site: site.warden.start(),
+    "AsyncWarden.close": lambda site: site.warden.close(),
+}
+
+
+def coroutines(kind: type[Any]) -> list[str]:
+    """The public coroutines of a class, those it inherits too."""
+    named = inspect.getmembers(kind, inspect.iscoroutinefunction)
+    return [f"{kind.__name__}.{name}" for name, _ in named if not name.startswith("_")]
+
+
+def test_every_verb_is_shown_here() -> None:
+    verbs = {name for kind in CLASSES for name in coroutines(kind)}
+    assert verbs == WRITES.keys() | READS.keys()
+    assert not WRITES.keys() & READS.keys()
+
+
+async def _observed(call: Call, folder: Path) -> tuple[Tables, Tables, list[Change]]:
+    """The tables before and after a call, and the journal entries that it left."""
+    file = folder / "m.db"
+    warden = AsyncWarden.open(f"sqlite:///{file}")
+    await warden.start()
+    try:
+        site = Site(warden, file)
+        await site.prepare()
+        before, last = site.tables(), (await site.journal())[-1].seq
+        assert await call(site) is not False
+        after = site.tables()
+        await warden.start()
+        return before, after, await site.journal(last)
+    finally:
+        await warden.close()
+
+
+@pytest.mark.parametrize("verb", READS)
+async def test_what_reads_changes_no_table(verb: str, tmp_path: Path) -> None:
+    before, after, entries = await _observed(READS[verb], tmp_path)
+    assert after == before
+    assert entries == []
+
+
+@pytest.mark.parametrize("verb", WRITES)
+async def test_what_writes_is_in_the_journal(verb: str, tmp_path: Path) -> None:
+    before, after, entries = await _observed(WRITES[verb], tmp_path)
+    assert untold(before, after, entries) == set()
+    assert entries, "nothing was written"
+    if verb.startswith("AsyncScope"):
+        assert {entry.actor for entry in entries} == {"ann"}
+
+
+def untold(before: Tables, after: Tables, entries: list[Change]) -> set[str]:
+    """The ids in changed rows of memories, their versions and their edges that no journal entry names."""
+    ids = {one["row"]: one["id"] for tables in (before, after) for one in map(dict, tables["memories"])}
+    changed = {dict(row)["id"] for row in before["memories"] ^ after["memories"]}
+    changed |= {ids[dict(row)["row"]] for row in before["versions"] ^ after["versions"]}
+    changed |= {dict(row)["from_id"] for row in before["relations"] ^ after["relations"]}
+    return changed - {entry.memory_id for entry in entries}
+
+
+async def test_a_write_without_an_entry_is_found_out(tmp_path: Path) -> None:
+    async def past_the_door(site: Site) -> None:
+        with closing(sqlite3.connect(site.file)) as db:
+            db.execute("UPDATE memories SET text = 'Ana lives nowhere.' WHERE id = ?", (site.home,))
+            db.commit()
+
+    before, after, entries = await _observed(past_the_door, tmp_path)
+    assert entries == []
+    assert len(untold(before, after, entries)) == 1
+
+
+def test_only_the_write_path_applies_batches() -> None:
+    """Above the stores nobody but ``remember`` hands a batch over; and a store has no other verb that writes."""
+    package = Path(memwarden.__file__).parent
+    callers = set()
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply":
+                callers.add(file.relative_to(package).parts[0])
+    assert callers - {"stores", "testing"} == {"remember"}
+    verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
+    assert verbs - {"open", "close", "identity", "apply"} == STORE_READS
+
+
+STORE_READS = {
+    "head", "get", "find", "count", "scan", "versions", "journal", "revision_at", "relations", "thread", "namespaces",
+}  # fmt: skip
+"""What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`."""
