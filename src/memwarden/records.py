@@ -580,12 +580,32 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Delta:
+    """What changed in a namespace after revision ``since`` and up to ``rev`` (B1). True when something did.
+
+    Attributes:
+        bullets: at most three changes, the newest first, for instance ``+created: [Goals] Ship v1 by Sep (imp=3)``.
+        more: how many changes are not told.
+        text: the header as it stands in a prompt; empty when nothing changed.
+    """
+
+    since: int
+    rev: int
+    bullets: tuple[str, ...]
+    more: int
+    text: str
+
+    def __bool__(self) -> bool:
+        return bool(self.bullets) or self.more > 0
+
+
+@dataclass(frozen=True, slots=True)
 class QueryResult:
     """What a query found. True when something relevant was found.
 
     Attributes:
         items: best first.
-        text: the items as they would stand in a prompt, one bullet each.
+        text: what changed, if something did, and the items as they would stand in a prompt, one bullet each.
         rev: the namespace's revision that the answer is true for.
         tokens: size of ``text`` in tokens, by the configured counter. Never above ``budget_tokens``.
         budget_tokens: the budget that was given.
@@ -596,6 +616,8 @@ class QueryResult:
         relevant: whether an item was found for what was asked, apart from those that are always offered.
         related: one or two memories that are related to items, strongest first (B2), as the last bullets of ``text``;
             they do not count in ``top_k``. None when nothing relevant was found.
+        delta: what changed since the thread looked last, as the first lines of ``text``; None when nothing did, or when
+            the budget has no room for it, and then the next answer tells it.
     """
 
     items: tuple[Item, ...]
@@ -609,6 +631,7 @@ class QueryResult:
     preset: str
     relevant: bool
     related: tuple[Item, ...] = ()
+    delta: Delta | None = None
 
     def __bool__(self) -> bool:
         return self.relevant

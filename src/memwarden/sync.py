@@ -162,6 +162,7 @@ class BoundScope(Facade):
     get = blocking(AsyncScope.get)
     find = blocking(AsyncScope.find)
     relations = blocking(AsyncScope.relations)
+    delta = blocking(AsyncScope.delta)
     forget = blocking(AsyncScope.forget)
     restore = blocking(AsyncScope.restore)
     update = blocking(AsyncScope.update)

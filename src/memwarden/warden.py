@@ -20,6 +20,7 @@ from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelMismatc
 from memwarden.records import (
     Channel,
     ContextBlock,
+    Delta,
     Kind,
     Memory,
     QueryResult,
@@ -256,7 +257,7 @@ class AsyncScope:
         Raises InvalidInput, Conflict, StoreError.
         """
         read = read_messages(messages, self._warden.settings.max_text_bytes)
-        return await self._writer.observe(self.who, read, checked_name(key, "key"))
+        return await self._writer.observe(self.who, read, checked_name(key, "key"), self._recall.seen(self.who))
 
     async def remember(
         self,
@@ -369,6 +370,7 @@ class AsyncScope:
         returns: Returns = "bullets",
         explain: bool = False,
         as_of: AsOf = None,
+        since_rev: int | None = None,
     ) -> QueryResult:
         """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant (B6).
 
@@ -385,13 +387,19 @@ class AsyncScope:
             as_of: answer from the past. A whole number is a revision: what was recorded then, whatever became of it
                 since. A datetime, ISO text or seconds since 1970 (a float) is a time: what is known to have been true
                 then, in the words that were in force; what was written later counts when it is dated before.
+            since_rev: tell what changed after this revision (``rev`` of the last answer that you have). None: since
+                this thread looked last, as far as is known. An answer from the past tells no changes.
 
         Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Never
         writes.
         """
         request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        if as_of is not None and since_rev is not None:
+            raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
         if as_of is not None:
             request = replace(request, as_of=_as_of(as_of))
+        elif since_rev is not None:
+            request = replace(request, since_rev=_whole(since_rev, "since_rev", 0, None))
         return await self._recall.query(self.who, request)
 
     async def context(
@@ -464,6 +472,16 @@ class AsyncScope:
         if not any(condition.field == "valid_to" for condition in where):
             where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
         return await self._warden.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
+
+    async def delta(self, since_rev: int | None = None) -> Delta:
+        """Return what changed since this thread looked last, or since a revision (B1): facts, not turns.
+
+        Every answer to a query tells it too, as the first lines of its text. What was told counts as seen when this
+        process answers the next time, and for others when the thread's next turn is observed: it is told at least once,
+        and not further back than 20 turns of the thread. Raises InvalidInput, StoreError.
+        """
+        since = None if since_rev is None else _whole(since_rev, "since_rev", 0, None)
+        return await self._recall.delta(self.who, since)
 
     async def relations(self, memory_id: str) -> list[Relation]:
         """Return what a memory is related to (B2): the edges that begin or end at it, sorted by from, to and type.

@@ -51,6 +51,7 @@ class NamespaceIndex:
     Attributes:
         number: tells it from every other index of this process.
         rev, epoch: the store's counters that the index is true for.
+        stated_rev: the revision after the last change of something that is no turn, or a later one; 0 for none.
         columns: what to filter by. edges: the relations between memories.
     """
 
@@ -62,6 +63,7 @@ class NamespaceIndex:
         self.number = next(_NUMBERS)
         self.rev = 0
         self.epoch = 0
+        self.stated_rev = 0
         self.columns = Columns()
         self.edges = Edges()
         self._postings = Postings()
@@ -95,6 +97,8 @@ class NamespaceIndex:
         if scan.edges or (len(self.edges) and self.edges.touches([row.id for row in scan.rows])):
             self._joined = self.edges.joined(self._place_of)
         self.rev, self.epoch = scan.head
+        if any(row.channel != Channel.TURN for row in scan.rows):
+            self.stated_rev = self.rev
         if scan.rows or scan.edges:
             self._view = None
             self._facts = None

@@ -32,6 +32,7 @@ def pack(
     render: Callable[[Sequence[Item]], str],
     count: TokenCounter,
     covering: Mapping[str, Collection[str]] = MappingProxyType({}),
+    used: int = 0,
 ) -> Packed:
     """Take items in order as long as the rendered text fits.
 
@@ -39,12 +40,14 @@ def pack(
     ranked ones, which are not asked for further when there are enough. An item that does not fit is passed over and
     the next one tried. The size of the rendered text, titles and all, never exceeds the budget.
 
-    covering: for an item's id, the ids of items any of which makes it superfluous.
+    covering: for an item's id, the ids of items any of which makes it superfluous. used: tokens that the text takes
+    without any item; the 40 % are of what is left.
     """
+    share = None if budget is None else used + int((budget - used) * ALWAYS_SHARE)
     dropped: list[tuple[Item, str]] = []
     taken: list[Item] = []
     for item in always:
-        _try(item, taken, dropped, None if budget is None else int(budget * ALWAYS_SHARE), render, count)
+        _try(item, taken, dropped, share, render, count)
     first = len(taken)
     for item in ranked:
         if covering.get(item.id) and any(one.id in covering[item.id] for one in taken):

@@ -198,11 +198,11 @@ def edges_at(now: Iterable[Edge], changes: Iterable[Change]) -> list[Edge]:
     return list(edges.values())
 
 
-async def entries_after(store: Store, namespace: Namespace, since: int) -> list[Change]:
-    """Return every journal entry after a revision, oldest first."""
+async def entries_after(store: Store, namespace: Namespace, since: int, *, turns: bool = True) -> list[Change]:
+    """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out."""
     entries: list[Change] = []
     while True:
-        page = await store.journal(namespace, since=since, limit=PAGE)
+        page = await store.journal(namespace, since=since, turns=turns, limit=PAGE)
         entries += page
         if len(page) < PAGE:
             return entries

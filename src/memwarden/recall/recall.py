@@ -16,16 +16,18 @@ from memwarden.filters import Condition, Where
 from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.recall import beside, block, items, words
 from memwarden.recall.asking import is_english
+from memwarden.recall.delta import fitted
 from memwarden.recall.held import HeldMemories, HeldMemory
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.items import Found
+from memwarden.recall.news import Moment, News
 from memwarden.recall.pack import Packed, pack
 from memwarden.recall.past import AsOf, Pasts
 from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import ContextBlock, Cut, Item, Memory, QueryResult, Scope
+from memwarden.records import ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
@@ -52,7 +54,8 @@ asks whether there is an answer, and where there is one its neighbours belong to
 class Request:
     """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`.
 
-    as_of: a revision, a time (aware, UTC), or None for now.
+    as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
+    looked last.
     """
 
     query: str
@@ -64,6 +67,7 @@ class Request:
     full: bool
     explain: bool
     as_of: AsOf | None = None
+    since_rev: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class Recall:
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
         self._categories = categories
         self._held = HeldMemories(held_bytes)
+        self._news = News(store)
         self._pasts = Pasts(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
@@ -124,7 +129,8 @@ class Recall:
         encoded = await self._encoded(dense_text(request.query, index.view))
         echoes = await self._echoes(here, (request.query,))
         # From here on to the fetch nothing is awaited: the index stays as it is.
-        rev, ids, view = index.rev, index.columns.ids, index.view
+        moment = Moment(index.rev, index.epoch, index.stated_rev)
+        ids, view = index.columns.ids, index.view
         question = ask(request.query, view, encoded, here.now, self._left_out)
         gates = self._gates(scope, here, request, echoes)
         ranking = self._rank(question, view, gates)
@@ -136,14 +142,17 @@ class Recall:
         shown = items.whole if request.full else items.excerpt
         make_of = partial(items.item, question, ranking, ranking.weights, shown)
         make = partial(make_of, found)
+        news = None if request.as_of is not None else await self._news_of(scope, moment, request)
+        told = news.text if news else ""
         packed = pack(
             map(make, selection.always),
             map(make, selection.ranked),
             most=request.top_k,
             budget=request.budget_tokens,
-            render=block.bullets,
+            render=partial(_after, told) if told else block.bullets,
             count=self._count,
             covering=_covering(selection, ids),
+            used=self._count(told),
         )
         cuts = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         relevant = _relevant(packed, selection, ids)
@@ -159,7 +168,7 @@ class Recall:
         return QueryResult(
             items=packed.items,
             text=packed.text,
-            rev=rev,
+            rev=moment.rev,
             tokens=packed.tokens,
             budget_tokens=request.budget_tokens,
             cut=tuple(cut for cut in cuts if cut.id not in {one.id for one in standing}) if standing else cuts,
@@ -168,6 +177,7 @@ class Recall:
             preset=ranking.preset,
             relevant=relevant,
             related=tuple(standing),
+            delta=news,
         )
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
@@ -199,6 +209,30 @@ class Recall:
         )
         cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
+
+    async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
+        """Return what changed since the scope's thread looked last, or since a revision (B1)."""
+        index = await self._indexes.current(scope.namespace)
+        moment = Moment(index.rev, index.epoch, index.stated_rev)
+        found = await self._news.since(scope, moment, since_rev, self._categories.readable(scope.agent, None))
+        self._news.told(scope, moment)
+        return found
+
+    def seen(self, scope: Scope) -> int | None:
+        """Return up to which revision the scope's thread was told what changed; None when it was told nothing."""
+        return self._news.seen(scope)
+
+    async def _news_of(self, scope: Scope, moment: Moment, request: Request) -> Delta | None:
+        """What changed, as far as it fits the budget; what did not fit is told the next time."""
+        if request.since_rev is None and self._news.nothing(scope, moment):
+            self._news.told(scope, moment)
+            return None
+        readable = self._categories.readable(scope.agent, None)
+        found = await self._news.since(scope, moment, request.since_rev, readable)
+        shown = fitted(found, request.budget_tokens, self._count) if found else None
+        if shown or not found:
+            self._news.told(scope, moment)
+        return shown
 
     async def listed(
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool
@@ -322,6 +356,11 @@ class Recall:
 def _by_vector(embedder: Embedder | None, text: str) -> EncodedQuestion:
     assert embedder is not None
     return EncodedQuestion(embedder.embed([text])[0])
+
+
+def _after(told: str, items: Sequence[Item]) -> str:
+    """What changed, and after a blank line the items."""
+    return f"{told}\n\n{block.bullets(items)}" if items else told
 
 
 def _bare(text: str) -> str:

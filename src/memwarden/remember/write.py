@@ -33,6 +33,7 @@ from memwarden.records import (
     Remove,
     Restore,
     Scope,
+    Seen,
     Signals,
     Unlink,
     WriteMode,
@@ -84,8 +85,13 @@ class Writer:
         self._facts = facts
         self._now = now
 
-    async def observe(self, scope: Scope, messages: Sequence[Message], key: str | None) -> WriteResult:
-        """Store what was said, durably and once; without secrets, and apart when it looks like an attack."""
+    async def observe(
+        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: int | None = None
+    ) -> WriteResult:
+        """Store what was said, durably and once; without secrets, and apart when it looks like an attack.
+
+        seen: up to which revision the thread was told what changed (B1).
+        """
         cleaned = [without_secrets(message) for message in messages]
         messages = [message for message, _ in cleaned]
         said = [message for message in messages if _refusal(message) is None]
@@ -98,7 +104,7 @@ class Writer:
             Put(_turn(scope, message, at), one, source_key=source_key, state=look.state, meta=_kinds(look))
             for (message, source_key), one, look in zip(new, signals, looks, strict=True)
         )
-        rev, applied = await self._apply(scope, puts, at, key, messages)
+        rev, applied = await self._apply(scope, puts, at, key, messages, seen)
         others = await self._texts(scope, [one.id for one in applied if one.outcome == "duplicate"])
         made = iter(zip(applied, signals, looks, strict=True))
         results = iter(
@@ -233,13 +239,20 @@ class Writer:
         return sum(1 for one in receipt.applied if one.outcome == "deleted")
 
     async def _apply(
-        self, scope: Scope, puts: tuple[Put, ...], at: datetime, key: str | None, asked: Sequence[Message]
+        self,
+        scope: Scope,
+        puts: tuple[Put, ...],
+        at: datetime,
+        key: str | None,
+        asked: Sequence[Message],
+        seen: int | None,
     ) -> tuple[int, tuple[Applied, ...]]:
         if not puts and key is None:
             return (await self._store.head(scope.namespace)).rev, ()
         fingerprint = None if key is None else _fingerprint(scope, [[digest(one), one.id] for one in asked])
+        mark = None if seen is None else Seen(_thread(scope), seen)
         receipt = await self._store.apply(
-            Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope))
+            Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope), seen=mark)
         )
         return receipt.rev, receipt.applied
 

@@ -1,0 +1,93 @@
+"""Who was told what: the revision up to which a thread has seen what changed, and what changed since (B1).
+
+Reads never write. What an answer has told is kept in this process; it is stored with the next turn that the thread
+observes, so that what was told is told again after a crash rather than never.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from memwarden.errors import InvalidInput
+from memwarden.recall import delta
+from memwarden.recall.index import DEFAULT_THREAD
+from memwarden.recall.past import entries_after
+from memwarden.records import Delta, Namespace, Scope
+from memwarden.stores.base import Store
+
+MOST_THREADS = 10_000
+"""Of so many threads a process knows what it told them; of others the store does, up to their last turn."""
+
+
+class Moment(NamedTuple):
+    """For what an answer is true: counters of its index. stated_rev: see :class:`memwarden.recall.index`."""
+
+    rev: int
+    epoch: int
+    stated_rev: int
+
+
+class News:
+    """Tells threads what changed since they looked.
+
+    Marks are kept for each agent of a thread: one that may read little does not take the news from the others.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._marks: OrderedDict[tuple[Namespace, str], dict[str | None, tuple[int, int]]] = OrderedDict()
+
+    def seen(self, scope: Scope) -> int | None:
+        """Return up to which revision every agent that asks in a thread was told; None when none was."""
+        marks = self._marks.get(_key(scope))
+        return None if not marks else min(rev for _, rev in marks.values())
+
+    def told(self, scope: Scope, moment: Moment) -> None:
+        """Note that an answer told what there was to tell."""
+        marks = self._marks.setdefault(_key(scope), {})
+        epoch, rev = marks.get(scope.agent, (moment.epoch, 0))
+        marks[scope.agent] = (moment.epoch, max(rev, moment.rev) if epoch == moment.epoch else moment.rev)
+        self._marks.move_to_end(_key(scope))
+        if len(self._marks) > MOST_THREADS:
+            self._marks.popitem(last=False)
+
+    def nothing(self, scope: Scope, moment: Moment) -> bool:
+        """Whether there is nothing to tell, without asking the store: only turns were written since."""
+        mark = self._mark(scope, moment)
+        return moment.stated_rev == 0 or (mark is not None and moment.stated_rev <= mark)
+
+    async def since(
+        self, scope: Scope, moment: Moment, since_rev: int | None, readable: tuple[str, ...] | None
+    ) -> Delta:
+        """Return what changed up to a moment since the scope's thread looked, or since a revision.
+
+        readable: the categories that may be told; None for all. Raises InvalidInput for a revision that there is not.
+        """
+        if since_rev is not None and since_rev > moment.rev:
+            raise InvalidInput(
+                f"since_rev {since_rev} is no revision of {scope.namespace.path}, which has {moment.rev}"
+            )
+        since = await self._looked(scope, moment) if since_rev is None else since_rev
+        entries = await entries_after(self._store, scope.namespace, since, turns=False)
+        nets = delta.net_changes(entry for entry in entries if entry.seq <= moment.rev)
+        wanted = nets if readable is not None else nets[: delta.MOST_BULLETS]
+        versions = [(net.memory_id, net.version) for net in wanted]
+        contents = await self._store.versions(scope.namespace, versions) if versions else []
+        return delta.delta(since, moment.rev, nets, contents, readable)
+
+    async def _looked(self, scope: Scope, moment: Moment) -> int:
+        """The revision at which the thread looked last, and not more than 20 of its turns back."""
+        marks = await self._store.thread(scope.namespace, scope.thread or DEFAULT_THREAD)
+        known = self._mark(scope, moment)
+        if known is None:
+            known = marks.seen if marks.seen is not None else marks.began - 1 if marks.began is not None else moment.rev
+        return min(max(known, marks.recent), moment.rev)
+
+    def _mark(self, scope: Scope, moment: Moment) -> int | None:
+        epoch, rev = self._marks.get(_key(scope), {}).get(scope.agent, (None, 0))
+        return rev if epoch == moment.epoch else None
+
+
+def _key(scope: Scope) -> tuple[Namespace, str]:
+    return scope.namespace, scope.thread or DEFAULT_THREAD

@@ -1,0 +1,234 @@
+"""What changed since a thread looked stands before the answer: exactly when something did, and at least once (B1)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden, clock
+from memwarden.config import Settings
+from memwarden.errors import InvalidInput
+from memwarden.records import Change, Memory, Namespace, ThreadMarks
+from memwarden.stores.memory import MemoryStore
+from memwarden.tokens import estimate
+from memwarden.warden import AsyncScope
+
+QUESTION = "Where is the key?"
+SETTINGS: dict[str, Any] = {"embedder": "none"}
+
+
+@pytest.fixture
+async def warden(url: str) -> AsyncIterator[AsyncWarden]:
+    async with AsyncWarden.open(url, config=SETTINGS) as opened:
+        yield opened
+
+
+def scope(warden: AsyncWarden, thread: str | None = "t1", **who: Any) -> AsyncScope:
+    return warden.scope(user="ana", thread=thread, **who)
+
+
+async def say(me: AsyncScope, *texts: str) -> None:
+    await me.observe([{"role": "user", "content": text, "id": text} for text in texts])
+
+
+async def test_the_header_stands_first_exactly_when_something_changed(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await say(me, "The key hangs in the hall.")
+    first = await me.query(QUESTION, top_k=1)
+    assert (first.delta, first.text) == (None, "- [activity] user, " + first.text.split("user, ")[1])
+    await scope(warden, "elsewhere").remember("Ben pays the water.", category="tasks", importance=0.4)
+    second = await me.query(QUESTION, top_k=1)
+    assert second.delta
+    assert second.text == (
+        f"Memory updates since rev {first.rev}:\n- +created: [Tasks] Ben pays the water. (imp=2)\n\n{first.text}"
+    )
+    assert (second.delta.since, second.delta.rev, second.delta.more) == (first.rev, second.rev, 0)
+    assert second.tokens == estimate(second.text)
+    third = await me.query(QUESTION, top_k=1)
+    assert (third.delta, third.text) == (None, first.text)
+    nothing = await me.query("gearbox oil")
+    assert (nothing.text, bool(nothing)) == ("", False)
+
+
+async def test_news_stand_alone_when_nothing_is_relevant(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await me.query(QUESTION)
+    await me.remember("Ben pays the water.")
+    result = await me.query("Which gearbox oil does a tractor need?")
+    assert result.delta
+    assert (result.text, bool(result), result.items) == (result.delta.text, False, ())
+    assert result.tokens == estimate(result.text)
+
+
+async def test_a_fact_that_took_the_place_of_another_is_one_update(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await me.remember("Ana lives in Paris.")
+    await me.delta()
+    written = await me.remember("Ana lives in Berlin now.")
+    assert written.results[0].outcome == "superseded"
+    assert (await me.delta()).bullets == ("↑updated: [Activity] Ana lives in Berlin now.",)
+    change = (await warden.store.journal(me.who.namespace, descending=True, limit=1))[0].seq
+    await me.undo(change)
+    assert (await me.delta()).bullets == ("↑updated: [Activity] Ana lives in Paris.",)
+
+
+async def test_forgotten_restored_and_merged(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    written = await me.remember("Ana is allergic to peanuts.")
+    one = written.results[0].id or ""
+    await me.delta()
+    await me.forget(one)
+    assert (await me.delta()).bullets == ("−deleted: [Activity] Ana is allergic to peanuts.",)
+    await me.restore(one)
+    assert (await me.delta()).bullets == ("↺restored: [Activity] Ana is allergic to peanuts.",)
+    merged = await me.remember("Ana has a peanut allergy.")
+    assert merged.results[0].outcome == "merged"
+    assert (await me.delta()).bullets == ("↔merged: Combined 2 notes: Ana is allergic to peanuts.",)
+    assert not await me.delta()
+
+
+async def test_what_is_older_than_a_thread_is_no_news_to_it(warden: AsyncWarden) -> None:
+    await scope(warden, "t0").remember("Ben pays the water.")
+    silent = scope(warden, None)
+    assert (await silent.query(QUESTION)).delta is None
+    begun = scope(warden, "t1")
+    await say(begun, "The key hangs in the hall.")
+    await scope(warden, "t0").remember("Ida waters the tomatoes.")
+    assert (await begun.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
+    assert (await silent.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
+
+
+async def test_a_revision_of_the_callers_overrides(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await say(me, "The key hangs in the hall.")
+    rev = (await me.remember("Ben pays the water.")).rev
+    await me.query(QUESTION)
+    again = await me.query(QUESTION, since_rev=0)
+    assert again.delta
+    assert again.delta == await me.delta(0)
+    assert (await me.query(QUESTION, since_rev=rev)).delta is None
+    for wrong in (-1, rev + 1, "0", True):
+        with pytest.raises(InvalidInput, match="since_rev"):
+            await me.query(QUESTION, since_rev=wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="since_rev"):
+            await me.delta(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="not both"):
+        await me.query(QUESTION, since_rev=0, as_of=0)
+
+
+async def test_an_answer_from_the_past_tells_nothing_and_takes_nothing(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await say(me, "The key hangs in the hall.")
+    await me.query(QUESTION)
+    rev = (await me.remember("Ben pays the water.")).rev
+    assert (await me.query(QUESTION, as_of=rev)).delta is None
+    assert (await me.query(QUESTION, as_of=clock.now() + timedelta(1))).delta is None
+    assert (await me.query(QUESTION)).delta
+
+
+async def test_each_agent_is_told_what_it_may_read(warden: AsyncWarden) -> None:
+    planner, supervisor = scope(warden, agent="planner"), scope(warden, agent="supervisor")
+    await say(supervisor, "The key hangs in the hall.")
+    for agent in (planner, supervisor):
+        await agent.delta()
+    writer = scope(warden)
+    await writer.remember("Preferred name is Ana.", category="profile")
+    await writer.remember("Ship v1 by Sep.", category="goals", importance=0.2)
+    assert (await planner.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=1)",)
+    assert len((await supervisor.delta()).bullets) == 2  # the planner's look took nothing from it
+
+
+async def test_a_header_that_does_not_fit_is_told_by_the_next_answer(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await say(me, "The key hangs in the hall.")
+    first = await me.query(QUESTION)
+    for number in range(5):
+        await me.remember(f"{'abcde'[number] * 9} pays the water.")
+    assert (await me.query(QUESTION, budget_tokens=5)).delta is None
+    small = await me.query(QUESTION, budget_tokens=12)
+    assert small.delta
+    assert (small.delta.bullets, small.delta.more) == ((), 5)
+    assert small.text == f"Memory updates since rev {first.rev}:\n(+5 more)"
+    assert (await me.query(QUESTION)).delta is None
+
+
+@pytest.mark.parametrize("categories", [None, {"categories": {"system": [{"name": "activity", "context": "all"}]}}])
+async def test_the_budget_holds_with_news(categories: Any) -> None:
+    config = {**SETTINGS, "merging": "off", **({"categories": categories} if categories else {})}
+    async with AsyncWarden.open("memory://", config=config) as warden:
+        me = scope(warden)
+        await say(me, "The key hangs in the hall.", "The spare key lies under the stone.")
+        await me.remember([f"{name} keeps a key to the shed." for name in ("Ana", "Ben", "Ida", "Tom")])
+        whole = await me.query(QUESTION, budget_tokens=None, since_rev=0)
+        assert whole.delta
+        for budget in range(1, whole.tokens + 1):
+            result = await me.query(QUESTION, budget_tokens=budget, since_rev=0)
+            assert estimate(result.text) == result.tokens <= budget
+            assert result.delta is None or result.text.startswith(result.delta.text)
+        assert result.delta == whole.delta
+
+
+async def test_what_was_told_is_stored_with_the_next_turn(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    async with AsyncWarden.open(url, config=SETTINGS) as warden:
+        me = scope(warden)
+        await say(me, "The key hangs in the hall.")
+        await me.remember("Ben pays the water.")
+        assert await me.delta()
+    async with AsyncWarden.open(url, config=SETTINGS) as warden:
+        me = scope(warden)
+        assert await me.delta()  # told once more: no turn was observed after it was told
+        await say(me, "Thanks, and who has the other key?")
+        await me.remember("Ida has the other key.")
+    async with AsyncWarden.open(url, config=SETTINGS) as warden:
+        assert (await scope(warden).delta()).bullets == ("+created: [Activity] Ida has the other key. (imp=3)",)
+
+
+async def test_it_is_not_told_further_back_than_twenty_turns(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    await say(me, "The key hangs in the hall.")
+    await me.remember("Ben pays the water.")
+    await say(me, *(f"turn {number}" for number in range(10)))
+    await me.remember("Ida waters the tomatoes.")
+    await say(me, *(f"turn {number}" for number in range(10, 25)))
+    assert (await me.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
+
+
+class Counting(MemoryStore):
+    """A store that counts how often it is asked for news."""
+
+    asked = 0
+
+    async def journal(self, namespace: Namespace, **what: Any) -> list[Change]:
+        self.asked += 1
+        return await super().journal(namespace, **what)
+
+    async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
+        self.asked += 1
+        return await super().thread(namespace, thread_id, turns=turns)
+
+    async def versions(self, namespace: Namespace, wanted: Any) -> list[Memory]:
+        self.asked += 1
+        return await super().versions(namespace, wanted)
+
+
+async def test_the_store_is_asked_only_when_there_may_be_news() -> None:
+    store = Counting()
+    async with AsyncWarden(store, Settings(embedder="none")) as warden:
+        me = scope(warden)
+        for number in range(3):
+            await say(me, f"The key number {number} hangs in the hall.")
+            await me.query(QUESTION)
+        assert store.asked == 0
+        await me.remember("Ben pays the water.")
+        await me.query(QUESTION)
+        asked = store.asked
+        assert asked > 0
+        for number in range(3):
+            await me.query(QUESTION)
+            await say(me, f"The bell number {number} hangs in the hall.")
+        assert store.asked == asked
