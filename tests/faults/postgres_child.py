@@ -1,4 +1,4 @@
-"""A process that writes to a PostgreSQL store until it is killed from outside. Usage: postgres_child.py URL LOG NAME.
+"""A process that writes to PostgreSQL until it is killed from outside. Usage: postgres_child.py URL LOG NAME WRITERS.
 
 Every acknowledged batch is written to LOG, and synced, after the acknowledgement; a later run goes on from there and
 sends the last acknowledged batch of each writer once more, as a caller does who did not hear the answer.
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from kill_child import WRITERS, last_acknowledged, the_batch
+from kill_child import last_acknowledged, the_batch
 
 from memwarden.stores.postgres import PostgresStore
 
@@ -26,8 +26,8 @@ async def write(store: PostgresStore, log: TextIO, writer: str, number: int) -> 
         number += 1
 
 
-async def main(url: str, log_path: Path, name: str) -> None:
-    writers = [f"{name}{number}" for number in range(WRITERS)]
+async def main(url: str, log_path: Path, name: str, count: int) -> None:
+    writers = [f"{name}{number}" for number in range(count)]
     last = last_acknowledged(log_path, writers)
     store = PostgresStore(url)
     await store.open()
@@ -36,4 +36,4 @@ async def main(url: str, log_path: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])))

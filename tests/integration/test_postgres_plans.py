@@ -14,7 +14,7 @@ from memwarden.records import Link, Namespace, State
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.columns import teach
 from memwarden.stores.postgres.read import Reader
-from memwarden.testing.examples import a_batch, a_put
+from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 
 NAMESPACES = [Namespace("test", f"user/{number}") for number in range(20)]
 ROWS = 400
@@ -86,6 +86,21 @@ def test_each_question_uses_its_index(filled: str, name: str) -> None:
         plans = [plan_of(db, here, *one) for one in noting.asked]
     assert any(index in plan for plan in plans), "\n".join(plans)
     assert not any("Seq Scan on memories" in plan or "Seq Scan on journal" in plan for plan in plans), "\n".join(plans)
+
+
+async def test_what_was_just_imported_is_read_by_index(new_database: Callable[[], str]) -> None:
+    """Without waiting for the server to gather statistics by itself, which takes up to a minute."""
+    url = new_database()
+    store = PostgresStore(url)
+    await store.open()
+    await store.apply(a_batch(*(a_put(f"m{n}") for n in range(2_000))))
+    await store.close()  # waits for what follows a write
+    with psycopg.connect(url, autocommit=True) as db:
+        teach(db)
+        noting: Any = Noting(db)
+        Reader(noting, 30).get(NAMESPACE, [f"m{n}" for n in range(0, 200, 10)], False)
+        assert "memories_pkey" in plan_of(db, NAMESPACE, *noting.asked[0])
+        assert db.execute("SELECT memwarden.gather_statistics()").fetchone() == (False,)  # nothing has doubled since
 
 
 def plan_of(db: psycopg.Connection[Any], here: Namespace, sql: bytes, values: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,11 @@ from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.decide import Prepared, decide, prepare
 from memwarden.stores.postgres.explain import explain, is_callers_fault, is_lost
 from memwarden.stores.postgres.lanes import Job
-from memwarden.stores.postgres.write import commit, read
+from memwarden.stores.postgres.write import commit, gather_statistics, read
 
 Answer = Receipt | Exception
+
+_MANY_CHANGES = 500
 
 
 class GroupWriter:
@@ -29,6 +32,7 @@ class GroupWriter:
     def __init__(self, connections: Connections, seconds: float) -> None:
         self._connections = connections
         self._seconds = seconds
+        self._written = 0
 
     def write(self, namespace: Namespace, jobs: Sequence[Job]) -> None:
         """Give every job its answer."""
@@ -44,6 +48,15 @@ class GroupWriter:
                 waiting.set_exception(answer)
             else:
                 waiting.set_result(answer)
+        self._look_after(sum(len(batch.changes) for batch, _ in jobs))
+
+    def _look_after(self, changes: int) -> None:
+        """Nobody waits for this, and nothing is lost when it fails."""
+        self._written += changes  # several threads may lose a few of each other's; it need not be exact
+        if self._written >= _MANY_CHANGES:
+            self._written = 0
+            with suppress(Error), self._connections.borrowed() as connection:
+                gather_statistics(connection, self._seconds)
 
     def _answers(self, attempt: _Attempt) -> Sequence[Answer]:
         batches = attempt.batches

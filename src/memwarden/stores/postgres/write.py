@@ -158,6 +158,14 @@ def commit(connection: Connection[Any], namespace: Namespace, known: Known, writ
         connection.execute(b"COMMIT")
 
 
+def gather_statistics(connection: Connection[Any], seconds: float) -> None:
+    """Let the server look at tables that have doubled since it looked last (see the first migration)."""
+    with connection.pipeline():
+        begin(connection, None, seconds)
+        connection.execute(b"SELECT memwarden.gather_statistics()")
+        connection.execute(b"COMMIT")
+
+
 def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str], set[str]]:
     """Ids, source keys, starts of edges and idempotency keys."""
     ids, once, starts, keys = set[str](), set[str](), set[str](), set[str]()

@@ -232,6 +232,25 @@ $$;
 -- The names of all namespaces, and nothing else, for the transaction that says that it lists them.
 CREATE POLICY listing ON memwarden.namespaces FOR SELECT USING (current_setting('memwarden.listing', true) = 'on');
 
+-- After a large import PostgreSQL knows nothing of the new rows for up to a minute, and reads a whole namespace where it
+-- should look for twenty ids (12 ms instead of 0.3). So whoever has written much asks for this: statistics are gathered
+-- when a table has doubled since they were gathered last. Only the owner of a table may do that; this does nothing else.
+CREATE FUNCTION memwarden.gather_statistics() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    doubled boolean;
+BEGIN
+    SELECT bool_or(pg_relation_size(oid) / current_setting('block_size')::bigint > 2 * relpages + 50) INTO doubled
+        FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r';
+    IF doubled THEN  -- what somebody else is at already is left to him
+        ANALYZE (SKIP_LOCKED) memwarden.namespaces, memwarden.memories, memwarden.signals, memwarden.versions,
+            memwarden.journal, memwarden.relations, memwarden.receipts;
+    END IF;
+    RETURN doubled;
+END
+$$;
+
 -- The role that every transaction takes on. It owns nothing, so no row security can be switched off by it; it deletes
 -- nothing, and it changes neither the journal nor the versions once they are written.
 GRANT USAGE ON SCHEMA memwarden TO memwarden_app;
@@ -240,3 +259,5 @@ GRANT SELECT, INSERT, UPDATE
     ON memwarden.namespaces, memwarden.memories, memwarden.signals, memwarden.relations, memwarden.threads
     TO memwarden_app;
 GRANT SELECT ON memwarden.thread_revision, memwarden.change_log, memwarden.history TO memwarden_app;
+REVOKE ALL ON FUNCTION memwarden.gather_statistics() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memwarden.gather_statistics() TO memwarden_app;
