@@ -417,6 +417,30 @@ class Change:
     meta: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One entry of a history (B8): what happened to a memory, when, by whom and why.
+
+    Attributes:
+        seq: the revision that it made. event: one of :class:`Event`.
+        old, new: the memory before and after; None where none was active, for links, and for what is no longer stored.
+        actor, thread_id: who did it, and the memory's thread. at: when.
+        step: ``seq`` of the first entry of the same decision; what has the same one is undone together.
+        meta: what decided it: ids, names of rules, numbers.
+    """
+
+    seq: int
+    event: str
+    memory_id: str
+    old: Memory | None
+    new: Memory | None
+    actor: str | None
+    thread_id: str | None
+    at: datetime
+    step: int
+    meta: Mapping[str, Any] | None = None
+
+
 class Edge(NamedTuple):
     """A relation as an index needs it. ``live`` is False for one that was taken away."""
 

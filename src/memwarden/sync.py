@@ -163,6 +163,7 @@ class BoundScope(Facade):
     find = blocking(AsyncScope.find)
     relations = blocking(AsyncScope.relations)
     delta = blocking(AsyncScope.delta)
+    history = blocking(AsyncScope.history)
     forget = blocking(AsyncScope.forget)
     restore = blocking(AsyncScope.restore)
     update = blocking(AsyncScope.update)

@@ -17,10 +17,12 @@ from memwarden import importance as scale
 from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.config import Settings
 from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
+from memwarden.recall.history import history as read_history
 from memwarden.records import (
     Channel,
     ContextBlock,
     Delta,
+    HistoryEntry,
     Kind,
     Memory,
     QueryResult,
@@ -482,6 +484,26 @@ class AsyncScope:
         """
         since = None if since_rev is None else _whole(since_rev, "since_rev", 0, None)
         return await self._recall.delta(self.who, since)
+
+    async def history(self, memory_id: str | None = None, *, since: int = 0, limit: int = 100) -> list[HistoryEntry]:
+        """Return what happened to a memory, or to everything of this user: oldest first, the content before and after.
+
+        Memories that were forgotten or merged have a history too. To read all of it, pass the last ``seq`` as ``since``
+        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read.
+
+        Args:
+            memory_id: of one memory; None for all. since: a revision; only later entries. limit: the most entries.
+
+        Raises NotFound, InvalidInput, StoreError.
+        """
+        return await read_history(
+            self._warden.store,
+            self.who.namespace,
+            None if memory_id is None else _id(memory_id),
+            since=_whole(since, "since", 0, None),
+            limit=_whole(limit, "limit", 1, None),
+            readable=self._readable,
+        )
 
     async def relations(self, memory_id: str) -> list[Relation]:
         """Return what a memory is related to (B2): the edges that begin or end at it, sorted by from, to and type.

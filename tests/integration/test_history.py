@@ -1,0 +1,117 @@
+"""The history of a memory and of a user: every change with old and new, for those who may read it (B8)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden, clock
+from memwarden.errors import InvalidInput, NotFound
+from memwarden.records import Batch, Event, HistoryEntry, Link, Unlink
+from memwarden.warden import AsyncScope
+
+
+@pytest.fixture
+async def me(url: str) -> AsyncIterator[AsyncScope]:
+    async with AsyncWarden.open(url, config={"embedder": "none"}) as opened:
+        yield opened.scope(user="ana", thread="t1", actor="Ana")
+
+
+async def stated(me: AsyncScope, text: str, **fields: Any) -> str:
+    return (await me.remember(text, **fields)).results[0].id or ""
+
+
+def told(entries: list[HistoryEntry]) -> list[tuple[str, str | None, str | None]]:
+    return [(one.event, one.old.text if one.old else None, one.new.text if one.new else None) for one in entries]
+
+
+async def test_every_change_of_a_memory_oldest_first(me: AsyncScope) -> None:
+    one = await stated(me, "Ship v1 by August.")
+    await me.remember("The dog eats fish.")
+    await me.update(one, text="Ship v1 by September.")
+    await me.forget(one)
+    await me.restore(one)
+    entries = await me.history(one)
+    assert told(entries) == [
+        ("ADD", None, "Ship v1 by August."),
+        ("UPDATE", "Ship v1 by August.", "Ship v1 by September."),
+        ("DELETE", "Ship v1 by September.", None),
+        ("RESTORE", None, "Ship v1 by September."),
+    ]
+    assert [one.seq for one in entries] == sorted(one.seq for one in entries)
+    assert {(one.actor, one.thread_id, one.memory_id) for one in entries} == {("Ana", "t1", one)}
+    assert all(one.at <= clock.now() for one in entries)
+    assert told(await me.history(one, since=entries[1].seq, limit=1)) == told(entries)[2:3]
+
+
+async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
+    one = await stated(me, "Ana is allergic to peanuts.")
+    await stated(me, "Ana has a peanut allergy.")
+    added, merged = await me.history(one)
+    other = (merged.meta or {})["of"]
+    assert (added.event, merged.event) == ("ADD", "MERGE")
+    assert (merged.meta or {})["rule"]
+    assert told(await me.history(other)) == [
+        ("ADD", None, "Ana has a peanut allergy."),
+        ("MERGE", "Ana has a peanut allergy.", None),
+    ]
+    (gone,) = [entry for entry in await me.history(other) if entry.event == Event.MERGE]
+    assert gone.step == merged.step
+
+
+async def test_links_have_no_contents(me: AsyncScope) -> None:
+    one, other = await stated(me, "Ship v1."), await stated(me, "The dog eats fish.")
+    for change in (Link(one, other, strength=0.6), Unlink(one, other)):
+        await me._warden.store.apply(Batch(me.who.namespace, (change,), clock.now()))
+    entries = await me.history(one)
+    assert [(entry.event, entry.old, entry.new) for entry in entries[1:]] == [
+        ("LINK", None, None),
+        ("UNLINK", None, None),
+    ]
+    assert (entries[1].meta or {})["to"] == other
+
+
+async def test_all_of_a_user_page_by_page(me: AsyncScope) -> None:
+    await me.observe([{"role": "user", "content": f"turn number {number}"} for number in range(7)])
+    one = await stated(me, "Ship v1 by August.")
+    await me.forget(one)
+    whole = await me.history()
+    assert [entry.seq for entry in whole] == list(range(1, (await me._warden.store.head(me.who.namespace)).rev + 1))
+    pages, since = [], 0
+    while page := await me.history(since=since, limit=2):
+        pages += page
+        since = page[-1].seq
+    assert pages == whole
+
+
+async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
+    private = await stated(me, "Preferred name is Ana.", category="profile")
+    goal = await stated(me, "Ship v1 by August.", category="goals")
+    moved = await stated(me, "The dog eats fish.", category="profile")
+    await me._warden.store.apply(
+        Batch(me.who.namespace, (Link(goal, private, strength=0.6), Link(goal, moved, strength=0.6)), clock.now())
+    )
+    await me.update(moved, category="goals")
+    await me.update(moved, text="The dog eats meat.")
+    planner = me._warden.scope(user="ana", agent="planner")
+    with pytest.raises(NotFound):
+        await planner.history(private)
+    assert told(await planner.history(moved)) == [("UPDATE", "The dog eats fish.", "The dog eats meat.")]
+    seen = await planner.history()
+    assert {entry.memory_id for entry in seen} == {goal, moved}
+    assert [(entry.meta or {})["to"] for entry in seen if entry.event == "LINK"] == [moved]
+    one_by_one: list[HistoryEntry] = []
+    while page := await planner.history(since=one_by_one[-1].seq if one_by_one else 0, limit=1):
+        one_by_one += page
+    assert one_by_one == seen
+
+
+async def test_what_there_is_not(me: AsyncScope) -> None:
+    assert await me.history() == []
+    with pytest.raises(NotFound):
+        await me.history("nobody")
+    for wrong in ({"since": -1}, {"limit": 0}, {"limit": True}):
+        with pytest.raises(InvalidInput):
+            await me.history(**wrong)
