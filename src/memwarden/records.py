@@ -330,10 +330,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Up to which revision a thread's turns have been looked through for what is worth keeping. Not journaled."""
+    """Up to which revision a thread's turns have been looked through for what is worth keeping. Not journaled.
+
+    ``since`` is the mark that the work began at: the batch is refused (Stale) when it stands elsewhere meanwhile, so
+    that two processes never keep the same twice.
+    """
 
     thread_id: str
     rev: int
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +356,7 @@ class Batch:
         at: the time of the write (aware, UTC).
         decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
             updates, removes or restores was changed since. None: no matter.
-        seen, extracted: move a thread's marks forward, with the batch. They never move back.
+        seen: moves a thread's mark forward, with the batch; never back. extracted: moves the other one.
     """
 
     namespace: Namespace
@@ -688,6 +693,7 @@ class Outcome(StrEnum):
     MERGED = "merged"
     SUPERSEDED = "superseded"
     RESTORED = "restored"
+    PROPOSED = "proposed"
     QUARANTINED = "quarantined"
     REJECTED = "rejected"
     DELETED = "deleted"

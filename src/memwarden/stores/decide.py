@@ -17,6 +17,7 @@ from memwarden.records import (
     Batch,
     BatchChange,
     Event,
+    Extracted,
     Link,
     Put,
     Remove,
@@ -108,6 +109,12 @@ def born(put: Put) -> tuple[Event, int | None]:
     if put.state == State.ACTIVE:
         return Event.ADD, 1
     return (Event.QUARANTINE if put.state == State.QUARANTINED else Event.PROPOSE), None
+
+
+def check_mark(wanted: Extracted, stands: int) -> None:
+    """Raise Stale unless a thread's mark stands where the work on it began."""
+    if wanted.since != stands:
+        raise Stale(f"thread {wanted.thread_id!r} was looked through up to {stands} meanwhile, not {wanted.since}")
 
 
 class Steps:

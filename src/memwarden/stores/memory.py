@@ -40,7 +40,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import check_kinds
-from memwarden.stores.decide import born
+from memwarden.stores.decide import born, check_mark
 from memwarden.stores.rows import index_row
 
 _SourceKey = tuple[str | None, str]
@@ -315,14 +315,15 @@ class MemoryStore:
             if fingerprint != batch.fingerprint:
                 raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
             return replace(first, replayed=True)
+        if batch.extracted is not None:
+            check_mark(batch.extracted, space.extracted.get(batch.extracted.thread_id, 0))
         draft = _Draft(space, batch)
         applied = tuple(draft.apply(one) for one in batch.changes)
         receipt = Receipt(draft.keep(), applied)
         if batch.seen is not None:
             space.seen[batch.seen.thread_id] = max(batch.seen.rev, space.seen.get(batch.seen.thread_id, 0))
         if batch.extracted is not None:
-            thread = batch.extracted.thread_id
-            space.extracted[thread] = max(batch.extracted.rev, space.extracted.get(thread, 0))
+            space.extracted[batch.extracted.thread_id] = batch.extracted.rev
         if batch.key is not None:
             space.receipts[batch.key] = (batch.fingerprint, receipt)
         self._spaces[batch.namespace] = space

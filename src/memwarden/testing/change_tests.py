@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -155,9 +156,22 @@ class ChangeTests:
         ]  # fmt: skip
 
     async def test_a_thread_remembers_what_was_extracted(self, store: Store) -> None:
-        await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5)))
-        await store.apply(replace(a_batch(), extracted=Extracted("t1", 3), seen=Seen("t1", 1)))
-        assert await store.thread(NAMESPACE, "t1") == ThreadMarks(1, None, 0, 5)
+        await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5, 0)))
+        await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 5), seen=Seen("t1", 1)))
+        assert await store.thread(NAMESPACE, "t1") == ThreadMarks(1, None, 0, 7)
+        for since in (0, 5, 8):
+            with pytest.raises(Stale):
+                await store.apply(replace(a_batch(a_put("b")), extracted=Extracted("t1", 9, since)))
+        assert await store.get(NAMESPACE, ["b"]) == []
+        await store.apply(replace(a_batch(), extracted=Extracted("t1", 0, 7)))  # to go through it again
+        assert (await store.thread(NAMESPACE, "t1")).extracted == 0
+
+    async def test_two_that_look_through_a_thread_at_once(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a")))
+        both = (replace(a_batch(a_put(name)), extracted=Extracted("t1", 1, 0)) for name in ("b", "c"))
+        answers = await asyncio.gather(*map(store.apply, both), return_exceptions=True)
+        assert [isinstance(one, Stale) for one in answers] == [False, True]
+        assert [one.id for one in await store.get(NAMESPACE, ["b", "c"])] == ["b"]
 
     async def test_edges(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), a_put("b"), a_put("c")))

@@ -127,7 +127,7 @@ def batches(draw: st.DrawFn) -> Batch:
     actor = draw(st.none() | _TEXTS)
     decided_at = draw(st.sampled_from([None, None, None, 0, 2, 5, 9]))
     seen = draw(st.none() | st.builds(Seen, _TEXTS, st.integers(0, 12)))
-    extracted = draw(st.none() | st.builds(Extracted, _TEXTS, st.integers(0, 12)))
+    extracted = draw(st.none() | st.builds(Extracted, _TEXTS, st.integers(0, 3), st.sampled_from([0, 0, 0, 1, 2])))
     return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, seen, extracted)
 
 

@@ -16,7 +16,7 @@ from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Applied, Batch, BatchChange, Put, Receipt, Remove, State
 from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, ids_of
-from memwarden.stores.decide import Found, Plan, Steps, StoredEdge
+from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_mark
 from memwarden.stores.forms import meta_text, once
 from memwarden.stores.postgres.rows import Encoded, Values, encode, stored
 
@@ -71,7 +71,7 @@ class EdgeState(NamedTuple):
 class Known:
     """What the database says of everything that the batches look at. ``Found.row`` is the memory's number ``n``.
 
-    once: the id behind each thread and source key. receipts: by idempotency key.
+    once: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
     """
 
     rev: int
@@ -80,6 +80,7 @@ class Known:
     once: dict[str, str]
     edges: dict[EdgeKey, StoredEdge]
     receipts: dict[str, Earlier]
+    extracted: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -133,6 +134,8 @@ def _answer(known: Known, writes: Writes, prepared: Prepared) -> Receipt | Excep
             if fingerprint != batch.fingerprint:
                 raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
             return replace(receipt, replayed=True)
+        if batch.extracted is not None:
+            check_mark(batch.extracted, known.extracted.get(batch.extracted.thread_id, 0))
         draft = _Draft(known, writes, prepared)
         applied = [one for chunk in prepared.chunks for one in draft.apply(chunk)]
     except (Conflict, NotFound, InvalidInput) as refused:
@@ -180,9 +183,11 @@ class _Draft:
         if batch.key is not None:
             known.receipts[batch.key] = Earlier(batch.fingerprint, receipt)
             writes.receipts[batch.key] = known.receipts[batch.key], self._prepared.at
-        for mark, marks in ((batch.seen, writes.seen), (batch.extracted, writes.extracted)):
-            if mark is not None:
-                marks[mark.thread_id] = max(mark.rev, marks.get(mark.thread_id, 0))
+        if batch.seen is not None:
+            writes.seen[batch.seen.thread_id] = max(batch.seen.rev, writes.seen.get(batch.seen.thread_id, 0))
+        if batch.extracted is not None:
+            mark = batch.extracted
+            known.extracted[mark.thread_id] = writes.extracted[mark.thread_id] = mark.rev
         writes.rev, writes.count = new.rev, new.count
         writes.archived += new.archived
         writes.versions += new.versions

@@ -29,6 +29,9 @@ _MEMORIES = (
 _ONCE = (
     f"SELECT source_key, id FROM memwarden.memories WHERE {_HERE} AND source_key IS NOT NULL AND source_key = ANY(%b)"
 ).encode()
+_MARKS = (
+    f"SELECT thread_id, coalesce(extracted, 0) FROM memwarden.threads WHERE {_HERE} AND thread_id = ANY(%b)"
+).encode()
 _RECEIPTS = f"SELECT key, fingerprint, rev, applied FROM memwarden.receipts WHERE {_HERE} AND key = ANY(%b)".encode()
 _EDGES = (
     f"SELECT from_id, to_id, type, strength, live FROM memwarden.relations WHERE {_HERE} AND from_id = ANY(%b)"
@@ -103,12 +106,11 @@ _WRITE_EDGES = _insert(
     "DO UPDATE SET strength = excluded.strength, live = excluded.live, rev = excluded.rev",
 )
 _MOVE_SEEN, _MOVE_EXTRACTED = (
-    _insert(
-        "threads",
-        {"thread_id": "text", mark: "int8"},
-        f"ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET {mark} = greatest(t.{mark}, excluded.{mark})",
+    _insert("threads", columns, f"ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET {moved}")
+    for columns, moved in (
+        ({"thread_id": "text", "seen": "int8"}, "seen = greatest(t.seen, excluded.seen)"),
+        ({"thread_id": "text", "extracted": "int8"}, "extracted = excluded.extracted"),
     )
-    for mark in ("seen", "extracted")
 )
 _UPDATE_MEMORIES = _update("memories", _CHANGED)
 _UPDATE_SIGNALS = _update("signals", _SIGNALS)
@@ -123,14 +125,14 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
         head = connection.execute(_HEAD, names)
         asked = [
             connection.execute(sql, (*names, array("text", sorted(map(stored, wanted))))) if wanted else None
-            for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS), _looked_at(batches), strict=True)
+            for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS, _MARKS), _looked_at(batches), strict=True)
         ]
     counters = head.fetchone()
     if counters is None:
         connection.execute(_NEW_HEAD, names)
         connection.execute(b"COMMIT")
         return read(connection, namespace, batches, seconds)
-    memories, first, edges, receipts = (
+    memories, first, edges, receipts, marks = (
         [tuple(map(told, row)) for row in one.fetchall()] if one else [] for one in asked
     )
     rev, rows = counters
@@ -141,6 +143,7 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
         dict(first),
         {EdgeKey._make(row[:3]): StoredEdge._make(row[3:]) for row in edges},
         {key: _earlier(*row) for key, *row in receipts},
+        dict(marks),
     )
 
 
@@ -166,9 +169,9 @@ def gather_statistics(connection: Connection[Any], seconds: float) -> None:
         connection.execute(b"COMMIT")
 
 
-def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Ids, source keys, starts of edges and idempotency keys."""
-    ids, once, starts, keys = set[str](), set[str](), set[str](), set[str]()
+def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str], set[str], set[str]]:
+    """Ids, source keys, starts of edges, idempotency keys and threads whose mark is moved."""
+    ids, once, starts, keys, threads = set[str](), set[str](), set[str](), set[str](), set[str]()
     for one in batches:
         for change in one.batch.changes:
             ids.update(ids_of(change))
@@ -176,7 +179,8 @@ def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str
                 starts.add(edge_key(change).from_id)
         once.update(put.once for put in one.puts.values() if put.once is not None)
         keys.update(() if one.batch.key is None else (one.batch.key,))
-    return ids, once, starts, keys
+        threads.update(() if one.batch.extracted is None else (one.batch.extracted.thread_id,))
+    return ids, once, starts, keys, threads
 
 
 def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:

@@ -17,7 +17,7 @@ from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Applied, Batch, BatchChange, Link, Namespace, Put, Receipt, Remove, State, Unlink
 from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
-from memwarden.stores.decide import Found, Plan, Steps, StoredEdge
+from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_mark
 from memwarden.stores.forms import meta_text, once
 from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode
 
@@ -49,10 +49,13 @@ _INSERT_JOURNAL = (
     "meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_RECEIPT = "INSERT INTO receipts (ns, key, fingerprint, rev, applied, at) VALUES (?, ?, ?, ?, ?, ?)"
-_MOVE_SEEN, _MOVE_EXTRACTED = (
-    f"INSERT INTO threads (ns, thread_id, {mark}) VALUES (?, ?, ?) "
-    f"ON CONFLICT (ns, thread_id) DO UPDATE SET {mark} = max(coalesce({mark}, 0), excluded.{mark})"
-    for mark in ("seen", "extracted")
+_MOVE_SEEN = (
+    "INSERT INTO threads (ns, thread_id, seen) VALUES (?, ?, ?) "
+    "ON CONFLICT (ns, thread_id) DO UPDATE SET seen = max(coalesce(seen, 0), excluded.seen)"
+)
+_MOVE_EXTRACTED = (
+    "INSERT INTO threads (ns, thread_id, extracted) VALUES (?, ?, ?) "
+    "ON CONFLICT (ns, thread_id) DO UPDATE SET extracted = excluded.extracted"
 )
 
 _Chunk = Sequence[tuple[int, BatchChange]]
@@ -106,6 +109,8 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
     space = _space(db, batch.namespace)
     if batch.key is not None and (earlier := _earlier(db, space, batch)) is not None:
         return earlier
+    if batch.extracted is not None:
+        check_mark(batch.extracted, _extracted(db, space.no, batch.extracted.thread_id))
     rev, rows = space.rev, space.rows
     steps = Steps()
     applied: list[Applied] = []
@@ -124,6 +129,11 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
     if batch.key is not None:
         db.execute(_INSERT_RECEIPT, (space.no, batch.key, batch.fingerprint, rev, json.dumps(applied), ready.at))
     return Receipt(rev, tuple(applied))
+
+
+def _extracted(db: sqlite3.Connection, ns: int, thread: str) -> int:
+    sql = "SELECT coalesce(max(extracted), 0) FROM threads WHERE ns = ? AND thread_id = ?"
+    return int(db.execute(sql, (ns, thread)).fetchone()[0])
 
 
 def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, plan: Plan[Encoded]) -> None:
