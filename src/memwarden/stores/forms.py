@@ -1,12 +1,19 @@
-"""The forms in which every SQL engine stores what is more than a value."""
+"""What every SQL engine says alike: forms of values that are more than a value, and how filters become conditions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from memwarden.errors import InvalidInput
+from memwarden.filters import Condition, Where
+
+COMPARE = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+NEVER_UNSET = frozenset(
+    {"id", "channel", "kind", "category", "importance", "pinned", "trust", "created_at", "updated_at"}
+)
+"""Columns that are filled in every row, so that an order by one of them needs no word about NULL."""
 
 
 def once(thread: str | None, source_key: str | None) -> str | None:
@@ -22,3 +29,9 @@ def meta_text(meta: Mapping[str, Any] | None) -> str | None:
         return None if meta is None else json.dumps(dict(meta), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the meta of a change is not JSON: {error}") from None
+
+
+def all_of(where: Where, one: Callable[[Condition], tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+    """Return `` AND ...`` for every condition, and the values to bind; ``one`` says it of a single condition."""
+    said = [one(condition) for condition in where]
+    return "".join(f" AND {text}" for text, _ in said), [value for _, values in said for value in values]

@@ -20,22 +20,15 @@ from memwarden.filters import (
     Where,
     sort_field,
 )
+from memwarden.stores.forms import COMPARE, NEVER_UNSET, all_of
 from memwarden.stores.postgres.rows import stored
 
 _TYPES = {TEXT: "text", MANY: "text", NUMBER: "float8", BOOLEAN: "bool", TIME: "int8"}
-_NEVER_UNSET = {"id", "channel", "kind", "category", "importance", "pinned", "created_at", "updated_at"}
-_COMPARE = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 def condition_sql(where: Where) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
-    parts: list[str] = []
-    values: list[Any] = []
-    for condition in where:
-        text, bound = _one(condition)
-        parts.append(f" AND {text}")
-        values.extend(bound)
-    return "".join(parts), values
+    return all_of(where, _one)
 
 
 def order_sql(order_by: str, descending: bool) -> str:
@@ -45,7 +38,7 @@ def order_sql(order_by: str, descending: bool) -> str:
     if field == WRITTEN:
         return f"n {direction}"
     # Said only where it can happen: an index is read backwards only for the order that it has by itself.
-    unset_last = "" if field in _NEVER_UNSET else " NULLS LAST"
+    unset_last = "" if field in NEVER_UNSET else " NULLS LAST"
     return f"{field} {direction}{unset_last}, n {direction}"
 
 
@@ -65,8 +58,8 @@ def _one(condition: Condition) -> tuple[str, list[Any]]:
         return (f"{field} IS NULL", []) if wanted is None else (f"{field} = %s::{kind}", [_bound(wanted)])
     if op == "$ne":
         return f"{field} IS DISTINCT FROM %s::{kind}", [_bound(wanted)]
-    if op in _COMPARE:
-        return f"{field} {_COMPARE[op]} %s::{kind}", [_bound(wanted)]
+    if op in COMPARE:
+        return f"{field} {COMPARE[op]} %s::{kind}", [_bound(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
 
 

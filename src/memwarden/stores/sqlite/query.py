@@ -8,24 +8,18 @@ from typing import Any
 from memwarden.clock import microseconds
 from memwarden.errors import InvalidFilter
 from memwarden.filters import FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
+from memwarden.stores.forms import COMPARE, NEVER_UNSET, all_of
 from memwarden.stores.sqlite.rows import list_needle
 
 _MOST_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
-_NEVER_UNSET = {"id", "channel", "kind", "category", "importance", "pinned", "created_at", "updated_at"}
-_COMPARE = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 def condition_sql(where: Where) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
-    parts: list[str] = []
-    values: list[Any] = []
-    for condition in where:
-        text, bound = _one(condition)
-        parts.append(f" AND {text}")
-        values.extend(bound)
+    text, values = all_of(where, _one)
     if len(values) > _MOST_VALUES:
         raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MOST_VALUES} in one call")
-    return "".join(parts), values
+    return text, values
 
 
 def order_sql(order_by: str, descending: bool) -> str:
@@ -34,7 +28,7 @@ def order_sql(order_by: str, descending: bool) -> str:
     direction = "DESC" if descending else "ASC"
     if field == WRITTEN:
         return f"row {direction}"
-    unset_last = "" if field in _NEVER_UNSET else f"{field} IS NULL, "
+    unset_last = "" if field in NEVER_UNSET else f"{field} IS NULL, "
     return f"{unset_last}{field} {direction}, row {direction}"
 
 
@@ -50,8 +44,8 @@ def _one(condition: Condition) -> tuple[str, list[Any]]:
         return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bound(wanted)])
     if op == "$ne" and FIELDS[field] != MANY:
         return f"{field} IS NOT ?", [_bound(wanted)]
-    if op in _COMPARE and FIELDS[field] != MANY:
-        return f"{field} {_COMPARE[op]} ?", [_bound(wanted)]
+    if op in COMPARE and FIELDS[field] != MANY:
+        return f"{field} {COMPARE[op]} ?", [_bound(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
 
 
