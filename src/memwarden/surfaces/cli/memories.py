@@ -59,8 +59,12 @@ async def add(
         print_json(result)
         return
     (written,) = result.results
-    created = written.outcome == Outcome.CREATED
-    printer().print(clean(f"Remembered as {written.id}." if created else f"Not kept: {written.reason}."))
+    said = {
+        Outcome.REJECTED: f"Not kept: {written.reason}.",
+        Outcome.MERGED: f"Known already as {written.id}: {written.reason}.",
+    }
+    reason = f": {written.reason}" if written.reason else ""
+    printer().print(clean(said.get(Outcome(written.outcome), f"Remembered as {written.id}{reason}.")), soft_wrap=True)
 
 
 @command
@@ -160,6 +164,7 @@ def _details(memory: Memory) -> Iterator[tuple[str, str]]:
         ("rests on", ", ".join(one for one in memory.sources if one != memory.id)),
         ("summary", memory.summary),
         ("context", memory.context),
+        ("true until", f"{memory.valid_to:%Y-%m-%d %H:%M} UTC" if memory.valid_to else ""),
         ("version", str(memory.version)),
         ("id", memory.id),
     ):

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
+from memwarden.surfaces.cli.demo.changing import Changing, show_changing
 from memwarden.surfaces.cli.demo.play import Missed, Played
 from memwarden.surfaces.cli.observe import Summary
 from memwarden.surfaces.cli.options import Options
@@ -21,6 +22,7 @@ def show(
     summary: Summary,
     played: Sequence[Played],
     memories: Mapping[str, Memory],
+    changing: Changing,
     kept: Options | None,
 ) -> None:
     """Print the whole demo. ``kept``: how to reach the store when it stays."""
@@ -28,6 +30,7 @@ def show(
     _introduce(console, history, summary)
     for number, one in enumerate(played, 1):
         _question(console, number, len(played), one, memories)
+    show_changing(console, changing)
     _conclude(console, played, kept)
 
 

@@ -1,0 +1,154 @@
+"""``edit``, ``restore``, ``pin``, ``undo``, ``history``, ``delta`` and ``graph``, and what they print."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from memwarden.surfaces.cli.main import run
+
+
+class Shop(NamedTuple):
+    """Runs commands in this process on one store."""
+
+    db: str
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+            exit_code = run([*words, "--db", self.db, "--embedder", "none"])
+        assert exit_code == code, (out.getvalue(), err.getvalue())
+        return out.getvalue() if code == 0 else err.getvalue()
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def add(self, text: str, *more: str) -> dict[str, Any]:
+        told: dict[str, Any] = self.json("add", text, *more)["results"][0]
+        return told
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Shop(f"sqlite:///{tmp_path / 'm.db'}")
+
+
+def test_a_real_process_tells_what_became_of_a_statement(tmp_path: Path) -> None:
+    def memwarden(*words: str) -> str:
+        program = Path(sys.executable).with_name("memwarden")
+        command = [program, *words, "--db", f"sqlite:///{tmp_path / 'm.db'}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    memwarden("add", "Ana lives in Berlin.")
+    assert memwarden("add", "Ana resides in Berlin.").startswith("Known already as ")
+    assert "replaces" in memwarden("add", "Ana lives in Lisbon now.")
+    assert "SUPERSEDE" in memwarden("history")
+    assert memwarden("undo").startswith("Undone: change ")
+
+
+def test_edit(shop: Shop) -> None:
+    one = shop.add("Ana's dentist is Dr. Weber.")["id"]
+    assert "Changed" in shop("edit", one, "Ana's dentist is Dr. Webber.", "--importance", "0.9", "--tag", "health")
+    told = shop.json("get", one)
+    assert (told["text"], told["importance"], told["tags"]) == ("Ana's dentist is Dr. Webber.", 0.9, ["health"])
+    assert shop.json("edit", one, "--kind", "note")["results"][0]["outcome"] == "updated"
+    assert "nothing to change" in shop("edit", one, code=2)
+    assert "version" in shop("edit", one, "--importance", "0.1", "--version", "1", code=1)
+    assert "no memory" in shop("edit", "nobody", "x", code=3)
+
+
+def test_forget_restore_and_undo(shop: Shop) -> None:
+    one = shop.add("Ana keeps bees.")["id"]
+    shop("forget", one)
+    assert "no memory" in shop("get", one, code=3)
+    assert "Restored" in shop("restore", one)
+    assert "active already" in shop("restore", one)
+    assert shop.json("get", one)["text"] == "Ana keeps bees."
+    assert f"deleted: {one}" in shop("undo", "1")
+    assert "undone already" in shop("undo", "1", code=1)
+    assert "no change 99" in shop("undo", "99", code=3)
+    assert shop.json("undo")["results"][0]["outcome"] == "restored"
+
+
+def test_undo_with_nothing_to_undo(shop: Shop) -> None:
+    shop("add", "Ana keeps bees.")
+    assert "nothing was ever changed" in shop("undo", "--user", "somebody", code=3)
+
+
+def test_pin(shop: Shop) -> None:
+    one = shop.add("Ana keeps bees.")["id"]
+    assert "Pinned" in shop("pin", one)
+    assert shop.json("get", one)["pinned"] is True
+    assert "No longer" in shop("pin", one, "--off")
+    assert shop.json("get", one)["pinned"] is False
+
+
+def test_history_tells_before_and_after_and_why(shop: Shop) -> None:
+    one = shop.add("Ana lives in Berlin.")["id"]
+    other = shop.add("Ana lives in Lisbon now.")["id"]
+    shop("edit", other, "Ana lives in Lisbon.", "--importance", "0.9")
+    printed = shop("history", one)
+    assert "ADD" in printed
+    assert "+ Ana lives in Berlin." in printed
+    assert f"by {other}" in printed
+    assert "valid_to: none -> 20" in printed
+    printed = shop("history", other)
+    assert "- Ana lives in Lisbon now." in printed
+    assert "importance: 0.5 -> 0.9" in printed
+    everything = shop.json("history")
+    assert [entry["event"] for entry in everything] == ["ADD", "ADD", "SUPERSEDE", "LINK", "UPDATE"]
+    assert everything[2]["old"]["valid_to"] is None
+    assert shop.json("history", "--since", "4")[0]["event"] == "UPDATE"
+    assert "--since 2" in shop("history", "--limit", "2")
+    assert "no memory" in shop("history", "nobody", code=3)
+
+
+def test_delta(shop: Shop) -> None:
+    shop("add", "Ana lives in Berlin.", "--category", "profile", "--importance", "0.8")
+    assert shop("delta", "--since", "0").splitlines()[:2] == [
+        "Memory updates since rev 0:",
+        "- +created: [Profile] Ana lives in Berlin. (imp=4)",
+    ]
+    assert "Nothing changed since revision 1." in shop("delta", "--since", "1")
+    assert shop.json("delta", "--since", "0")["bullets"]
+
+
+def test_graph(shop: Shop) -> None:
+    old = shop.add("Ana lives in Berlin.")["id"]
+    new = shop.add("Ana lives in Lisbon now.")["id"]
+    tree = shop("graph", new)
+    assert "Ana lives in Lisbon now." in tree
+    assert "replaced Ana lives in Berlin. (until 20" in tree
+    assert "replaced by Ana lives in Lisbon now." in shop("graph", old)
+    told = shop.json("graph", new)
+    assert [(one["from_id"], one["to_id"], one["type"]) for one in told["relations"]] == [(new, old, "supersedes")]
+    mermaid = shop("graph", new, "--as", "mermaid")
+    assert mermaid.startswith("flowchart LR")
+    assert 'm0 -->|"supersedes 1.00"| m1' in mermaid
+    assert "no memory" in shop("graph", "nobody", code=3)
+
+
+def test_the_graph_as_dot_is_quoted(shop: Shop) -> None:
+    one = shop.add('Ana calls it "home".')["id"]
+    assert "m0 [label=\"Ana calls it 'home'.\"];" in shop("graph", one, "--as", "dot")
+
+
+def test_the_demo_shows_a_fact_that_changes(tmp_path: Path) -> None:
+    with redirect_stdout(StringIO()) as out:
+        assert run(["demo", "--embedder", "none", "--db", f"sqlite:///{tmp_path / 'd.db'}"]) == 0
+    printed = out.getvalue()
+    part = printed[printed.index("a fact that changes") :]
+    assert "merged · says the same" in part
+    assert "superseded · replaces" in part
+    assert "Memory updates since rev" in part
+    assert "now                Ines' favourite colour is now bottle green." in part
+    assert "as of 01 Dec 2025  Ines' favourite colour is burnt orange." in part
+    assert "SUPERSEDE" in part
