@@ -17,7 +17,7 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,8 +77,9 @@ def the_batch(writer: str, number: int) -> Batch:
 class Death:
     """Counts how often the chosen point is passed, and kills this process there."""
 
-    def __init__(self, at: str | None, nth: int) -> None:
+    def __init__(self, at: str | None, nth: int, statements: Mapping[str, str] = STATEMENTS) -> None:
         self.armed = False
+        self._statements = statements
         self._at = at
         self._left = nth
         self._statement = ""
@@ -92,7 +93,7 @@ class Death:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def traced(self, sql: str) -> None:
-        label = next((label for label, start in STATEMENTS.items() if re.match(start, sql)), "")
+        label = next((label for label, start in self._statements.items() if re.match(start, sql)), "")
         self._statement = label if self.armed else "opening"
         self.passed(self._statement)
 

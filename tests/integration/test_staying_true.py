@@ -200,6 +200,17 @@ async def test_an_undo_that_would_lose_a_link_is_refused(me: AsyncScope) -> None
     assert {kind for _, _, kind in await edges(me)} >= {"supersedes"}
 
 
+async def test_a_forgetting_is_not_undone_when_other_words_were_forgotten_since(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Berlin.")
+    await me.forget(one)
+    forgotten = await last(me, "DELETE")
+    await me.restore(one)
+    await me.update(one, summary="Berlin")
+    await me.forget(one)
+    with pytest.raises(Conflict, match="changed since"):
+        await me.undo(forgotten)
+
+
 async def test_a_merged_memory_is_brought_back_by_undo_alone(me: AsyncScope) -> None:
     await said(me, "Ana lives in Berlin.")
     await said(me, "Ana resides in Berlin.")

@@ -47,7 +47,7 @@ def check_last(entries: Sequence[Change], later: Iterable[Change]) -> None:
 
     entries: of the decision. later: every entry after it of the memories that it changed, in the order of the journal.
     """
-    left = {entry.memory_id: entry.new_version for entry in entries if entry.event not in _EDGES}
+    left = {entry.memory_id: _state(entry) for entry in entries if entry.event not in _EDGES}
     now, same_as, last = dict(left), dict[tuple[str, int], int](), dict[str, Change]()
     for entry in later:
         if entry.event in _EDGES or entry.memory_id not in left:
@@ -56,12 +56,17 @@ def check_last(entries: Sequence[Change], later: Iterable[Change]) -> None:
         if entry.new_version is not None and _CONTENT_OF in told:
             before = int(told[_CONTENT_OF])
             same_as[key, entry.new_version] = same_as.get((key, before), before)
-        version = entry.new_version
-        now[key] = None if version is None else same_as.get((key, version), version)
+        active, version = _state(entry)
+        now[key] = active, None if version is None else same_as.get((key, version), version)
         last[key] = entry
     for key in left:
         if now[key] != left[key]:
             raise Conflict(_why_not(entries[0].step, last[key]))
+
+
+def _state(entry: Change) -> tuple[bool, int | None]:
+    """Whether a memory is active after an entry, and which version it holds, also while it is not."""
+    return entry.new_version is not None, entry.new_version if entry.new_version is not None else entry.old_version
 
 
 def _why_not(step: int, last: Change) -> str:
