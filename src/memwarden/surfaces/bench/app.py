@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.bench import beside, machine, measure, report, same_fact, speed
+from memwarden.surfaces.bench import beside, machine, measure, report, same_fact, speed, writes
 from memwarden.surfaces.bench.beside_report import beside_plot
 from memwarden.surfaces.bench.fresh import install as install_fresh
 from memwarden.surfaces.bench.peers import PEERS
@@ -124,6 +124,28 @@ def speed_command(
         report.speed_plot(result, plot)
         if compared is not None:
             beside_plot(compared, plot.with_stem(f"{plot.stem}-beside"))
+
+
+@app.command("writes")
+def writes_command(
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    size: Annotated[
+        list[int] | None, typer.Option(min=2, help="Memories in the namespace; give it several times.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Calls of each sort a size.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, help="Statements in the one call that remembers many.")] = 1_000,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the stores, to choose the disk.")] = None,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Time observing, remembering, merging, superseding and linking beside the sync of the disk."""
+    sizes = size or list(writes.SIZES)
+    with progress(len(sizes) * (rounds + writes.WARMING + 1)) as tick:
+        found = [
+            writes.measure(rows, embedder.value, folder=folder, rounds=rounds, batch=batch, tick=tick) for rows in sizes
+        ]
+    result = writes.WritesReport(machine.circumstances(), embedder.value, rounds, found)
+    _deliver(report.to_json(result), writes.markdown(result), as_json, markdown)
 
 
 @app.command("same-fact")

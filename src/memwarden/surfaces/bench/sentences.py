@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count, cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 PEOPLE = ("Mara", "Joel", "Ines", "Tomas", "Wilma", "Kofi", "Noor", "Sven")
 SESSION = 20
@@ -62,6 +62,25 @@ def questions(amount: int, seed: int = 1) -> list[str]:
         "Where does the {rare} group meet?",
     )
     return [_fill(chance, chance.choice(frames), 1_000) for _ in range(amount)]
+
+
+class Fact(NamedTuple):
+    """A made-up fact and what it became later."""
+
+    text: str
+    changed: str
+
+
+def facts(amount: int, seed: int = 2) -> list[Fact]:
+    """What a memory may hold of so many people: no two are about the same."""
+    chance = random.Random(seed)
+    people = [first + last for first in _SYLLABLES for last in _SYLLABLES]
+    told = []
+    for number in range(amount):
+        who = people[number % 256].title() + people[number // 256 % 256]
+        thing, was, now = chance.choice(_WORDS["thing"]), *chance.sample(_WORDS["adjective"], 2)
+        told.append(Fact(f"{who}'s {thing} is {was}.", f"{who}'s {thing} is {now} now."))
+    return told
 
 
 def varied(messages: Sequence[Mapping[str, Any]], amount: int, seed: int = 0) -> Iterator[Mapping[str, Any]]:
