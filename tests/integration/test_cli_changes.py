@@ -43,7 +43,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 def test_a_real_process_tells_what_became_of_a_statement(tmp_path: Path) -> None:
     def memwarden(*words: str) -> str:
         program = Path(sys.executable).with_name("memwarden")
-        command = [program, *words, "--db", f"sqlite:///{tmp_path / 'm.db'}"]
+        command = [str(program), *words, "--db", f"sqlite:///{tmp_path / 'm.db'}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         return done.stdout
 
