@@ -30,6 +30,13 @@ def plain() -> Iterator[Warden]:
         yield opened
 
 
+@pytest.fixture
+def apart(url: str) -> Iterator[Warden]:
+    """A warden that compares nothing: of equal statements each is a memory, and none is linked to another."""
+    with Warden.open(url, config={"merging": "off"}) as opened:
+        yield opened
+
+
 def ago(**length: float) -> datetime:
     return clock.now() - timedelta(**length)
 
@@ -37,8 +44,8 @@ def ago(**length: float) -> datetime:
 # --- the context block
 
 
-def test_of_two_equal_memories_the_newer_stands_first_in_a_block(warden: Warden) -> None:
-    me = warden.scope(user="ana")
+def test_of_two_equal_memories_the_newer_stands_first_in_a_block(apart: Warden) -> None:
+    me = apart.scope(user="ana")
     me.remember("Ana sails the boat.", created_at=ago(days=100))
     me.remember("Ana sails the boat.", created_at=ago(days=1))
     old, new = me.find(order_by="written", descending=False)
@@ -140,8 +147,8 @@ def test_the_same_best_match_means_less_among_many(embedder: str) -> None:
     assert 0.75 * 0.4 * log(200) < lost < 0.4 * log(200)
 
 
-def test_without_explain_only_the_nearest_omissions_are_named(warden: Warden) -> None:
-    me = warden.scope(user="ana")
+def test_without_explain_only_the_nearest_omissions_are_named(apart: Warden) -> None:
+    me = apart.scope(user="ana")
     me.remember([f"Ana sails the boat {number}." for number in range(60)])
     brief = me.query("Which boat does Ana sail?", threshold=0.0)
     whole = me.query("Which boat does Ana sail?", threshold=0.0, explain=True)
@@ -274,7 +281,7 @@ async def test_what_is_forgotten_between_ranking_and_reading_is_left_out(asking:
 @pytest.mark.parametrize("asking", ["query", "context"])
 async def test_the_revision_of_an_answer_is_the_one_that_it_is_true_for(asking: str) -> None:
     store = Meddling()
-    async with AsyncWarden(store, Settings(embedder="none")) as warden:
+    async with AsyncWarden(store, Settings(embedder="none", merging="off")) as warden:
         me = warden.scope(user="ana")
 
         async def ask() -> tuple[int, set[str]]:

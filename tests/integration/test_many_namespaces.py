@@ -35,7 +35,7 @@ async def ask(warden: AsyncWarden, user: str) -> list[str]:
 
 
 async def size_of_one() -> int:
-    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+    async with AsyncWarden.open("memory://", config={"embedder": "none", "merging": "off"}) as warden:
         await fill(warden, ["ana"])
         await ask(warden, "ana")
         (index,) = indexes(warden)._indexes.values()
@@ -44,7 +44,9 @@ async def size_of_one() -> int:
 
 async def test_the_least_recently_used_index_goes_when_memory_is_short(url: str) -> None:
     room_for_two = int(2.5 * await size_of_one())
-    async with AsyncWarden.open(url, config={"embedder": "none", "index_bytes": room_for_two}) as warden:
+    async with AsyncWarden.open(
+        url, config={"embedder": "none", "merging": "off", "index_bytes": room_for_two}
+    ) as warden:
         await fill(warden, ["ana", "ben", "eva"])
         for user in ("ana", "ben", "ana"):
             await ask(warden, user)
@@ -57,7 +59,8 @@ async def test_the_least_recently_used_index_goes_when_memory_is_short(url: str)
 
 async def test_an_index_that_follows_a_change_is_in_use(url: str) -> None:
     room_for_two = int(2.5 * await size_of_one())
-    async with AsyncWarden.open(url, config={"embedder": "none", "index_bytes": room_for_two}) as warden:
+    config = {"embedder": "none", "merging": "off", "index_bytes": room_for_two}
+    async with AsyncWarden.open(url, config=config) as warden:
         await fill(warden, ["ana", "ben", "eva"])
         for user in ("ana", "ben"):
             await ask(warden, user)
@@ -69,7 +72,8 @@ async def test_an_index_that_follows_a_change_is_in_use(url: str) -> None:
 
 async def test_an_index_that_grows_takes_the_place_of_others(url: str) -> None:
     room_for_two = int(2.5 * await size_of_one())
-    async with AsyncWarden.open(url, config={"embedder": "none", "index_bytes": room_for_two}) as warden:
+    config = {"embedder": "none", "merging": "off", "index_bytes": room_for_two}
+    async with AsyncWarden.open(url, config=config) as warden:
         await fill(warden, ["ana", "ben"])
         for user in ("ana", "ben"):
             await ask(warden, user)
@@ -106,7 +110,7 @@ class Restorable(MemoryStore):
 @pytest.mark.parametrize("more", [0, 1])
 async def test_a_new_epoch_throws_the_index_away(more: int) -> None:
     """The revision is the same or higher, as after a backup was put back; the rows are others."""
-    settings = Settings(embedder="none")
+    settings = Settings(embedder="none", merging="off")
     store, backup = Restorable(), MemoryStore()
     async with AsyncWarden(backup, settings) as old:
         await old.scope(user="ana").remember(["Ana sails the green boat."] * (1 + more))

@@ -62,8 +62,16 @@ class Listing:
     case_matters: frozenset[str]
     persons: frozenset[str]
     cues: frozenset[str]
-    attributes: Mapping[str, str]
-    """Word -> the thing with one value at a time that it speaks of."""
+    present: frozenset[str]
+    """Words that say no more than that something is so now."""
+    attributes: frozenset[str]
+    """Things with one value at a time: lives in, colour, deadline."""
+    graded: frozenset[str]
+    """Things with one value at a time that stands before them: the basic plan."""
+    once: frozenset[str]
+    """What happens once: is born, founded."""
+    scales: tuple[str, ...]
+    """Lists of words of which one is true of a thing at a time: colours, married or single."""
     holders: frozenset[str]
     antonyms: frozenset[tuple[str, str]]
     synonyms: Mapping[str, str]
@@ -108,7 +116,11 @@ def listing(code: str) -> Listing:
         case_matters=_set(guards.get("case_matters", "")),
         persons=_set(words["persons"]),
         cues=_set(words["cues"]),
-        attributes=_aliases(words["attributes"]),
+        present=_set(words["present"]),
+        attributes=_set(words["attributes"]),
+        graded=_set(words["graded"]),
+        once=_set(words.get("once", "")),
+        scales=tuple(words.get("scales", "").split("|")),
         holders=_set(words["holders"]),
         antonyms=_opposites(words["antonyms"], groups),
         synonyms=groups,
@@ -139,11 +151,6 @@ def _numbered(text: str) -> dict[str, str]:
 def _classes(text: str) -> Mapping[str, str]:
     entries = (entry.rpartition(":") for entry in text.split())
     return _frozen({word: name for word, _, name in entries})
-
-
-def _aliases(text: str) -> Mapping[str, str]:
-    entries = (entry.partition(":") for entry in text.split())
-    return _frozen({word: name or word for word, _, name in entries})
 
 
 def _opposites(text: str, groups: Mapping[str, str]) -> frozenset[tuple[str, str]]:

@@ -7,9 +7,10 @@ from collections import Counter
 from typing import Final
 
 from memwarden.remember.same_fact import guards, languages
+from memwarden.remember.same_fact.claim import are_alike, gap, is_event, is_measure, is_rhythm, is_value
 from memwarden.remember.same_fact.judgement import Judgement, Label
 from memwarden.remember.same_fact.listing import Listing, listing
-from memwarden.remember.same_fact.signature import Signature, signature
+from memwarden.remember.same_fact.signature import Signature, is_content, signature
 
 NEAR: Final = 0.55
 """Cosine from which two statements about one subject that no rule decides are worth a model's look."""
@@ -72,54 +73,28 @@ class Pair:
             self.one_subject = True
 
     def opposites(self) -> bool:
+        """Nothing but a word and its opposite tells them apart, and it does not pick one of several things."""
         if len(self.first) == 1 and len(self.second) == 1 and self.first[0].endswith("handed"):
             return True
         first, second = self._bare(self.one, self.two), self._bare(self.two, self.one)
-        return any((a, b) in self.lists.antonyms or _denying(a, b) for a in first for b in second)
+        pairs = [(a, b) for a in first for b in second if (a, b) in self.lists.antonyms or _denying(a, b)]
+        return any(self._said(self.one, a) and self._said(self.two, b) for a, b in pairs)
+
+    def _said(self, one: Signature, word: str) -> bool:
+        """The word is what is said, and not a part of a name: the boat is red, not the red boat."""
+        after = one.raw[one.raw.index(word) + 1 :][:1]
+        return not after or word in self.lists.bases or not is_content(after[0], self.lists) or after[0] in _LASTING
 
     def _bare(self, one: Signature, two: Signature) -> set[str]:
         return set(one.raw) - set(two.raw)
-
-    def value(self) -> bool:
-        """A thing that has one value at a time is in both, and what differs is its value."""
-        shared = self.one.attributes & self.two.attributes | self._holders()
-        if not shared:
-            return False
-        if self.cue:
-            return True
-        named = shared & set(self.one.topic) & set(self.two.topic)
-        if not named and (set(self.first) & self.one.verbs or set(self.second) & self.two.verbs):
-            return False
-        return any(
-            _governs(word, self.one.content, self.first) and _governs(word, self.two.content, self.second)
-            for word in shared
-        )
-
-    def _holders(self) -> frozenset[str]:
-        """Offices that one person has at a time, in both."""
-        return self.lists.holders & set(self.one.content) & set(self.two.content)
-
-    def topic_differs(self) -> bool:
-        """The words before the verb are not the same: another thing is spoken of."""
-        one, two = self.one, self.two
-        if not one.topic or not two.topic:
-            return False
-        first, second = (*one.content, *one.times, *one.numbers), (*two.content, *two.times, *two.numbers)
-        return bool(_alone(one.topic, second) or _alone(two.topic, first))
 
     def topics_differ(self) -> bool:
         """Both have words of their own before the verb."""
         return bool(_alone(self.one.topic, self.two.content) and _alone(self.two.topic, self.one.content))
 
 
-def _governs(attribute: str, content: tuple[str, ...], alone: list[str]) -> bool:
-    """The words that only one has stand behind the attribute or right before it."""
-    if attribute not in content:
-        return True
-    at = content.index(attribute)
-    places = [content.index(word) for word in alone]
-    return all(place > at or place == at - 1 > 0 for place in places)
-
+_LASTING: Final = frozenset({"hair"})
+"""Things that one has one of, whatever stands before them."""
 
 _DENYING: Final = re.compile(r"^(?:un|in|im|ir|il|dis|non-?|de|a)")
 
@@ -150,6 +125,7 @@ def _subject_inside(one: Signature, two: Signature) -> bool:
 
 def _decided(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str]:
     for rule in (
+        _another,
         _subject,
         _order,
         _question,
@@ -159,8 +135,7 @@ def _decided(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str]:
         _opposite,
         _amount,
         _more,
-        _value_time,
-        _new_value,
+        _value,
     ):
         decided = rule(pair, found)
         if decided is not None:
@@ -206,8 +181,8 @@ def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     before, after = pair.one.modality, pair.two.modality
     if before == after:
         return None
-    if not _close(pair, 2, 2):
-        return None if pair.cue else ("link", "modality")
+    if pair.first or not _close(pair, 0, 2):
+        return ("link", "modality") if _close(pair, 2, 2) else None
     if "used" in after - before:
         return "supersede", "used to"
     if "used" in before - after:
@@ -226,14 +201,7 @@ def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if (
-        "tense" not in found
-        or not _close(pair, 1, 1)
-        or (pair.first and pair.second and pair.value())
-        or {"number", "date"} & set(found)
-    ):
-        return None
-    if (pair.first or pair.second) and not pair.cue and not {"negation"} & set(found):
+    if "tense" not in found or pair.first or pair.second or {"number", "date"} & set(found):
         return None
     if pair.two.tense in ("past", "imperfect") and not {"negation", "quantifier"} & set(found):
         return "supersede", "over"
@@ -241,7 +209,11 @@ def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if len(pair.one.negations) % 2 == len(pair.two.negations) % 2 or not _close(pair, 2, 1):
+    if (
+        len(pair.one.negations) % 2 == len(pair.two.negations) % 2
+        or (pair.first and pair.second)
+        or not _close(pair, 1, 1)
+    ):
         return None
     bound = Counter(pair.one.negations), Counter(pair.two.negations)
     denied = set((bound[0] - bound[1]) + (bound[1] - bound[0])) - {""}
@@ -252,15 +224,24 @@ def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _opposite(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if pair.opposites() and _close(pair, 2, 2) and "order" not in found and not pair.topics_differ():
+    if (
+        not pair.topics_differ()
+        and pair.opposites()
+        and _close(pair, 1, 1)
+        and not {"order", "number", "date"} & set(found)
+    ):
         return "supersede", "opposite"
     return None
 
 
 def _amount(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if "quantifier" in found and "order" not in found and _close(pair, 1, 1):
+    before, after = pair.one.quantifiers & _SCALE, pair.two.quantifiers & _SCALE
+    if before and after and before != after and "order" not in found and _close(pair, 0, 1):
         return "supersede", "quantifier"
     return None
+
+
+_SCALE: Final = frozenset("all most some few many none only least most-of half except but other more less".split())
 
 
 def _more(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
@@ -270,50 +251,26 @@ def _more(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     old, new = Counter((*pair.one.numbers, *pair.one.times)), Counter((*pair.two.numbers, *pair.two.times))
     if old - new or not (pair.second or new - old):
         return None
-    if pair.cue and pair.value():
-        return None
     return "link", "more said"
 
 
-def _value_time(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    """A number, a day or an address is another one."""
-    if not {"number", "date", "code"} & set(found):
-        return None
-    if (pair.topic_differs() or "order" in found) and not pair.cue:
-        return None
-    if _close(pair, 1, 1) and not (
-        len(pair.first) == 1 and len(pair.second) == 1 and not pair.value() and not pair.cue
-    ):
-        return "supersede", "number or day"
-    if _close(pair, 3, 3) and (pair.cue or pair.value()):
-        return "supersede", "number or day"
-    return None
+def _another(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    """Hive 3 is not hive 4, whatever is said of them."""
+    one, two = dict(pair.one.named), dict(pair.two.named)
+    other = any(two.get(noun, number) != number for noun, number in one.items())
+    return ("different", "another one") if other else None
 
 
-def _new_value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    """A thing with one value at a time has another one."""
-    both = bool(pair.first and pair.second) or (pair.cue and pair.value())
-    if not both or not _close(pair, 3, 3):
+def _value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    """The two differ in one place, and what stands there has one value at a time."""
+    place = gap(pair.one, pair.two)
+    if place is None or {"order", "tense"} & set(found) or is_event(pair.one, pair.two, pair.lists):
         return None
-    if (pair.topic_differs() or "order" in found) and not pair.cue:
-        return None
-    if pair.cue or pair.value() or _purpose(pair):
+    if is_measure(place, pair.lists):
+        return ("different", "another time") if is_rhythm(place, pair.lists) else ("supersede", "number or day")
+    if is_value(place, pair.lists) and are_alike(place, pair.one, pair.two, pair.lists):
         return "supersede", "new value"
     return None
-
-
-def _purpose(pair: Pair) -> bool:
-    """Something else is used for the same purpose: "use Redis for the cache"."""
-    tails = []
-    for one in (pair.one.raw, pair.two.raw):
-        at = next((place for place, word in enumerate(one) if word in _FOR), len(one))
-        if not {"use", "run", "nutzen", "verwenden", "usar", "utiliser"} & set(one[:at]):
-            return False
-        tails.append(one[at:])
-    return tails[0] == tails[1] != ()
-
-
-_FOR: Final = ("for", "as", "für", "als", "para", "pour", "comme")
 
 
 def _japanese(one: Signature, two: Signature, found: tuple[str, ...], cosine: float | None) -> Judgement:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from memwarden.recall.words import GLUED_SCRIPT, fold, stemmer
 from memwarden.remember.same_fact import japanese, languages
 from memwarden.remember.same_fact.canonical import Sentence, canonical
+from memwarden.remember.same_fact.identifiers import NUMBER, TIMES, names
 from memwarden.remember.same_fact.listing import LISTED, Listing, listing
 from memwarden.remember.same_fact.normal import Plain, folded, plain
 
@@ -53,7 +53,10 @@ class Signature:
     marked: frozenset[str] = frozenset()
     """Words that may be verbs or nouns, as they stood: plan, plans."""
     cues: frozenset[str] = frozenset()
-    attributes: frozenset[str] = frozenset()
+    state: tuple[str, ...] = ()
+    """Stems in order without articles and "now": how things stand once it is true."""
+    named: tuple[tuple[str, str], ...] = ()
+    """Numbers that are names, each with what it names: hive, 3."""
     topic: tuple[str, ...] = ()
     """Stems, numbers and times before the first verb: what is spoken of."""
     verbs: frozenset[str] = frozenset()
@@ -92,8 +95,8 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         content=content,
         raw=tuple(word.removesuffix("-ing").removesuffix("-ed") for word in spoken),
         subject=content[0] if content else "",
-        numbers=tuple(word for word in spoken if _NUMBER.match(word)),
-        times=tuple(word for word in spoken if word.startswith(_TIMES)),
+        numbers=tuple(word for word in spoken if NUMBER.match(word)),
+        times=tuple(word for word in spoken if word.startswith(TIMES)),
         negations=tuple(_bound(spoken, lists)),
         quantifiers=frozenset(lists.quantifiers[word] for word in spoken if word in lists.quantifiers),
         modality=frozenset(lists.modality[word] for word in spread if word in lists.modality),
@@ -108,16 +111,13 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         bare=sentence.based.bare,
         marked=sentence.based.marked,
         cues=lists.cues & ({*found.tokens, *spread}),
-        attributes=_attributes({*spread, *sentence.based.words}, lists),
+        state=state(spoken, lists),
+        named=tuple(names(spoken, lists)),
         topic=_topic(spoken, lists),
-        verbs=frozenset(_stem(word, lists) for at, word in enumerate(spoken) if _verb(word, at, spoken, lists)),
+        verbs=frozenset(stem(word, lists) for at, word in enumerate(spoken) if _verb(word, at, spoken, lists)),
         asks=found.asks,
         quotes=found.quotes,
     )
-
-
-_NUMBER: Final = re.compile(r"[-+]?\d")
-_TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 
 
 def _content(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
@@ -127,8 +127,8 @@ def _content(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
         if word in lists.persons:
             if place == 0:
                 out.append(_PERSON.get(word, word))
-        elif not _grammar(word, lists):
-            out.append(_stem(word, lists))
+        elif not is_grammar(word, lists):
+            out.append(stem(word, lists))
     return tuple(out)
 
 
@@ -146,7 +146,8 @@ _PERSON: Final = {
 }
 
 
-def _grammar(word: str, lists: Listing) -> bool:
+def is_grammar(word: str, lists: Listing) -> bool:
+    """Whether a canonical word carries no content of its own."""
     return (
         word in ("be", "have", "|", "'s", ",", "be-ing", "?")
         or word in lists.dropped
@@ -158,9 +159,14 @@ def _grammar(word: str, lists: Listing) -> bool:
         or word in lists.modality
         or word in lists.cues
         or word in _SMALL
-        or _NUMBER.match(word) is not None
-        or word.startswith(_TIMES)
+        or NUMBER.match(word) is not None
+        or word.startswith(TIMES)
     )
+
+
+def is_content(word: str, lists: Listing) -> bool:
+    """Whether a canonical word is a noun, a verb, a name or the like."""
+    return not is_grammar(word, lists) and word not in lists.persons
 
 
 _SMALL: Final = frozenset(
@@ -173,7 +179,8 @@ def _stemmed(word: str, code: str) -> str:
     return fold(str(stemmer(_STEMS[code]).stemWord(word)))
 
 
-def _stem(word: str, lists: Listing) -> str:
+def stem(word: str, lists: Listing) -> str:
+    """The stem of a canonical word, of its group of synonyms if it has one."""
     bare = word.removesuffix("-ing").removesuffix("-ed")
     bare = lists.synonyms.get(bare, bare)
     return _stemmed(bare, lists.code) if bare.isalpha() else bare
@@ -195,7 +202,7 @@ def _articles(words: tuple[str, ...], lists: Listing) -> list[tuple[str, str]]:
             continue
         head = ""
         for after in words[place + 1 :]:
-            if not after.isalpha() or _grammar(after, lists) or (head and after in lists.forms):
+            if not after.isalpha() or is_grammar(after, lists) or (head and after in lists.forms):
                 break
             head = after
         if head:
@@ -203,23 +210,31 @@ def _articles(words: tuple[str, ...], lists: Listing) -> list[tuple[str, str]]:
     return out
 
 
-def _attributes(words: set[str], lists: Listing) -> frozenset[str]:
-    bare = {word.removesuffix("-ed").removesuffix("-ing") for word in words}
-    return frozenset(_stem(lists.attributes[word], lists) for word in bare if word in lists.attributes)
-
-
 def _topic(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
     """Canonical words before the first verb, with numbers and times."""
     end = next((at for at, word in enumerate(words) if _verb(word, at, words, lists)), 0)
     return (
         *_content(words[:end], lists),
-        *(word for word in words[:end] if word.startswith(_TIMES) or word[0].isdigit()),
+        *(word for word in words[:end] if word.startswith(TIMES) or word[0].isdigit()),
     )
 
 
 def _verb(word: str, at: int, words: tuple[str, ...], lists: Listing) -> bool:
     bare = word.removesuffix("-ed").removesuffix("-ing")
     return at > 0 and bare in lists.bases and words[at - 1] not in lists.articles and words[at - 1] != "'s"
+
+
+def state(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
+    """Stems of the words of a statement but for articles and what says that it is so now."""
+    left_out = lists.articles | lists.present | _TITLES
+    return tuple(
+        word if NUMBER.match(word) or word.startswith(TIMES) or word.endswith("-ed") else stem(word, lists)
+        for word in words
+        if word not in left_out
+    )
+
+
+_TITLES: Final = frozenset("| , dr prof mr mrs ms".split())
 
 
 def _loose(text: str) -> tuple[str, ...]:

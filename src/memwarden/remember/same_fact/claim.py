@@ -1,0 +1,164 @@
+"""What two statements claim: whether they differ in one place only, and whether a new value can stand there.
+
+Many facts about one person are true at once, so another word is not another value. A statement takes the place of an
+older one only if the two say the same of the same thing up to one gap, and what stands around the gap has one value at
+a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from memwarden.remember.same_fact.identifiers import NUMBER, TIMES
+from memwarden.remember.same_fact.listing import Listing, listing
+from memwarden.remember.same_fact.signature import Signature, stem
+
+LONGEST: Final = 4
+"""Words of a value. What is longer is a story, not a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The one place where two statements differ: what stands before and behind it, and what fills it in each."""
+
+    before: tuple[str, ...]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def gap(one: Signature, two: Signature) -> Gap | None:
+    """The gap of two statements, or None if one of them has nothing there."""
+    first, second = one.state, two.state
+    head = 0
+    while head < min(len(first), len(second)) and first[head] == second[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(first), len(second)) - head and first[-1 - tail] == second[-1 - tail]:
+        tail += 1
+    old, new = first[head : len(first) - tail], second[head : len(second) - tail]
+    return Gap(first[:head], old, new, first[len(first) - tail :]) if old and new else None
+
+
+def is_measure(found: Gap, lists: Listing) -> bool:
+    """Both sides of the gap are a number or an amount, or both days or times; and it is no part of a name."""
+    numbers = [word for word in (*found.old, *found.new) if NUMBER.match(word)]
+    times = [word for word in (*found.old, *found.new) if word.startswith(TIMES)]
+    if (numbers and times) or set(found.after) & _BE:
+        return False
+    return all(_counts(word, lists) for word in (*found.old, *found.new)) and _kind(found.old) == _kind(found.new)
+
+
+def _counts(word: str, lists: Listing) -> bool:
+    return bool(NUMBER.match(word)) or word.startswith(TIMES) or word in lists.units.values()
+
+
+def _kind(words: tuple[str, ...]) -> set[str]:
+    return {word[:2] if word.startswith(TIMES) else "number" if NUMBER.match(word) else word for word in words}
+
+
+def is_event(one: Signature, two: Signature, lists: Listing) -> bool:
+    """Both tell what happened: it can have happened twice, with another number and on another day."""
+    if one.tense != "past" or two.tense != "past":
+        return False
+    return all(not _BE & set(side.state) and not lists.once & set(side.raw) for side in (one, two))
+
+
+def is_rhythm(found: Gap, lists: Listing) -> bool:
+    """On another weekday the same is done again: plays chess on Mondays, on Fridays."""
+    days = all(word.startswith("w:") for word in (*found.old, *found.new))
+    return days and not _BE & set(found.before) and not _heads(lists.code) & set(found.before)
+
+
+def are_alike(found: Gap, one: Signature, two: Signature, lists: Listing) -> bool:
+    """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast."""
+    if set(found.before) & _favourite(lists.code) or lists.code == "de":
+        return True
+    sides = [
+        {word in {stem(name, lists) for name in side.capitals} for word in words if word.isalpha()}
+        for side, words in ((one, found.old), (two, found.new))
+    ]
+    return not all(sides) or bool(sides[0] & sides[1])
+
+
+def is_value(found: Gap, lists: Listing) -> bool:
+    """What stands around the gap has one value at a time, and both sides of the gap can be such a value."""
+    if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
+        return False
+    if set(found.after) & _BE:
+        return _office(found, lists)
+    return _scale(found, lists) or _before(found, lists) or _after(found, lists) or _purpose(found, lists)
+
+
+def _alike(found: Gap, lists: Listing) -> bool:
+    """Neither side begins with a preposition, or denies, or has a verb of its own."""
+    for side in (found.old, found.new):
+        if side[0] in lists.prepositions or side[0] in _LINKING or "be" in side or "have" in side or "'s" in side:
+            return False
+    return True
+
+
+_LINKING: Final = frozenset("in on at to of for with by as like auf bei mit für als en de con como à chez avec".split())
+_BE: Final = frozenset("be sein ser estar être heißen llamar".split())
+
+
+def _before(found: Gap, lists: Listing) -> bool:
+    """The attribute stands right before the gap: live in _, favourite colour be _; or it is what is spoken of."""
+    words, heads = list(found.before), _heads(lists.code)
+    is_said = bool(words) and words[-1] in _BE
+    while words and (words[-1] in _BE or words[-1] in _LINKING or words[-1] in lists.prepositions):
+        words.pop()
+    if not words:
+        return False
+    if words[-1] in heads or (is_said and set(words[-3:-1]) & _favourite(lists.code)):
+        return True
+    of = next((at for at, word in enumerate(words) if word in _OF), 0)
+    return is_said and of > 0 and words[of - 1] in heads
+
+
+@cache
+def _favourite(code: str) -> frozenset[str]:
+    words = {"en": "favourite default", "es": "favorito favorita", "fr": "préféré préférée favori"}.get(code, "")
+    return frozenset(stem(word, listing(code)) for word in words.split())
+
+
+_OF: Final = frozenset("of for von für de pour para du".split())
+
+
+def _scale(found: Gap, lists: Listing) -> bool:
+    """Both are words of one list of which one can be true: is red, is blue; is single, is married to Bo."""
+    said = bool(found.before) and found.before[-1] in _BE
+    return said and any({found.old[0], found.new[0]} <= one for one in _scales(lists.code))
+
+
+@cache
+def _scales(code: str) -> tuple[frozenset[str], ...]:
+    lists = listing(code)
+    return tuple(frozenset(stem(word, lists) for word in words.split()) for words in lists.scales)
+
+
+def _office(found: Gap, lists: Listing) -> bool:
+    """_ be mayor of Graz: one person is."""
+    return not found.before and found.after[0] in _BE and bool(lists.holders & set(found.after[1:3]))
+
+
+def _after(found: Gap, lists: Listing) -> bool:
+    return bool(found.after) and found.after[0] in lists.graded
+
+
+def _purpose(found: Gap, lists: Listing) -> bool:
+    """Something else is used for the same purpose: use _ for the cache."""
+    return bool(found.before and found.after) and found.before[-1] in _USED and found.after[0] in _FOR
+
+
+_FOR: Final = frozenset("for as für als para pour comme".split())
+_USED: Final = frozenset("use run nutz us utilis".split())
+
+
+@cache
+def _heads(code: str) -> frozenset[str]:
+    """Stems of the things that have one value at a time."""
+    lists = listing(code)
+    return frozenset(stem(word, lists) for word in lists.attributes | lists.holders)
