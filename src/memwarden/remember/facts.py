@@ -174,6 +174,8 @@ class _Earlier:
     def __init__(self, stated: Sequence[Stated], model: str | None) -> None:
         self.memories: dict[str, Memory] = {}
         self._ids = [one.memory.id for one in stated]
+        self._places = {one: place for place, one in enumerate(self._ids)}
+        self._made = np.zeros(len(stated), np.bool_)
         self._model = model
         self._terms = [np.unique(np.frombuffer(one.signals.terms, dtype="<u4")) for one in stated]
         self._having: dict[int, list[int]] = {}
@@ -187,15 +189,17 @@ class _Earlier:
 
     def learn(self, touched: Sequence[Memory]) -> None:
         """Keep what a statement made or changed."""
-        self.memories.update((one.id, one) for one in touched)
+        for one in touched:
+            self.memories[one.id] = one
+            if one.id in self._places:
+                self._made[self._places[one.id]] = True
 
     def near(self, number: int) -> list[Near]:
         """The nearest of the statements before one, that became memories, best first."""
         heard = self._heard(number)
         cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
-        close = is_near(heard, cosines)
         evidence = heard if cosines is None else heard + cosines
-        places = [int(place) for place in np.flatnonzero(close) if self._ids[place] in self.memories]
+        places = np.flatnonzero(is_near(heard, cosines) & self._made[:number])
         return [
             Near(
                 self._ids[place],
@@ -204,7 +208,7 @@ class _Earlier:
                     float(heard[place]), None if cosines is None else float(cosines[place]), number, self._model
                 ),
             )
-            for place in sorted(places, key=lambda place: -evidence[place])[:MOST]
+            for place in places[np.argsort(-evidence[places], kind="stable")][:MOST].tolist()
         ]
 
     def _heard(self, number: int) -> Floats:
