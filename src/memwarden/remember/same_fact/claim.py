@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from memwarden.remember.same_fact.identifiers import NUMBER, TIMES
+from memwarden.remember.same_fact.identifiers import BE, NUMBER, TIMES
 from memwarden.remember.same_fact.listing import Listing, listing
 from memwarden.remember.same_fact.signature import Signature, stem
 
@@ -44,32 +44,54 @@ def gap(one: Signature, two: Signature) -> Gap | None:
 
 def is_measure(found: Gap, lists: Listing) -> bool:
     """Both sides of the gap are a number or an amount, or both days or times; and it is no part of a name."""
-    numbers = [word for word in (*found.old, *found.new) if NUMBER.match(word)]
-    times = [word for word in (*found.old, *found.new) if word.startswith(TIMES)]
-    if (numbers and times) or set(found.after) & _BE:
+    words = [word for word in (*found.old, *found.new) if lists.quantifiers.get(word) != "only"]
+    numbers = [word for word in words if NUMBER.match(word)]
+    times = [word for word in words if word.startswith(TIMES)]
+    if (numbers and times) or set(found.after) & BE:
         return False
-    return all(_counts(word, lists) for word in (*found.old, *found.new)) and _kind(found.old) == _kind(found.new)
+    plain = [{*side} & {*words} for side in (found.old, found.new)]
+    return all(_counts(word, lists) for word in words) and _kind(plain[0]) == _kind(plain[1])
 
 
 def _counts(word: str, lists: Listing) -> bool:
     return bool(NUMBER.match(word)) or word.startswith(TIMES) or word in lists.units.values()
 
 
-def _kind(words: tuple[str, ...]) -> set[str]:
+def _kind(words: set[str]) -> set[str]:
     return {word[:2] if word.startswith(TIMES) else "number" if NUMBER.match(word) else word for word in words}
 
 
 def is_event(one: Signature, two: Signature, lists: Listing) -> bool:
     """Both tell what happened: it can have happened twice, with another number and on another day."""
-    if one.tense != "past" or two.tense != "past":
+    if one.tense != "past" or two.tense != "past" or two.changed:
         return False
-    return all(not _BE & set(side.state) and not lists.once & set(side.raw) for side in (one, two))
+    if any(word.startswith(_DATED) for word in one.times if word in two.times):
+        return False  # it is the same event, on the same day
+    return all(not BE & set(side.state) and not lists.once & set(side.raw) for side in (one, two))
+
+
+_DATED: Final = ("o:", "d:", "y:", "m:")
 
 
 def is_rhythm(found: Gap, lists: Listing) -> bool:
     """On another weekday the same is done again: plays chess on Mondays, on Fridays."""
     days = all(word.startswith("w:") for word in (*found.old, *found.new))
-    return days and not _BE & set(found.before) and not _heads(lists.code) & set(found.before)
+    return days and not BE & set(found.before) and not _heads(lists.code) & set(found.before)
+
+
+def is_changed(found: Gap, one: Signature, lists: Listing) -> bool:
+    """The new statement tells of a change: any one place may have another value, but not all that somebody "is"."""
+    if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
+        return False
+    if any(_counts(word, lists) for word in (*found.old, *found.new)):
+        return False
+    told = [word in BE or word in one.verbs or word.endswith("-ed") for word in found.before]
+    if not any(told[1:]):
+        return False
+    if found.before[-1] not in BE:
+        return True
+    pairs = {(stem(one, lists), stem(two, lists)) for one, two in lists.antonyms}
+    return (found.old, found.new) in {((one,), (two,)) for one, two in pairs}
 
 
 def are_alike(found: Gap, one: Signature, two: Signature, lists: Listing) -> bool:
@@ -85,34 +107,38 @@ def are_alike(found: Gap, one: Signature, two: Signature, lists: Listing) -> boo
 
 def is_value(found: Gap, lists: Listing) -> bool:
     """What stands around the gap has one value at a time, and both sides of the gap can be such a value."""
+    if _scale(found, lists):
+        return True
     if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
         return False
-    if set(found.after) & _BE:
+    if set(found.after) & BE:
         return _office(found, lists)
-    return _scale(found, lists) or _before(found, lists) or _after(found, lists) or _purpose(found, lists)
+    return _before(found, lists) or _after(found, lists) or _purpose(found, lists)
 
 
 def _alike(found: Gap, lists: Listing) -> bool:
     """Neither side begins with a preposition, or denies, or has a verb of its own."""
+    where = "status" in found.before  # in review, approved
     for side in (found.old, found.new):
+        if where:
+            continue
         if side[0] in lists.prepositions or side[0] in _LINKING or "be" in side or "have" in side or "'s" in side:
             return False
     return True
 
 
 _LINKING: Final = frozenset("in on at to of for with by as like auf bei mit für als en de con como à chez avec".split())
-_BE: Final = frozenset("be sein ser estar être heißen llamar".split())
 
 
 def _before(found: Gap, lists: Listing) -> bool:
     """The attribute stands right before the gap: live in _, favourite colour be _; or it is what is spoken of."""
     words, heads = list(found.before), _heads(lists.code)
-    is_said = bool(words) and words[-1] in _BE
-    while words and (words[-1] in _BE or words[-1] in _LINKING or words[-1] in lists.prepositions):
+    is_said = bool(words) and words[-1] in BE
+    while words and (words[-1] in BE | _LINKING | lists.prepositions | lists.persons):
         words.pop()
     if not words:
         return False
-    if words[-1] in heads or (is_said and set(words[-3:-1]) & _favourite(lists.code)):
+    if words[-1] in heads or (is_said and set(words) & _favourite(lists.code)):
         return True
     of = next((at for at, word in enumerate(words) if word in _OF), 0)
     return is_said and of > 0 and words[of - 1] in heads
@@ -124,13 +150,17 @@ def _favourite(code: str) -> frozenset[str]:
     return frozenset(stem(word, listing(code)) for word in words.split())
 
 
-_OF: Final = frozenset("of for von für de pour para du".split())
+_OF: Final = frozenset("of for in von für de pour para du".split())
 
 
 def _scale(found: Gap, lists: Listing) -> bool:
     """Both are words of one list of which one can be true: is red, is blue; is single, is married to Bo."""
-    said = bool(found.before) and found.before[-1] in _BE
-    return said and any({found.old[0], found.new[0]} <= one for one in _scales(lists.code))
+    said = bool(found.before) and found.before[-1] in BE
+    whole = all(len(side) == 1 or side[1] in _WITH for side in (found.old, found.new))
+    return said and whole and any({found.old[0], found.new[0]} <= one for one in _scales(lists.code))
+
+
+_WITH: Final = frozenset("to mit con à avec".split())
 
 
 @cache
@@ -139,9 +169,43 @@ def _scales(code: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(stem(word, lists) for word in words.split()) for words in lists.scales)
 
 
+def replaced(one: Signature, two: Signature, lists: Listing) -> bool:
+    """The new one says itself that what the old one says is no longer so: tea instead of coffee.
+
+    What is gone has to be what the old one begins or ends with; all else that it says has to be in the new one, but
+    for a verb that only says that something is made use of.
+    """
+    gone = two.gone
+    if not gone or one.changed or one.tense == "past" or len(one.content) <= len(gone):
+        return False
+    if gone not in (one.content[-len(gone) :], one.content[: len(gone)]):
+        return False
+    return set(one.content) - {*gone, *two.content} <= _uses(lists.code)
+
+
+def over(one: Signature, two: Signature, lists: Listing) -> bool:
+    """The new one says that what the old one says has come to an end: has a boat, sold the boat.
+
+    The old one says nothing but who has what, or does what.
+    """
+    if not two.ended or one.tense == "past" or two.tense not in ("past", "unmarked", "mixed"):
+        return False
+    if one.numbers != two.numbers or one.named != two.named or one.subject not in two.content:
+        return False
+    verbs = set(one.content) - set(two.content)
+    return verbs <= _uses(lists.code) and set(two.ended) <= set(one.content[1:]) <= verbs | set(two.ended)
+
+
+@cache
+def _uses(code: str) -> frozenset[str]:
+    """Stems of verbs that say no more than that something is made use of."""
+    lists = listing(code)
+    return frozenset(stem(word, lists) for word in lists.uses)
+
+
 def _office(found: Gap, lists: Listing) -> bool:
     """_ be mayor of Graz: one person is."""
-    return not found.before and found.after[0] in _BE and bool(lists.holders & set(found.after[1:3]))
+    return not found.before and found.after[0] in BE and bool(lists.holders & set(found.after[1:3]))
 
 
 def _after(found: Gap, lists: Listing) -> bool:
@@ -161,4 +225,5 @@ _USED: Final = frozenset("use run nutz us utilis".split())
 def _heads(code: str) -> frozenset[str]:
     """Stems of the things that have one value at a time."""
     lists = listing(code)
-    return frozenset(stem(word, lists) for word in lists.attributes | lists.holders)
+    done = {stem(word, lists) for word in lists.holders & lists.bases}  # leads, heads
+    return frozenset(stem(word, lists) for word in lists.attributes | lists.holders) - done

@@ -18,7 +18,8 @@ TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 
 _WHOLE: Final = re.compile(r"#?\d+")
 _COUNTERS: Final = frozenset("number no nr nummer número numéro n° º".split())
-_BE: Final = frozenset("be have 's sein haben ser estar tener être avoir turn reach".split())
+BE: Final = frozenset("be sein ser estar être heißen llamar".split())
+_VERBS: Final = frozenset("be have 's sein haben ser estar tener être avoir turn reach".split())
 
 
 def names(words: tuple[str, ...], lists: Listing) -> Iterator[tuple[str, str]]:
@@ -41,7 +42,7 @@ def names(words: tuple[str, ...], lists: Listing) -> Iterator[tuple[str, str]]:
 def _stands(words: tuple[str, ...], at: int, lists: Listing) -> bool:
     """In apartment 12, is grade 4, on port 80: where or what something is. Not: takes flight 12."""
     before = next((word for word in reversed(words[:at]) if word not in lists.articles), "")
-    return words[at] in _ALWAYS or before in _BE or before in _JOINING or before in lists.prepositions
+    return words[at] in _ALWAYS or before in _VERBS or before in _JOINING or before in lists.prepositions
 
 
 _ALWAYS: Final = frozenset({"version", "port", "limit", "timeout"})
@@ -60,14 +61,14 @@ def _is_noun(words: tuple[str, ...], at: int, lists: Listing) -> bool:
 def _is_verb(words: tuple[str, ...], at: int, lists: Listing) -> bool:
     """A form of a verb, where no noun has to stand: the invoice, of invoice, pay invoice."""
     bare = words[at].removesuffix("-ed").removesuffix("-ing")
-    if bare in _BE:
+    if bare in _VERBS:
         return True
     if bare not in lists.bases or at == 0:
         return False
     before = words[at - 1]
     if before in lists.articles or before == "'s" or before in lists.prepositions or before in _JOINING:
         return False
-    return before in _BE or not _is_verb(words, at - 1, lists)
+    return before in _VERBS or not _is_verb(words, at - 1, lists)
 
 
 def _is_small(word: str, lists: Listing) -> bool:

@@ -79,6 +79,14 @@ class Listing:
     symmetric: frozenset[str]
     ongoing: frozenset[str]
     rewrites: tuple[Rewrite, ...]
+    uses: frozenset[str]
+    """Verbs that only say that something is made use of: "takes the bus" after "goes by train"."""
+    changes: tuple[Rewrite, ...]
+    """A statement of a change => how things stand after it."""
+    gone: tuple[Rewrite, ...]
+    """Their first group is what a statement says is no longer so."""
+    ended: tuple[Rewrite, ...]
+    """Their first group is what a statement says has ended."""
 
 
 @cache
@@ -128,6 +136,10 @@ def listing(code: str) -> Listing:
         symmetric=_set(words.get("symmetric", "")),
         ongoing=_set(words.get("ongoing", "")),
         rewrites=_rewrites(words["rewrites"]),
+        uses=_set(words.get("uses", "")),
+        changes=_rewrites(words.get("changes", "")),
+        gone=_rewrites(words.get("gone", "")),
+        ended=_rewrites(words.get("ended", "")),
     )
 
 
@@ -230,6 +242,7 @@ _NOT_DOUBLED: Final = frozenset(
     order pack remain remember repair return water weigh train eat read clean wear look cook book keep sleep need feed
     feel volunteer tutor mentor trigger limit visit credit edit profit exhibit inherit recommend campaign explain
     maintain complain gain contain sail fail mail email join rain wait treat heat repeat beat bear sign gamble host text
+    lower recover
     """.split()
 )
 

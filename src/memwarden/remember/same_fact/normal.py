@@ -92,6 +92,7 @@ def plain(text: str, lists: Listing) -> Plain:
         ends = (
             bool(_SENTENCE_END.search(chunk)) and bare.lower() not in _TITLE and not (len(bare) == 1 and bare.isupper())
         )
+        ends = ends and not (lists.code == "de" and bare.isdigit() and len(bare) < 3)  # 30. Juni
         words.extend(_pieces(chunk, bare, lists))
         if ends:
             words.append("|")

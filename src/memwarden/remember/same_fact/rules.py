@@ -7,7 +7,17 @@ from collections import Counter
 from typing import Final
 
 from memwarden.remember.same_fact import guards, languages
-from memwarden.remember.same_fact.claim import are_alike, gap, is_event, is_measure, is_rhythm, is_value
+from memwarden.remember.same_fact.claim import (
+    are_alike,
+    gap,
+    is_changed,
+    is_event,
+    is_measure,
+    is_rhythm,
+    is_value,
+    over,
+    replaced,
+)
 from memwarden.remember.same_fact.judgement import Judgement, Label
 from memwarden.remember.same_fact.listing import Listing, listing
 from memwarden.remember.same_fact.signature import Signature, is_content, signature
@@ -83,6 +93,8 @@ class Pair:
     def _said(self, one: Signature, word: str) -> bool:
         """The word is what is said, and not a part of a name: the boat is red, not the red boat."""
         after = one.raw[one.raw.index(word) + 1 :][:1]
+        if word in self.lists.prepositions:
+            return True
         return not after or word in self.lists.bases or not is_content(after[0], self.lists) or after[0] in _LASTING
 
     def _bare(self, one: Signature, two: Signature) -> set[str]:
@@ -125,6 +137,8 @@ def _subject_inside(one: Signature, two: Signature) -> bool:
 
 def _decided(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str]:
     for rule in (
+        _ended,
+        _changed,
         _another,
         _subject,
         _order,
@@ -156,6 +170,17 @@ def _subject(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if rest and changed and not {"negation", "number", "date"} & set(found):
         return "supersede", "new holder"
     return "different", "other subject"
+
+
+def _ended(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if replaced(pair.one, pair.two, pair.lists):
+        return "supersede", "replaced"
+    return ("supersede", "over") if over(pair.one, pair.two, pair.lists) else None
+
+
+def _changed(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    """The new one tells of a change that has come about."""
+    return _value(pair, found) if pair.two.changed and pair.two.modality - pair.one.modality <= {"-"} else None
 
 
 def _order(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
@@ -264,11 +289,13 @@ def _another(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 def _value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The two differ in one place, and what stands there has one value at a time."""
     place = gap(pair.one, pair.two)
-    if place is None or {"order", "tense"} & set(found) or is_event(pair.one, pair.two, pair.lists):
+    against = {"order"} if pair.two.changed else {"order", "tense"}
+    if place is None or against & set(found) or is_event(pair.one, pair.two, pair.lists):
         return None
     if is_measure(place, pair.lists):
         return ("different", "another time") if is_rhythm(place, pair.lists) else ("supersede", "number or day")
-    if is_value(place, pair.lists) and are_alike(place, pair.one, pair.two, pair.lists):
+    fits = is_value(place, pair.lists) or (pair.two.changed and is_changed(place, pair.one, pair.lists))
+    if fits and are_alike(place, pair.one, pair.two, pair.lists):
         return "supersede", "new value"
     return None
 

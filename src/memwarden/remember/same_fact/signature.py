@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -9,7 +10,8 @@ from typing import Final
 from memwarden.recall.words import GLUED_SCRIPT, fold, stemmer
 from memwarden.remember.same_fact import japanese, languages
 from memwarden.remember.same_fact.canonical import Sentence, canonical
-from memwarden.remember.same_fact.identifiers import NUMBER, TIMES, names
+from memwarden.remember.same_fact.changes import change
+from memwarden.remember.same_fact.identifiers import BE, NUMBER, TIMES, names
 from memwarden.remember.same_fact.listing import LISTED, Listing, listing
 from memwarden.remember.same_fact.normal import Plain, folded, plain
 
@@ -55,6 +57,12 @@ class Signature:
     cues: frozenset[str] = frozenset()
     state: tuple[str, ...] = ()
     """Stems in order without articles and "now": how things stand once it is true."""
+    changed: bool = False
+    """It tells of a change; the state is what comes after it."""
+    gone: tuple[str, ...] = ()
+    """Stems of what it says is no longer so."""
+    ended: tuple[str, ...] = ()
+    """Stems of what it says has ended."""
     named: tuple[tuple[str, str], ...] = ()
     """Numbers that are names, each with what it names: hive, 3."""
     topic: tuple[str, ...] = ()
@@ -85,6 +93,7 @@ def signature(text: str, language: str | None = None) -> Signature:
 def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lists: Listing) -> Signature:
     spoken = sentence.spoken
     content = _content(spoken, lists)
+    told = change(_called(spoken, sentence.based.words), lists)
     spread = set(spoken) | {part for word in spoken for part in word.split("-")[:1] if word.endswith(("-ed", "-ing"))}
     return Signature(
         text=text,
@@ -111,7 +120,10 @@ def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lis
         bare=sentence.based.bare,
         marked=sentence.based.marked,
         cues=lists.cues & ({*found.tokens, *spread}),
-        state=state(spoken, lists),
+        state=state(told.after, lists),
+        changed=told.changed or bool(_BECOME.search(" ".join(sentence.based.words))),
+        gone=_content(told.gone, lists),
+        ended=_content(told.ended, lists),
         named=tuple(names(spoken, lists)),
         topic=_topic(spoken, lists),
         verbs=frozenset(stem(word, lists) for at, word in enumerate(spoken) if _verb(word, at, spoken, lists)),
@@ -224,13 +236,25 @@ def _verb(word: str, at: int, words: tuple[str, ...], lists: Listing) -> bool:
     return at > 0 and bare in lists.bases and words[at - 1] not in lists.articles and words[at - 1] != "'s"
 
 
+_BECOME: Final = re.compile(r"\bget (?:engaged|married|divorced|separated)\b")
+
+
+def _called(words: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
+    """Who "works as" something has one such work; "is" alone would not tell it from what else somebody is."""
+    line = " ".join(said)
+    if "be" not in words or not ("work as" in line or "job be" in line or "job title be" in line):
+        return words
+    at = words.index("be")
+    return (*words[:at], "occupation", *words[at:])
+
+
 def state(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
     """Stems of the words of a statement but for articles and what says that it is so now."""
     left_out = lists.articles | lists.present | _TITLES
     return tuple(
-        word if NUMBER.match(word) or word.startswith(TIMES) or word.endswith("-ed") else stem(word, lists)
-        for word in words
-        if word not in left_out
+        word if word in BE or word.endswith("-ed") or is_grammar(word, lists) else stem(word, lists)
+        for at, word in enumerate(words)
+        if word not in left_out or (at == len(words) - 1 > 0 and word in lists.articles)
     )
 
 
