@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.bench.app import app
+from memwarden.surfaces.bench.profiles import read_profiles
 from memwarden.surfaces.bench.same_fact import read_pairs
 
 PAIRS = [
@@ -61,3 +62,51 @@ def test_a_file_that_holds_no_pairs_is_refused(tmp_path: Path, content: str, sai
     file.write_text(content, encoding="utf-8")
     with pytest.raises(InvalidInput, match=said):
         read_pairs(file)
+
+
+PROFILES = [
+    {"who": "Otto", "facts": ["Otto lives in Graz.", "Otto lives in Linz.", "Otto likes tea.", "otto likes tea"]},
+    {"who": "Bea", "lang": "en", "facts": ["Bea keeps bees in hive 3.", "Bea keeps bees in hive 4."]},
+]
+
+
+def test_facts_that_are_true_at_once_are_counted_when_they_are_lost(tmp_path: Path) -> None:
+    file = tmp_path / "profiles.json"
+    file.write_text(json.dumps(PROFILES), encoding="utf-8")
+    written = tmp_path / "report.md"
+    result = CliRunner().invoke(app, ["same-fact", "--profiles", str(file), "--json", "--markdown", str(written)])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["profiles"], found["pairs"], found["wrong"]) == (2, 14, 4)
+    assert found["lost"] == {"1: Otto": 2, "2: Bea": 0}
+    assert {(one["old"], one["judged"]) for one in found["mistakes"]} == {
+        ("Otto lives in Graz.", "supersede"),
+        ("Otto lives in Linz.", "supersede"),
+        ("Otto likes tea.", "same"),
+        ("otto likes tea", "same"),
+    }
+    assert found["wrong_in_a_thousand"] == pytest.approx(1000 * 4 / found["near"])
+    page = written.read_text(encoding="utf-8")
+    assert "| facts lost when remembered whole | 2 |" in page
+    assert "- Otto, judged supersede (new value): 'Otto lives in Graz.' / 'Otto lives in Linz.'" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[", "cannot be read as JSON"),
+        ("{}", "holds no list of profiles"),
+        ('[{"who": "Otto", "facts": [1]}]', "profile 0 of profiles.json is not"),
+        ('["Otto"]', "profile 0 of profiles.json is not"),
+    ],
+)
+def test_a_file_that_holds_no_profiles_is_refused(tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "profiles.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=said):
+        read_profiles(file)
+
+
+def test_either_pairs_or_profiles_are_measured() -> None:
+    result = CliRunner().invoke(app, ["same-fact"])
+    assert isinstance(result.exception, InvalidInput)

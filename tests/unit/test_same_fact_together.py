@@ -90,6 +90,7 @@ TOLD = [
     ("Bea is single.", "Bea got engaged to Otto.", "new value"),
     ("Bea is engaged to Otto.", "Bea married Otto.", "new value"),
     ("The API is written in Go.", "The API was rewritten in Rust.", "new value"),
+    ("The project is called Atlas.", "The project was renamed to Orion.", "new value"),
     ("The cat is healthy.", "The cat turned out to be sick.", "new value"),
     # another day, another amount
     ("The call is on Monday.", "The call was pushed to Friday.", "number or day"),
@@ -98,6 +99,7 @@ TOLD = [
     ("The rent is 700 euros.", "The landlord raised the rent to 750 euros.", "number or day"),
     ("The timeout is 30 seconds.", "The timeout was lowered to 10 seconds.", "number or day"),
     ("The team has 5 members.", "The team grew to 7 members.", "number or day"),
+    ("The team meets every week.", "The team meets every other week.", "number or day"),
     ("Otto is 31 years old.", "Otto turned 32.", "number or day"),
     ("Otto weighs 80 kg.", "Otto is down to 75 kg.", "number or day"),
     ("The app uses Node 18.", "The app was upgraded to Node 20.", "number or day"),

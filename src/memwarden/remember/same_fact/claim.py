@@ -31,7 +31,7 @@ class Gap:
 
 def gap(one: Signature, two: Signature) -> Gap | None:
     """The gap of two statements, or None if one of them has nothing there."""
-    first, second = one.state, two.state
+    first, second = one.state, _main(two.state, one.state)
     head = 0
     while head < min(len(first), len(second)) and first[head] == second[head]:
         head += 1
@@ -40,6 +40,17 @@ def gap(one: Signature, two: Signature) -> Gap | None:
         tail += 1
     old, new = first[head : len(first) - tail], second[head : len(second) - tail]
     return Gap(first[:head], old, new, first[len(first) - tail :]) if old and new else None
+
+
+def _main(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...]:
+    """The new state without since when or why it is so, if the old one does not tell."""
+    if set(old) & _REASONS:
+        return new
+    end = next((at for at, word in enumerate(new) if at > 2 and word in _REASONS), len(new))
+    return new[:end]
+
+
+_REASONS: Final = frozenset("since because seit weil desde porque depuis".split())
 
 
 def is_measure(found: Gap, lists: Listing) -> bool:

@@ -293,7 +293,11 @@ def _value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if place is None or against & set(found) or is_event(pair.one, pair.two, pair.lists):
         return None
     if is_measure(place, pair.lists):
-        return ("different", "another time") if is_rhythm(place, pair.lists) else ("supersede", "number or day")
+        return (
+            ("different", "another time")
+            if is_rhythm(place, pair.lists) and not pair.two.changed
+            else ("supersede", "number or day")
+        )
     fits = is_value(place, pair.lists) or (pair.two.changed and is_changed(place, pair.one, pair.lists))
     if fits and are_alike(place, pair.one, pair.two, pair.lists):
         return "supersede", "new value"

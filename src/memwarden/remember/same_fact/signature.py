@@ -240,12 +240,15 @@ _BECOME: Final = re.compile(r"\bget (?:engaged|married|divorced|separated)\b")
 
 
 def _called(words: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
-    """Who "works as" something has one such work; "is" alone would not tell it from what else somebody is."""
+    """Who "works as" something has one such work, and what "is called" something has one name: "is" alone would not
+    tell them from what else somebody is."""
     line = " ".join(said)
-    if "be" not in words or not ("work as" in line or "job be" in line or "job title be" in line):
+    if "be" not in words:
         return words
     at = words.index("be")
-    return (*words[:at], "occupation", *words[at:])
+    if "work as" in line or "job be" in line or "job title be" in line:
+        return (*words[:at], "occupation", *words[at:])
+    return (*words[: at + 1], "called", *words[at + 1 :]) if " be call-ed " in line else words
 
 
 def state(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:

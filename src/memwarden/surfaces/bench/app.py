@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.bench import beside, machine, measure, report, same_fact, speed, writes
+from memwarden.surfaces.bench import profiles as truths
 from memwarden.surfaces.bench.beside_report import beside_plot
 from memwarden.surfaces.bench.fresh import install as install_fresh
 from memwarden.surfaces.bench.peers import PEERS
@@ -150,13 +151,22 @@ def writes_command(
 
 @app.command("same-fact")
 def same_fact_command(
-    file: Annotated[Path, typer.Argument(help="A JSON list of [old, new, label, category, language].")],
+    file: Annotated[Path | None, typer.Argument(help="A JSON list of [old, new, label, category, language].")] = None,
+    profiles: Annotated[
+        Path | None, typer.Option(help='Instead: a JSON list of {"who", "facts"}, facts that are all true at once.')
+    ] = None,
     as_json: Json = False,
     markdown: MarkdownFile = None,
 ) -> None:
-    """Judge labelled pairs of statements by the rules: same fact, new value, link or different."""
-    result = same_fact.measure(same_fact.read_pairs(file), machine.circumstances([file]))
-    _deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
+    """Judge labelled pairs of statements, or profiles, by the rules: same fact, new value, link or different."""
+    if (file is None) == (profiles is None):
+        raise InvalidInput("give either a file of labelled pairs or --profiles FILE")
+    if profiles is not None:
+        told = truths.measure(truths.read_profiles(profiles), machine.circumstances([profiles]))
+        _deliver(report.to_json(told), truths.markdown(told), as_json, markdown)
+    elif file is not None:
+        result = same_fact.measure(same_fact.read_pairs(file), machine.circumstances([file]))
+        _deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
 
 
 def _kinds(parts: Sequence[str]) -> list[Kind]:
