@@ -75,7 +75,7 @@ class Event(StrEnum):
     """What a journal entry says happened: the words of B8, and others beside them.
 
     PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. CONFIRM: what
-    was stored apart became a memory.
+    was stored apart became a memory. TTL: its time was over, and it was soft-deleted.
     """
 
     ADD = "ADD"
@@ -89,6 +89,7 @@ class Event(StrEnum):
     PROPOSE = "PROPOSE"
     QUARANTINE = "QUARANTINE"
     CONFIRM = "CONFIRM"
+    TTL = "TTL"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -253,7 +254,7 @@ class Remove:
     """Take one memory out of every search, get and list. Its versions stay.
 
     Attributes:
-        state: ``soft_deleted`` or ``merged``. event: DELETE or MERGE, for the journal.
+        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE or TTL, for the journal.
         purge_at: when what is soft-deleted may be removed for good.
         step, meta: see :class:`Batch`.
     """
@@ -322,7 +323,10 @@ BatchChange = Put | Remove | Restore | Link | Unlink
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled."""
+    """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled.
+
+    ``thread_id`` names a thread, or an agent in it by a text of its own (:func:`memwarden.recall.news.looker`).
+    """
 
     thread_id: str
     rev: int
@@ -356,7 +360,7 @@ class Batch:
         at: the time of the write (aware, UTC).
         decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
             updates, removes or restores was changed since. None: no matter.
-        seen: moves a thread's mark forward, with the batch; never back. extracted: moves the other one.
+        seen: moves marks forward, with the batch; never back. extracted: moves the other one.
     """
 
     namespace: Namespace
@@ -366,7 +370,7 @@ class Batch:
     fingerprint: str | None = None
     actor: str | None = None
     decided_at: int | None = None
-    seen: Seen | None = None
+    seen: tuple[Seen, ...] = ()
     extracted: Extracted | None = None
 
 

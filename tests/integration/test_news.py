@@ -11,8 +11,8 @@ import pytest
 
 from memwarden import AsyncWarden, clock
 from memwarden.config import Settings
-from memwarden.errors import InvalidInput
-from memwarden.records import Change, Memory, Namespace, ThreadMarks
+from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.records import Batch, Change, Event, Link, Memory, Namespace, Remove, ThreadMarks
 from memwarden.stores.memory import MemoryStore
 from memwarden.tokens import estimate
 from memwarden.warden import AsyncScope
@@ -25,6 +25,12 @@ SETTINGS: dict[str, Any] = {"embedder": "none"}
 async def warden(url: str) -> AsyncIterator[AsyncWarden]:
     async with AsyncWarden.open(url, config=SETTINGS) as opened:
         yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def stored_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store that outlives a warden."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else f"sqlite:///{tmp_path}/s.db"
 
 
 def scope(warden: AsyncWarden, thread: str | None = "t1", **who: Any) -> AsyncScope:
@@ -140,6 +146,101 @@ async def test_each_agent_is_told_what_it_may_read(warden: AsyncWarden) -> None:
     await writer.remember("Ship v1 by Sep.", category="goals", importance=0.2)
     assert (await planner.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=1)",)
     assert len((await supervisor.delta()).bullets) == 2  # the planner's look took nothing from it
+
+
+async def test_a_deleted_one_is_told_in_its_last_words(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    one = (await me.remember("Ship v1 by Sep.")).results[0].id or ""
+    await me.delta()
+    await me.update(one, text="Ship v1 by Oct.")
+    await me.forget(one)
+    assert (await me.delta()).bullets == ("−deleted: [Activity] Ship v1 by Oct.",)
+
+
+async def test_nobody_is_told_the_words_of_what_was_moved_away(warden: AsyncWarden) -> None:
+    me, planner = scope(warden), scope(warden, agent="planner")
+    one = (await me.remember("Ana is pregnant.", category="goals")).results[0].id or ""
+    other = (await me.remember("Ana fears dogs.", category="goals")).results[0].id or ""
+    rev = (await planner.delta(0)).rev
+    await me.update(one, category="profile")
+    await me.forget(one)
+    await me.forget(other)
+    assert (await planner.delta(rev)).bullets == ("−deleted: [Goals] Ana fears dogs.",)
+    assert (await planner.delta(0)).bullets == ()
+    assert len((await me.delta(rev)).bullets) == 2
+
+
+async def test_one_that_may_not_be_told_stands_behind_no_other(warden: AsyncWarden) -> None:
+    me, planner = scope(warden), scope(warden, agent="planner")
+    old = (await me.remember("Ana lives in Paris.", category="goals")).results[0].id or ""
+    rev = (await planner.delta(0)).rev
+    written = await me.remember("Ana lives in Berlin now.", category="goals")
+    assert written.results[0].outcome == "superseded"
+    assert (await planner.delta(rev)).bullets == ("↑updated: [Goals] Ana lives in Berlin now.",)
+    await me.update(old, category="profile")
+    assert (await planner.delta(rev)).bullets == ("+created: [Goals] Ana lives in Berlin now. (imp=3)",)
+    await me.update(old, category="goals")
+    await me.update(written.results[0].id or "", category="profile")
+    (line,) = (await planner.delta(rev)).bullets
+    assert line.startswith("↑updated: [Goals] Ana lives in Paris. (until ")
+
+
+async def test_what_had_its_time_is_told_apart_from_what_was_forgotten(warden: AsyncWarden) -> None:
+    me = scope(warden)
+    one = (await me.remember("Ben pays the water.")).results[0].id or ""
+    await me.delta()
+    gone = Remove(one, event=Event.TTL, purge_at=clock.now() + timedelta(30))
+    await warden.store.apply(Batch(me.who.namespace, (gone,), clock.now()))
+    assert (await me.delta()).bullets == ("~soft_deleted: [Activity] Ben pays the water.",)
+    await me.undo((await me.history(one))[-1].seq)
+    assert (await me.delta()).bullets == ("↺restored: [Activity] Ben pays the water.",)
+
+
+async def test_an_agent_that_was_not_there_yet_loses_nothing(stored_url: str) -> None:
+    """The mark of the agents that asked in an earlier process is theirs alone."""
+    async with AsyncWarden.open(stored_url, config=SETTINGS) as warden:
+        me = scope(warden)
+        await say(me, "The key hangs in the hall.")
+        await me.remember("Ship v1 by Sep.", category="goals")
+        assert await scope(warden, agent="supervisor").delta()
+        assert await me.delta()
+        await say(me, "Thanks, and who has the other key?")
+    async with AsyncWarden.open(stored_url, config=SETTINGS) as warden:
+        assert not await scope(warden).delta()
+        assert not await scope(warden, agent="supervisor").delta()
+        late = scope(warden, agent="planner")
+        assert (await late.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=3)",)
+        assert not await late.delta()
+
+
+class Failing(MemoryStore):
+    """A store that does not answer the first reading of what is related."""
+
+    fails = False
+
+    async def get(self, namespace: Namespace, ids: Any, *, removed: bool = False) -> list[Memory]:
+        found = await super().get(namespace, ids, removed=removed)
+        if self.fails and any(one.text.startswith("Blueberry") for one in found):
+            self.fails = False
+            raise StoreUnavailable("away for a moment")
+        return found
+
+
+async def test_an_answer_that_never_left_has_told_nothing() -> None:
+    store = Failing()
+    async with AsyncWarden(store, Settings(embedder="none", relation_weight=0.0)) as warden:
+        me = scope(warden)
+        await me.query(QUESTION)
+        one = (await me.remember("The key hangs in the hall.")).results[0].id or ""
+        other = (await me.remember("Blueberry pancakes need buttermilk.")).results[0].id or ""
+        await store.apply(Batch(me.who.namespace, (Link(one, other, strength=0.9),), clock.now()))
+        store.fails = True
+        with pytest.raises(StoreUnavailable):
+            await me.query(QUESTION, top_k=1)
+        result = await me.query(QUESTION, top_k=1)
+        assert [item.id for item in result.related] == [other]
+        assert result.delta
+        assert len(result.delta.bullets) == 2
 
 
 async def test_a_header_that_does_not_fit_is_told_by_the_next_answer(warden: AsyncWarden) -> None:

@@ -32,7 +32,7 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
         changes = (a_put("a", namespace=one), a_put("b", namespace=one, thread_id="t"), Link("a", "b"))
         await store.apply(a_batch(*changes, a_put("a", WriteMode.UPDATE, namespace=one), namespace=one, key="k"))
         seen = a_batch(Remove("b"), namespace=one)
-        await store.apply(type(seen)(seen.namespace, seen.changes, seen.at, seen=Seen("t", 1)))
+        await store.apply(type(seen)(seen.namespace, seen.changes, seen.at, seen=(Seen("t", 1),)))
     yield store
     await store.close()
 

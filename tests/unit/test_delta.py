@@ -30,7 +30,9 @@ TOLD: dict[str, tuple[list[Any], list[tuple[str, str, int]]]] = {
         [("a", "created", 1)],
     ),
     "updated twice": ([("UPDATE", "a", 1, 2), ("UPDATE", "a", 2, 3)], [("a", "updated", 3)]),
-    "deleted": ([("UPDATE", "a", 1, 2), ("DELETE", "a", 2, None)], [("a", "deleted", 1)]),
+    "deleted": ([("UPDATE", "a", 1, 2), ("DELETE", "a", 2, None)], [("a", "deleted", 2)]),
+    "deleted since its time was over": ([("TTL", "a", 1, None)], [("a", "soft_deleted", 1)]),
+    "deleted by time and restored": ([("TTL", "a", 1, None), ("RESTORE", "a", None, 1)], []),
     "deleted and restored": ([("DELETE", "a", 1, None), ("RESTORE", "a", None, 1)], []),
     "restored": ([("RESTORE", "a", None, 1)], [("a", "restored", 1)]),
     "changed and taken back": (
@@ -115,9 +117,51 @@ def test_net_changes(name: str) -> None:
     assert [net[:3] for net in net_changes(journal(*entries))] == wanted
 
 
+HIDDEN: dict[str, tuple[list[Any], str, list[tuple[str, str, int]]]] = {
+    "what is hidden": ([("ADD", "a", None, 1), ("ADD", "b", None, 1)], "a", [("b", "created", 1)]),
+    "the one that was replaced": (
+        [("ADD", "n", None, 1), ("SUPERSEDE", "a", 1, 2, {"by": "n"})],
+        "a",
+        [("n", "created", 1)],
+    ),
+    "the one that took the place": (
+        [("ADD", "n", None, 1), ("SUPERSEDE", "a", 1, 2, {"by": "n"})],
+        "n",
+        [("a", "updated", 2)],
+    ),
+    "one between two": (
+        [
+            ("ADD", "n", None, 1),
+            ("SUPERSEDE", "a", 1, 2, {"by": "n"}),
+            ("ADD", "m", None, 1),
+            ("SUPERSEDE", "n", 1, 2, {"by": "m"}),
+        ],
+        "n",
+        [("m", "created", 1), ("a", "updated", 2)],
+    ),
+    "the one that was merged in": (
+        [("MERGE", "a", 1, 2, {"of": "b"}), ("MERGE", "b", 1, None, {"into": "a"})],
+        "b",
+        [("a", "updated", 2)],
+    ),
+    "the one that it was merged into": (
+        [("MERGE", "a", 1, 2, {"of": "b"}), ("MERGE", "b", 1, None, {"into": "a"})],
+        "a",
+        [("b", "deleted", 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_must_not_be_told_is_as_if_it_were_not_there(name: str) -> None:
+    entries, hidden, wanted = HIDDEN[name]
+    assert [net[:3] for net in net_changes(journal(*entries), {hidden})] == wanted
+
+
 def test_a_merge_tells_how_many_notes_it_stands_for() -> None:
     entries = journal(("MERGE", "a", 1, 2, {"of": "x"}), ("MERGE", "a", 2, 3, {"of": "y"}))
     assert net_changes(entries)[0].notes == 3
+    assert net_changes(entries, {"x"})[0].notes == 2
 
 
 @pytest.mark.parametrize(
@@ -127,6 +171,7 @@ def test_a_merge_tells_how_many_notes_it_stands_for() -> None:
         ("updated", {"category": "goals", "text": "Ship v1\n by Sep"}, "↑updated: [Goals] Ship v1 by Sep"),
         ("merged", {"text": "lactose intolerance"}, "↔merged: Combined 2 notes: lactose intolerance"),
         ("deleted", {}, "−deleted: [Personal] Preferred name is Ana"),
+        ("soft_deleted", {}, "~soft_deleted: [Personal] Preferred name is Ana"),
         ("restored", {"category": "relationship_dynamic"}, "↺restored: [Relationship dynamic] Preferred name is Ana"),
         ("updated", {"summary": "Short", "text": "x" * 500}, "↑updated: [Personal] Short"),
         ("updated", {"text": "word " * 50}, f"↑updated: [Personal] {'word ' * 19}word…"),
@@ -152,7 +197,7 @@ def some(count: int) -> tuple[list[Net], list[Memory]]:
 
 def test_at_most_three_and_the_rest_counted() -> None:
     nets, contents = some(5)
-    whole = delta(7, 12, nets, contents, None)
+    whole = delta(7, 12, nets, contents)
     assert whole.text.splitlines() == [
         "Memory updates since rev 7:",
         "- +created: [Activity] text of m0 (imp=3)",
@@ -161,23 +206,18 @@ def test_at_most_three_and_the_rest_counted() -> None:
         "(+2 more)",
     ]
     assert (whole.since, whole.rev, len(whole.bullets), whole.more, bool(whole)) == (7, 12, 3, 2, True)
-    three = delta(7, 12, *some(3), None)
+    three = delta(7, 12, *some(3))
     assert (three.more, three.text.count("\n")) == (0, 3)
 
 
-def test_only_what_may_be_read_is_told_and_counted() -> None:
-    nets, contents = some(6)
-    mixed = [replace(one, category="goals") if number % 2 else one for number, one in enumerate(contents)]
-    told = delta(0, 9, nets, mixed, ("goals",))
-    assert [line.split("] ")[1] for line in told.bullets] == [f"text of m{n} (imp=3)" for n in (1, 3, 5)]
-    assert (told.more, bool(told)) == (0, True)
-    nothing = delta(0, 9, nets, mixed, ("tasks",))
+def test_nothing_is_told_of_nothing() -> None:
+    nothing = delta(0, 9, [], [])
     assert (nothing.text, nothing.more, bool(nothing)) == ("", 0, False)
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_what_does_not_fit_is_counted(count: int) -> None:
-    whole = delta(7, 12, *some(count), None)
+    whole = delta(7, 12, *some(count))
     sizes: list[int] = []
     for budget in range(estimate(whole.text) + 1):
         shown = fitted(whole, budget, estimate)

@@ -25,16 +25,18 @@ SIGNS: Mapping[str, str] = {
     "updated": "↑",
     "merged": "↔",
     "deleted": "−",
+    "soft_deleted": "~",
     "restored": "↺",
 }
-"""The sign of each kind of change: design B's for the first three, our own for the others."""
+"""The sign of each kind of change: design B's for the first three, our own for the others. ``deleted`` was forgotten,
+``soft_deleted`` had its time."""
 
 
 class Net(NamedTuple):
     """The net change of one memory.
 
     Attributes:
-        kind: a key of :data:`SIGNS`. version: the content that tells it: the new one, for what is gone the old one.
+        kind: a key of :data:`SIGNS`. version: the content that tells it: the new one, for what is gone the last one.
         seq: of the last entry about it. notes: for what was merged, how many statements it stands for now.
     """
 
@@ -51,18 +53,22 @@ class _Track:
 
     Attributes:
         was, now: the version that was active before the first, and after the last of them.
-        seq: of the last one. added: whether it was stored or confirmed in them.
-        into: whether it went because another one says the same. by: what took its place. merged: how many joined it.
+        seq: of the last one. last: the version that was active last, 0 when none was.
+        added: whether it was stored or confirmed in them. event: of the last entry.
+        into: the one that says the same, after which this one went. by: what took its place.
+        merged: which ones joined it.
         same_as: versions that repeat the content of an earlier one, since a decision was taken back.
     """
 
     was: int | None
     now: int | None
     seq: int
+    last: int = 0
     added: bool = False
-    into: bool = False
+    event: str = ""
+    into: str | None = None
     by: str | None = None
-    merged: int = 0
+    merged: list[str] = field(default_factory=list)
     same_as: dict[int, int] = field(default_factory=dict)
 
     def take(self, entry: Change) -> None:
@@ -70,56 +76,69 @@ class _Track:
         if entry.new_version is not None and "content_of" in told:
             before = int(told["content_of"])
             self.same_as[entry.new_version] = self.same_as.get(before, before)
-            self.by, self.merged = None, 0
+            self.by, self.merged = None, []
         elif entry.event == Event.SUPERSEDE and "by" in told:
             self.by = str(told["by"])
         elif entry.event == Event.MERGE and "of" in told:
-            self.merged += 1
+            self.merged.append(str(told["of"]))
         if entry.old_version is None and entry.new_version is not None and entry.event != Event.RESTORE:
-            self.added, self.by, self.merged = True, None, 0
-        self.into = entry.new_version is None and entry.event == Event.MERGE
-        self.now, self.seq = entry.new_version, entry.seq
+            self.added, self.by, self.merged = True, None, []
+        merged_away = entry.new_version is None and entry.event == Event.MERGE
+        self.into = str(told.get("into", "")) if merged_away else None
+        self.now, self.seq, self.event = entry.new_version, entry.seq, entry.event
+        self.last = next((one for one in (entry.new_version, entry.old_version) if one is not None), self.last)
 
-    @property
-    def kind(self) -> str | None:
+    def kind(self, hidden: Collection[str]) -> str | None:
         """What became of the memory, or None when nothing did, or what did is told of another one."""
         if self.was is None:
             return None if self.now is None else "created" if self.added else "restored"
         if self.now is None:
-            return None if self.into else "deleted"
+            if self.into is not None and self.into not in hidden:
+                return None
+            return "soft_deleted" if self.event == Event.TTL else "deleted"
         if self.same_as.get(self.now, self.now) == self.was:
             return None
-        return "merged" if self.merged else "updated"
+        return "merged" if self.joined(hidden) else "updated"
+
+    def joined(self, hidden: Collection[str]) -> int:
+        """How many others it stands for, of those that may be told."""
+        return sum(1 for one in self.merged if one not in hidden)
 
 
-def net_changes(entries: Iterable[Change]) -> list[Net]:
+def last_versions(entries: Iterable[Change]) -> list[tuple[str, int]]:
+    """Return each memory that journal entries change, with the version that was active last."""
+    return [(one, track.last) for one, track in _tracks(entries).items()]
+
+
+def net_changes(entries: Iterable[Change], hidden: Collection[str] = ()) -> list[Net]:
     """Return the net change of each memory over journal entries in their order, the newest first.
 
     Created and gone again is nothing, and so is changed and taken back. A fact that took the place of another is one
     change, an update, told by the new one. Links are left out.
+
+    hidden: ids that must not be told. What is told is as if they were not there: what replaced one of them is new.
     """
-    tracks: dict[str, _Track] = {}
-    for entry in entries:
-        if entry.event not in (Event.LINK, Event.UNLINK):
-            track = tracks.setdefault(entry.memory_id, _Track(entry.old_version, entry.old_version, entry.seq))
-            track.take(entry)
+    tracks = {one: track for one, track in _tracks(entries).items() if one not in hidden}
     told_by = {one: successor for one in tracks if (successor := _successor(one, tracks)) is not None}
     replaced = {told_by[one] for one in told_by if tracks[one].was is not None}
     last = {one: track.seq for one, track in tracks.items()}
     for one, successor in told_by.items():
         last[successor] = max(last[successor], tracks[one].seq)
     nets = [
-        Net(
-            one,
-            "updated" if one in replaced else track.kind,
-            track.now if track.now is not None else track.was or 0,
-            last[one],
-            track.merged + 1,
-        )
+        Net(one, "updated" if one in replaced else kind, track.last, last[one], track.joined(hidden) + 1)
         for one, track in tracks.items()
-        if track.kind is not None and one not in told_by
+        if (kind := track.kind(hidden)) is not None and one not in told_by
     ]
     return sorted(nets, key=lambda net: -net.seq)
+
+
+def _tracks(entries: Iterable[Change]) -> dict[str, _Track]:
+    tracks: dict[str, _Track] = {}
+    for entry in entries:
+        if entry.event not in (Event.LINK, Event.UNLINK):
+            track = tracks.setdefault(entry.memory_id, _Track(entry.old_version, entry.old_version, entry.seq))
+            track.take(entry)
+    return tracks
 
 
 def _successor(one: str, tracks: Mapping[str, _Track]) -> str | None:
@@ -155,20 +174,12 @@ def label(category: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def delta(
-    since: int, rev: int, nets: Sequence[Net], contents: Iterable[Memory], readable: Collection[str] | None
-) -> Delta:
-    """Make the delta of net changes, newest first.
-
-    contents: of the versions that the nets name, of the newest ones at the least. readable: the categories that may be
-    told; None for all. With it, what has no content is not counted: nobody knows whether it may be told.
-    """
+def delta(since: int, rev: int, nets: Sequence[Net], contents: Iterable[Memory]) -> Delta:
+    """Make the delta of net changes, newest first. contents: of the versions that the newest nets name."""
     known = {(memory.id, memory.version): memory for memory in contents}
-    told = [(net, known.get((net.memory_id, net.version))) for net in nets]
-    if readable is not None:
-        told = [(net, memory) for net, memory in told if memory is not None and memory.category in readable]
-    bullets = tuple(bullet(net, memory) for net, memory in told[:MOST_BULLETS] if memory is not None)
-    return Delta(since, rev, bullets, len(told) - len(bullets), _text(since, bullets, len(told) - len(bullets)))
+    told = [(net, known.get((net.memory_id, net.version))) for net in nets[:MOST_BULLETS]]
+    bullets = tuple(bullet(net, memory) for net, memory in told if memory is not None)
+    return Delta(since, rev, bullets, len(nets) - len(bullets), _text(since, bullets, len(nets) - len(bullets)))
 
 
 def fitted(whole: Delta, budget: int | None, count: TokenCounter) -> Delta | None:

@@ -7,17 +7,22 @@ observes, so that what was told is told again after a crash rather than never.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput
 from memwarden.recall import delta
 from memwarden.recall.index import DEFAULT_THREAD
 from memwarden.recall.past import entries_after
-from memwarden.records import Delta, Namespace, Scope
+from memwarden.records import Change, Delta, Namespace, Scope, Seen
 from memwarden.stores.base import Store
 
 MOST_THREADS = 10_000
 """Of so many threads a process knows what it told them; of others the store does, up to their last turn."""
+
+
+BETWEEN = "\x1f"
+"""Stands between a thread and an agent in the name of their mark. No name holds it: names are printable."""
 
 
 class Moment(NamedTuple):
@@ -31,17 +36,17 @@ class Moment(NamedTuple):
 class News:
     """Tells threads what changed since they looked.
 
-    Marks are kept for each agent of a thread: one that may read little does not take the news from the others.
+    Marks are kept and stored for each agent of a thread: one that looks does not take the news from the others.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._marks: OrderedDict[tuple[Namespace, str], dict[str | None, tuple[int, int]]] = OrderedDict()
 
-    def seen(self, scope: Scope) -> int | None:
-        """Return up to which revision every agent that asks in a thread was told; None when none was."""
-        marks = self._marks.get(_key(scope))
-        return None if not marks else min(rev for _, rev in marks.values())
+    def seen(self, scope: Scope) -> tuple[Seen, ...]:
+        """Return up to which revision each agent that asked in the scope's thread was told."""
+        marks = self._marks.get(_key(scope), {})
+        return tuple(Seen(looker(scope.thread, agent), rev) for agent, (_, rev) in marks.items())
 
     def told(self, scope: Scope, moment: Moment) -> None:
         """Note that an answer told what there was to tell."""
@@ -70,23 +75,49 @@ class News:
             )
         since = await self._looked(scope, moment) if since_rev is None else since_rev
         entries = await entries_after(self._store, scope.namespace, since, turns=False)
-        nets = delta.net_changes(entry for entry in entries if entry.seq <= moment.rev)
-        wanted = nets if readable is not None else nets[: delta.MOST_BULLETS]
-        versions = [(net.memory_id, net.version) for net in wanted]
+        entries = [entry for entry in entries if entry.seq <= moment.rev]
+        hidden = () if readable is None else await self._hidden(scope.namespace, entries, readable)
+        nets = delta.net_changes(entries, hidden)
+        versions = [(net.memory_id, net.version) for net in nets[: delta.MOST_BULLETS]]
         contents = await self._store.versions(scope.namespace, versions) if versions else []
-        return delta.delta(since, moment.rev, nets, contents, readable)
+        return delta.delta(since, moment.rev, nets, contents)
+
+    async def _hidden(
+        self, namespace: Namespace, entries: Sequence[Change], readable: Collection[str]
+    ) -> Collection[str]:
+        """The memories of journal entries whose last content, in them or now, is in no category that may be told.
+
+        What is no longer in the store is hidden too: nobody knows what it was.
+        """
+        last = delta.last_versions(entries)
+        if not last:
+            return ()
+        then = await self._store.versions(namespace, last)
+        now = await self._store.get(namespace, [one for one, _ in last], removed=True)
+        may = {one.id for one in then if one.category in readable}
+        may &= {one.id for one in now if one.category in readable}
+        return {one for one, _ in last} - may
 
     async def _looked(self, scope: Scope, moment: Moment) -> int:
         """The revision at which the thread looked last, and not more than 20 of its turns back."""
         marks = await self._store.thread(scope.namespace, scope.thread or DEFAULT_THREAD)
         known = self._mark(scope, moment)
         if known is None:
-            known = marks.seen if marks.seen is not None else marks.began - 1 if marks.began is not None else moment.rev
+            seen = marks.seen
+            if scope.agent is not None:
+                seen = (await self._store.thread(scope.namespace, looker(scope.thread, scope.agent))).seen
+            known = seen if seen is not None else marks.began - 1 if marks.began is not None else moment.rev
         return min(max(known, marks.recent), moment.rev)
 
     def _mark(self, scope: Scope, moment: Moment) -> int | None:
         epoch, rev = self._marks.get(_key(scope), {}).get(scope.agent, (None, 0))
         return rev if epoch == moment.epoch else None
+
+
+def looker(thread: str | None, agent: str | None) -> str:
+    """Under which name the mark of an agent in a thread is stored; without an agent it is the thread's own."""
+    name = thread or DEFAULT_THREAD
+    return name if agent is None else f"{name}{BETWEEN}{agent}"
 
 
 def _key(scope: Scope) -> tuple[Namespace, str]:

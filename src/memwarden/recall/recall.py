@@ -27,7 +27,7 @@ from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope
+from memwarden.records import ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
 from memwarden.stores.base import Store
 from memwarden.tokens import TokenCounter, estimate
 
@@ -142,17 +142,17 @@ class Recall:
         shown = items.whole if request.full else items.excerpt
         make_of = partial(items.item, question, ranking, ranking.weights, shown)
         make = partial(make_of, found)
-        news = None if request.as_of is not None else await self._news_of(scope, moment, request)
-        told = news.text if news else ""
+        news, told = (None, False) if request.as_of is not None else await self._news_of(scope, moment, request)
+        header = news.text if news else ""
         packed = pack(
             map(make, selection.always),
             map(make, selection.ranked),
             most=request.top_k,
             budget=request.budget_tokens,
-            render=partial(_after, told) if told else block.bullets,
+            render=partial(_after, header) if header else block.bullets,
             count=self._count,
             covering=_covering(selection, ids),
-            used=self._count(told),
+            used=self._count(header),
         )
         cuts = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         relevant = _relevant(packed, selection, ids)
@@ -165,6 +165,8 @@ class Recall:
             read = await self._read(here, [one.place for one in taken])
             wanted = [make_of(read, one) for one in taken if one.place in read]
             packed, standing = beside.append(packed, wanted, request.budget_tokens, self._count)
+        if told:
+            self._news.told(scope, moment)  # last: an answer that fails or is given up on the way has told nothing
         return QueryResult(
             items=packed.items,
             text=packed.text,
@@ -218,21 +220,18 @@ class Recall:
         self._news.told(scope, moment)
         return found
 
-    def seen(self, scope: Scope) -> int | None:
-        """Return up to which revision the scope's thread was told what changed; None when it was told nothing."""
+    def seen(self, scope: Scope) -> tuple[Seen, ...]:
+        """Return up to which revision the scope's thread, and agents in it, were told what changed."""
         return self._news.seen(scope)
 
-    async def _news_of(self, scope: Scope, moment: Moment, request: Request) -> Delta | None:
-        """What changed, as far as it fits the budget; what did not fit is told the next time."""
+    async def _news_of(self, scope: Scope, moment: Moment, request: Request) -> tuple[Delta | None, bool]:
+        """What changed, as far as it fits the budget, and whether it counts as told; else the next answer tells it."""
         if request.since_rev is None and self._news.nothing(scope, moment):
-            self._news.told(scope, moment)
-            return None
+            return None, True
         readable = self._categories.readable(scope.agent, None)
         found = await self._news.since(scope, moment, request.since_rev, readable)
         shown = fitted(found, request.budget_tokens, self._count) if found else None
-        if shown or not found:
-            self._news.told(scope, moment)
-        return shown
+        return shown, bool(shown or not found)
 
     async def listed(
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool

@@ -86,11 +86,11 @@ class Writer:
         self._now = now
 
     async def observe(
-        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: int | None = None
+        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: tuple[Seen, ...] = ()
     ) -> WriteResult:
         """Store what was said, durably and once; without secrets, and apart when it looks like an attack.
 
-        seen: up to which revision the thread was told what changed (B1).
+        seen: up to which revision the thread, and agents in it, were told what changed (B1).
         """
         cleaned = [without_secrets(message) for message in messages]
         messages = [message for message, _ in cleaned]
@@ -245,14 +245,13 @@ class Writer:
         at: datetime,
         key: str | None,
         asked: Sequence[Message],
-        seen: int | None,
+        seen: tuple[Seen, ...],
     ) -> tuple[int, tuple[Applied, ...]]:
         if not puts and key is None:
             return (await self._store.head(scope.namespace)).rev, ()
         fingerprint = None if key is None else _fingerprint(scope, [[digest(one), one.id] for one in asked])
-        mark = None if seen is None else Seen(_thread(scope), seen)
         receipt = await self._store.apply(
-            Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope), seen=mark)
+            Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope), seen=seen)
         )
         return receipt.rev, receipt.applied
 

@@ -320,8 +320,8 @@ class MemoryStore:
         draft = _Draft(space, batch)
         applied = tuple(draft.apply(one) for one in batch.changes)
         receipt = Receipt(draft.keep(), applied)
-        if batch.seen is not None:
-            space.seen[batch.seen.thread_id] = max(batch.seen.rev, space.seen.get(batch.seen.thread_id, 0))
+        for one in batch.seen:
+            space.seen[one.thread_id] = max(one.rev, space.seen.get(one.thread_id, 0))
         if batch.extracted is not None:
             space.extracted[batch.extracted.thread_id] = batch.extracted.rev
         if batch.key is not None:

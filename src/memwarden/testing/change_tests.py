@@ -157,7 +157,7 @@ class ChangeTests:
 
     async def test_a_thread_remembers_what_was_extracted(self, store: Store) -> None:
         await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5, 0)))
-        await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 5), seen=Seen("t1", 1)))
+        await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 5), seen=(Seen("t1", 1),)))
         assert await store.thread(NAMESPACE, "t1") == ThreadMarks(1, None, 0, 7)
         for since in (0, 5, 8):
             with pytest.raises(Stale):
@@ -244,19 +244,25 @@ class ChangeTests:
 
     async def test_a_thread_remembers_what_it_was_told(self, store: Store) -> None:
         assert await store.thread(NAMESPACE, "t1") == ThreadMarks(None, None, 0)
-        await store.apply(replace(a_batch(a_put("a")), seen=Seen("t1", 1)))
-        await store.apply(replace(a_batch(*_turns("t1", 3)), seen=Seen("t1", 3)))
-        await store.apply(replace(a_batch(*_turns("t2", 1)), seen=Seen("t1", 2)))
-        await store.apply(replace(a_batch(), seen=Seen("t2", 4)))
+        await store.apply(replace(a_batch(a_put("a")), seen=(Seen("t1", 1),)))
+        await store.apply(replace(a_batch(*_turns("t1", 3)), seen=(Seen("t1", 3),)))
+        await store.apply(replace(a_batch(*_turns("t2", 1)), seen=(Seen("t1", 2),)))
+        await store.apply(replace(a_batch(), seen=(Seen("t2", 4),)))
         assert await store.thread(NAMESPACE, "t1", turns=2) == ThreadMarks(3, 2, 3)
         assert await store.thread(NAMESPACE, "t1", turns=4) == ThreadMarks(3, 2, 0)
         assert await store.thread(NAMESPACE, "t2", turns=1) == ThreadMarks(4, 5, 5)
         assert await store.thread(OTHER_USER, "t1") == ThreadMarks(None, None, 0)
 
+    async def test_a_batch_moves_several_marks(self, store: Store) -> None:
+        both = (Seen("t1", 1), Seen("t1\x1fplanner", 2))
+        await store.apply(replace(a_batch(a_put("a")), seen=both))
+        await store.apply(replace(a_batch(), seen=both[:1]))
+        assert [(await store.thread(NAMESPACE, one.thread_id)).seen for one in both] == [1, 2]
+
     async def test_a_refused_batch_moves_no_mark(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
         with pytest.raises(Conflict):
-            await store.apply(replace(a_batch(a_put("a")), seen=Seen("t1", 1)))
+            await store.apply(replace(a_batch(a_put("a")), seen=(Seen("t1", 1),)))
         assert (await store.thread(NAMESPACE, "t1")).seen is None
 
     @pytest.mark.parametrize("meta", [{"x": object()}, {"x": float("nan")}])

@@ -126,7 +126,7 @@ def batches(draw: st.DrawFn) -> Batch:
     key, fingerprint = draw(st.none() | st.sampled_from(["k", "l"])), draw(st.sampled_from([None, "f"]))
     actor = draw(st.none() | _TEXTS)
     decided_at = draw(st.sampled_from([None, None, None, 0, 2, 5, 9]))
-    seen = draw(st.none() | st.builds(Seen, _TEXTS, st.integers(0, 12)))
+    seen = tuple(draw(st.lists(st.builds(Seen, _TEXTS, st.integers(0, 12)), max_size=2)))
     extracted = draw(st.none() | st.builds(Extracted, _TEXTS, st.integers(0, 3), st.sampled_from([0, 0, 0, 1, 2])))
     return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, seen, extracted)
 
@@ -136,8 +136,8 @@ def others() -> st.SearchStrategy[BatchChange]:
     step, meta = st.integers(0, 2), st.none() | st.dictionaries(_FREE_TEXT, _JSON, max_size=2)
     types = st.sampled_from(["related_to", "supersedes"])
     removes = st.builds(
-        Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED]), st.sampled_from([Event.DELETE, Event.MERGE]),
-        st.none() | _TIMES, step, meta,
+        Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED]),
+        st.sampled_from([Event.DELETE, Event.MERGE, Event.TTL]), st.none() | _TIMES, step, meta,
     )  # fmt: skip
     links = st.builds(Link, _IDS, _IDS, types, _NUMBERS, step, meta)
     restores = st.builds(Restore, _IDS, st.sampled_from([Event.RESTORE, Event.CONFIRM]), step, meta)

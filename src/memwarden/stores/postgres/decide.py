@@ -183,8 +183,8 @@ class _Draft:
         if batch.key is not None:
             known.receipts[batch.key] = Earlier(batch.fingerprint, receipt)
             writes.receipts[batch.key] = known.receipts[batch.key], self._prepared.at
-        if batch.seen is not None:
-            writes.seen[batch.seen.thread_id] = max(batch.seen.rev, writes.seen.get(batch.seen.thread_id, 0))
+        for one in batch.seen:
+            writes.seen[one.thread_id] = max(one.rev, writes.seen.get(one.thread_id, 0))
         if batch.extracted is not None:
             mark = batch.extracted
             known.extracted[mark.thread_id] = writes.extracted[mark.thread_id] = mark.rev

@@ -122,8 +122,8 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
         _write_plan(db, space.no, batch.actor, ready.at, plan)
         rev, rows = plan.rev, plan.rows
     db.execute("UPDATE namespaces SET rev = ?, rows = ? WHERE no = ?", (rev, rows, space.no))
-    if batch.seen is not None:
-        db.execute(_MOVE_SEEN, (space.no, batch.seen.thread_id, batch.seen.rev))
+    for one in batch.seen:
+        db.execute(_MOVE_SEEN, (space.no, one.thread_id, one.rev))
     if batch.extracted is not None:
         db.execute(_MOVE_EXTRACTED, (space.no, batch.extracted.thread_id, batch.extracted.rev))
     if batch.key is not None:
