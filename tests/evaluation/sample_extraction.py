@@ -2,7 +2,7 @@
 
 ``python tests/evaluation/sample_extraction.py --realmem FILE... --locomo FILE --out FILE [--seed N]``
 
-Writes ``[{"id", "text", "turn_texts", "kind"}]`` in random order: up to 120 facts of RealMem, 80 of LoCoMo, and 60
+Writes ``[{"id", "text", "turn_texts", "kind"}]`` in random order: up to 120 facts of RealMem, 80 of LoCoMo, and 80
 cards and candidates, as evenly from the conversations as they have them. A second file beside it, ``NAME.key.json``,
 says for each id from which conversation, of which tier and frame it is; whoever labels does not get that one.
 """
@@ -20,7 +20,7 @@ from extraction_data import Said, Talk, read_talks
 
 from memwarden.remember.extraction.records import Item
 
-FACTS_OF_ASSISTANT, FACTS_OF_TWO, OTHERS = 120, 80, 60
+FACTS_OF_ASSISTANT, FACTS_OF_TWO, OTHERS = 120, 80, 80
 
 Found = tuple[Talk, Item, tuple[Said, ...]]
 

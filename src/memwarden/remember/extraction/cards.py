@@ -25,7 +25,7 @@ _TALK: Final = frozenset(
     for word in """great perfect exactly absolutely understood glad ready sure sounds sound good nice appreciate help
     helpful thanks precisely definitely really completely totally clear want need like look let know think feel make
     start get going next step proceed please confirm immediately right okay excellent fantastic wonderful
-    amazing question hear happy love today tomorrow yesterday tonight ago now hello hi hey understand certainly
+    amazing question hear happy love today tomorrow yesterday tonight last ago now hello hi hey understand certainly
     course sorry apologize apology just still ensure provide discuss discussed mentioned agreed further happen
     thing way lot bit keep take give begin see say said tell talk chat yeah wow awesome cool congrats you your
     yours one something anything everything someone""".split()

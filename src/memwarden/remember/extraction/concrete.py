@@ -28,7 +28,8 @@ _NOT_A_NAME: Final = re.compile(rf"{_MONTH}|I|OK|Okay|Day|Step|Option|Phase|Week
 _VAGUE: Final = re.compile(
     rf"\b(?:the|this|that|these|those|our|another|each|any|such|which) (?:\w+ )?(?:{en.VAGUE_NOUNS})\b(?! (?:of|"
     rf"for|in|at|about|on|called|to|with|from|named) (?!me\b|us\b|now\b|it\b|this\b|that\b|the end\b))|"
-    r"\b(?:Options?|Days?|Steps?|Phases?|Chapters?|Sections?|Weeks?|Modules?|Part|Article|Level|Tier|Scene) (?:\d+|"
+    r"\b(?:Options?|Routines?|Days?|Steps?|Phases?|Chapters?|Sections?|Weeks?|Modules?|Part|Article|Level|Tier|"
+    r"Scene) (?:\d+|"
     r"one|two|three|"
     r"[A-D]\b)|"
     r"\bthe \d{1,2}(?:st|nd|rd|th)\b|\b(?:something|somewhere|everything|anything|whatever|stuff|things? like that|"

@@ -17,9 +17,9 @@ from memwarden.remember.extraction.clauses import clauses, lead_and_rest, writte
 from memwarden.remember.extraction.concrete import is_concrete, is_vague
 from memwarden.remember.extraction.dating import Dated, with_dates
 from memwarden.remember.extraction.frames import OF_THE_PERSON, ORDER, Framed, framed
-from memwarden.remember.extraction.gate import FOR_CARDS, Worth, worth
+from memwarden.remember.extraction.gate import FOR_CARDS, OF_NOTE, Worth, worth
 from memwarden.remember.extraction.person import third_person
-from memwarden.remember.extraction.presumed import presumed
+from memwarden.remember.extraction.presumed import presumed, undertaking
 from memwarden.remember.extraction.pronouns import points_outside, without_loose_end, without_pointers
 from memwarden.remember.extraction.records import MOST_A_TURN, Extracted, Frame, Item, Passed, Turn
 from memwarden.remember.extraction.sentences import Sentence, is_somebodys_words, sentences
@@ -57,6 +57,7 @@ _IMPORTANCE: Final[dict[Frame, float]] = {
     "event": 0.5,
 }
 """How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance."""
+_OF_A_TOPIC: Final = frozenset(("decision", "identity"))
 _HAPPENED: Final = frozenset(("decision", "event"))
 _STRIPPED: Final = re.compile(
     r"(?:,? \b(?:for now|recently|lately|currently|right now|now|at the moment|these days|nowadays|already|finally|"
@@ -194,7 +195,7 @@ def _of_clause(lead: str, rest: str, frame: Framed, saying: _Saying) -> Item | s
     written = third_person(bare, saying.name, two_person=saying.two_person)
     if isinstance(written, str):
         return written
-    text = checks.trimmed(checks.tidied(written.text))
+    text = checks.trimmed(checks.tidied(_with_topic(written.text, again.frame, saying)))
     if text is None:
         return "too long"
     if found := checks.faults(text):
@@ -212,6 +213,13 @@ def _of_clause(lead: str, rest: str, frame: Framed, saying: _Saying) -> Item | s
         two_person=saying.two_person,
     )
     return _item(text, again.frame, dated, fact, reason, saying)
+
+
+def _with_topic(text: str, frame: Frame, saying: _Saying) -> str:
+    """A user's decision with the one trip that the message is about, when it does not say for what it is."""
+    topic = None if saying.two_person or frame not in _OF_A_TOPIC else undertaking(saying.turn.text)
+    says_already = topic is None or " for " in text or topic.split()[-1] in text or topic.split()[0] in text
+    return text if says_already else f"{text} for {saying.name}'s {topic}"
 
 
 def _item(text: str, frame: Frame, dated: Dated, fact: bool, reason: str, saying: _Saying) -> Item:
@@ -246,7 +254,10 @@ def _card(turns: Sequence[Turn], two_person: bool, said_at: datetime, idf: Idf, 
     judged = [worth(turn.text) for turn in words if two_person or _tells(turn, two_person)]
     if all(one.small_talk for one in judged):
         return None
-    if english and not (two_person or told or max(one.personal for one in judged) >= FOR_CARDS):
+    marked = (
+        max(one.note for one in judged) >= OF_NOTE if two_person else max(one.personal for one in judged) >= FOR_CARDS
+    )
+    if english and not (marked or told):
         return None
     at = words[0].created_at or said_at
     text = card_text(

@@ -21,6 +21,8 @@ _OUR_OWN: Final = re.compile(
     r"puppy|kitten|pets?|garden|backyard|church|company|business|car|budget|departure city|departure|flights?|"
     r"hotel|dates?|anniversary))\b"
 )
+_OUR_NAMED: Final = re.compile(r"\b[Oo]ur(?= [A-Z][\w-]+ )")
+"""A user's "our Lisbon trip": not everybody's, and with a name not the talk's."""
 _AFTER_TO: Final = re.compile(
     r"\b(?:to|will|would|can|could|should|might|may|must|not|help|let)\b(?! (?:the|a|an|my|[A-Z])\b)"
 )
@@ -60,6 +62,8 @@ def third_person(clause: str, name: str, *, two_person: bool) -> Rewritten | str
         plural = True
     clause = re.sub(r"^([Mm]y|[Oo]ur)( .*?) would be\b", r"\1\2 is", clause)
     clause = _OUR_OWN.sub(lambda hit: f"{own} {hit['what']}", clause)
+    if not two_person:
+        clause = _OUR_NAMED.sub(own, clause)
     if re.search(r"\b[Oo]ur\b", clause):
         return "our: nobody says whose"
     verbs = _agreeing(clause, name)

@@ -41,7 +41,7 @@ _COUNTED: Final = re.compile(
 _AILING: Final = re.compile(
     r"\bmy (?P<what>(?:chronic |lower |bad |recurring |nagging |old )?(?:back|knee|neck|shoulder|hip|ankle|wrist|"
     r"foot|joint|leg|elbow) (?:pain|injury|problems?|issues?|surgery)|"
-    r"(?:panic attacks|anxiety|depression|insomnia|asthma|diabetes|migraines?|arthritis|sciatica|adhd|allergy|"
+    r"(?:panic attacks|insomnia|asthma|diabetes|migraines?|arthritis|sciatica|adhd|allergy|"
     r"allergies|high blood pressure|"
     r"(?:peanut|nut|pollen|dairy|gluten|shellfish|cat|dog) allergy))\b",
     re.IGNORECASE,
@@ -50,6 +50,16 @@ _TRIP: Final = re.compile(
     r"\b(?:my|our|the|this|a|an) (?P<what>(?:[A-Z][\w-]+ ){1,4}(?:[a-z-]+ )?(?:trip|vacation|holiday|wedding|"
     r"cruise|honeymoon|marathon|hike|expedition))\b"
     r"(?! (?:report|photos?|plans? you|was|were|went))"
+)
+_BUSY_WITH: Final = re.compile(
+    r"\bmy (?P<what>(?:[\w-]+ ){0,3}?(?:exam|exams|certification|marathon|interview)) (?:prep|preparation|study|"
+    r"studies|training)\b"
+    r"|\b(?:studying|preparing|training) for (?:my|the) (?P<for>(?:[\w-]+ ){0,3}?(?:exam|certification|marathon))\b"
+)
+_WRITING: Final = re.compile(r"\bmy (?P<what>essay|novel|memoir|thesis|dissertation|screenplay)\b(?!')")
+_RUNNING: Final = re.compile(
+    r"\bmy (?P<what>side hustle|startup|small business|bakery|podcast|blog|online (?:store|shop)|dance studio|farm|"
+    r"restaurant)\b(?!')"
 )
 _IN_VIEW: Final = re.compile(
     r"\b(?:plan|plans|planning|prepar\w+|ready|book|booking|pack|packing|itinerary|budget|next|reschedule|"
@@ -80,6 +90,8 @@ def presumed(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[Fr
             continue
         name = hit["name"] if hit["name"] and hit["name"] not in _NO_NAME else None
         kin, how = hit["kin"], hit["how"] or ""
+        if re.match(r"\s+(?:and I )?(?:.{0,30}\b)?(?:wedding|divorc|engaged|married)", sentence[hit.end() :]):
+            continue
         if name is None and not re.fullmatch(_WORTH_SAYING, kin):
             continue
         named = f" called {name}" if name and not _AS_PLURAL.search(kin) else ""
@@ -98,6 +110,14 @@ def presumed(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[Fr
     if _IN_VIEW.search(sentence) and not _BEHIND.search(sentence):
         trips = [hit["what"] for hit in _TRIP.finditer(sentence)]
         found += [("plan", f"{subject} is planning {_article(what)}{what}.") for what in trips]
+    for hit in _BUSY_WITH.finditer(sentence):
+        found.append(("plan", f"{subject} is preparing for the {hit['what'] or hit['for']}."))
+    found += [
+        ("plan", f"{subject} is writing {_article(hit['what'])}{hit['what']}.") for hit in _WRITING.finditer(sentence)
+    ]
+    found += [
+        ("identity", f"{subject} has {_article(hit['what'])}{hit['what']}.") for hit in _RUNNING.finditer(sentence)
+    ]
     for hit in _COUNTED.finditer(sentence):
         where = (hit["where"] or "").replace(" still", "")
         found.append(("relationship", f"{subject} has {hit['number']} {hit['kin']}{where}."))
@@ -108,3 +128,9 @@ def _article(words: str) -> str:
     first = words.split()[0]
     spelled = first.isupper() and len(first) > 1
     return "an " if (first[0] in "AEFHILMNORSX" if spelled else first[0].lower() in "aeio") else "a "
+
+
+def undertaking(text: str) -> str | None:
+    """The one trip that a message speaks of ("RV trip"), which its decisions are about; None for none or several."""
+    named = {hit["what"] for hit in _TRIP.finditer(text)}
+    return named.pop() if len(named) == 1 else None

@@ -32,7 +32,7 @@ _END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]]*)(?=\s|$)")
 _OPENER: Final = re.compile(
     r"(?:(?:oh|ah|aw+|yeah|yep|yes|yup|ya|no|nope|nah|okay|ok|alright|all right|right|well|so|and|but|also|plus|anyway|"
     r"anyways|hey|hi|hello|wow|woah|whoa|haha+|lol|ha|hmm+|um|uh|ugh|sure|sure thing|for sure|definitely|absolutely|"
-    r"exactly|actually|honestly|frankly|basically|seriously|totally|of course|you know|i mean|i guess|i think|"
+    r"exactly|actually|honestly|frankly|basically|seriously|totally|of course|you know|i mean|"
     r"i have to say|to be honest|in fact|by the way|btw|fun fact|guess what|good news|great news|speaking of which|"
     r"thanks(?: so much| a lot| a bunch)?|thank you(?: so much| very much)?|thx|no problem|no worries|"
     r"oh my god|omg|my goodness|goodness|gosh|man|dude|first|first off|firstly|second|secondly|third|finally|then|"

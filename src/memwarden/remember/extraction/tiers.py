@@ -27,7 +27,7 @@ _UNSURE: Final = re.compile(
     r"whether|either)\b",
     re.IGNORECASE,
 )
-_ASKED_LIFE: Final = re.compile(
+_EVERYDAY: Final = re.compile(
     r"\b(?:anyone|everyone|everybody|nobody|people|things?|stuff|lots|ways?|kind)\b", re.IGNORECASE
 )
 _TASKS: Final = frozenset(("plan", "event", "possession"))
@@ -45,8 +45,22 @@ _LIFE: Final = re.compile(
 )
 """Of an assistant's user: what happens in their life, beside the steps of what is done in the talk."""
 _OF_A_DRAFT: Final = re.compile(
-    r"[\"']\w|\blikes? the\b|\binterested in the\b|\bprefer(?:s)? (?:to|the|option)\b|\bwould (?:prefer|rather) ",
+    r"[\"']\w|\blikes? the\b|\binterested in\b|\bprefer(?:s)? (?:to|the|option)\b|\bwould (?:prefer|rather) ",
     re.IGNORECASE,
+)
+_TORN: Final = re.compile(r"\bwith (?:on|in|between|around|by) ")
+_ABOUT_SOMETHING: Final = frozenset(("decision", "event", "plan"))
+_SAYS_OF_WHAT: Final = re.compile(
+    r"\b(?:for(?! the whole| \d| 's| (?:two|three|four|five|six) )|to [A-Z]\w+|in [A-Z]\w+|at [A-Z]\w+|from "
+    r"[A-Z]\w+|trip|wedding|vacation|holiday|cruise|job|school|"
+    r"college|university|exam|class|"
+    r"course|moving|moved|graduated|learning|training|married|hired|adopted|quit|joined|signed up|apartment|flight|"
+    r"flying|visa)\b"
+)
+_OF_AN_UNDERTAKING: Final = re.compile(r"\b(?:budget|departure|deadline|flight|hotel|schedule|goal|name is)\b")
+_PASSING: Final = re.compile(
+    r"\b(?:still|recovering|better|worse|weak|weaker|turning|again|back|(?:has|have) an? (?:early|late|\w+ "
+    r"(?:practice|game|match|appointment)))\b"
 )
 _PICTURE: Final = re.compile(
     r"\b(?:pics?|snapped|selfies?|screenshots?|(?:took|sent|shared|posted|found|got|has|have) (?:\w+ "
@@ -74,48 +88,79 @@ def tier_of(
     Args:
         text: the statement as it would be stored. said: the day on which it was said.
         sure: whether its grammar and its subject are certain.
+        name: how it names its speaker.
     """
-    about = text.replace(name, "").replace("The user", "").replace("the user", "")
-    if not sure:
-        return False, "its wording is a guess"
-    if dated.left is not None:
-        return False, f"depends on when it was said: {dated.left!r}"
-    if not _FEWEST <= len(text.split()) <= _MOST:
-        return False, "too short or too long"
-    if _UNSURE.search(about):
-        return False, "not certain"
-    if has_bare_noun(about) and not (frame in _ANCHORED and has_anchor(about, dated=bool(dated.days))):
-        return False, "says 'the' of a thing that it does not name"
-    if frame == "plan" and any(last < said for _, last in dated.days):
-        return False, "a plan for a day that has passed"
-    if frame == "event" and any(first > said for first, _ in dated.days):
-        return False, "an event on a day to come"
-    if is_mood(about):
-        return False, "tells a mood"
-    if frame == "event" and not (dated.days or names_in(about)):
-        return False, "an event without a day or a name"
-    if _PICTURE.search(about):
-        return False, "about a picture"
-    if _TOGETHER.search(about) and " and " not in about[:60] and " with " not in about:
-        return False, "says together, and not with whom"
+    about = text.replace(name, "").replace(name[:1].upper() + name[1:], "")
     anchored = has_anchor(about, dated=bool(dated.days))
+    doubt = _doubt_of_wording(frame, text, about, dated, sure=sure, anchored=anchored)
+    doubt = doubt or _doubt_of_days(frame, dated, said)
+    doubt = doubt or _doubt_of_worth(frame, about, dated, idf, anchored=anchored)
+    if doubt is None and not two_person:
+        doubt = _doubt_of_a_task(frame, about, dated)
+    return (True, f"{frame}, self-contained") if doubt is None else (False, doubt)
+
+
+def _doubt_of_wording(frame: Frame, text: str, about: str, dated: Dated, *, sure: bool, anchored: bool) -> str | None:
+    if not sure or _TORN.search(about):
+        return "its wording is a guess"
+    if dated.left is not None:
+        return f"depends on when it was said: {dated.left!r}"
+    if not _FEWEST <= len(text.split()) <= _MOST:
+        return "too short or too long"
+    if _UNSURE.search(about):
+        return "not certain"
+    if has_bare_noun(about) and not (frame in _ANCHORED and anchored):
+        return "says 'the' of a thing that it does not name"
+    if frame == "preference" and " the " in about and not names_in(about):
+        return "praise of something at hand"
+    if _TOGETHER.search(about) and " and " not in about[:60] and " with " not in about:
+        return "says together, and not with whom"
+    return None
+
+
+def _doubt_of_days(frame: Frame, dated: Dated, said: date) -> str | None:
+    if frame == "plan" and any(last < said for _, last in dated.days):
+        return "a plan for a day that has passed"
+    if frame == "event" and any(first > said for first, _ in dated.days):
+        return "an event on a day to come"
+    return None
+
+
+def _doubt_of_worth(
+    frame: Frame, about: str, dated: Dated, idf: Callable[[str], float], *, anchored: bool
+) -> str | None:
+    placed = bool(dated.days or names_in(about))
+    if is_mood(about):
+        return "tells a mood"
+    if frame == "event" and not placed:
+        return "an event without a day or a name"
+    if _PICTURE.search(about):
+        return "about a picture"
     if frame in _ANCHORED and not anchored:
-        return False, "names nobody, no day and no number"
-    if not two_person and frame in _TASKS and not (_LIFE.search(about) or (dated.days and frame != "event")):
-        return False, "a step of a task"
-    if not two_person and frame == "preference" and _OF_A_DRAFT.search(about):
-        return False, "about what the assistant proposed"
-    if frame == "possession" and not (dated.days or names_in(about)):
-        return False, "possessions are judged by a model"
-    if re.search(r"\bwith (?:on|in|between|around|by) ", about):
-        return False, "its wording is a guess"
-    if frame in _LASTING and not (
-        anchored or telling_words(about, idf) or (frame in OF_THE_PERSON and len(set(terms(about))) > 1)
-    ):
-        return False, "only everyday words"
-    if _ASKED_LIFE.search(about) and not anchored:
-        return False, "only everyday words"
-    return True, f"{frame}, self-contained"
+        return "names nobody, no day and no number"
+    if frame == "possession" and not placed:
+        return "possessions are judged by a model"
+    plain = frame in OF_THE_PERSON and len(set(terms(about))) > 1
+    if frame in _LASTING and not (anchored or plain or telling_words(about, idf)):
+        return "only everyday words"
+    if _EVERYDAY.search(about) and not anchored:
+        return "only everyday words"
+    return None
+
+
+def _doubt_of_a_task(frame: Frame, about: str, dated: Dated) -> str | None:
+    """What makes a user's statement to an assistant a step of what they do together, or a part of what was said."""
+    if frame in _TASKS and not (_LIFE.search(about) or (dated.days and frame != "event")):
+        return "a step of a task"
+    if frame == "preference" and _OF_A_DRAFT.search(about):
+        return "about what the assistant proposed"
+    if frame in _ABOUT_SOMETHING and not _SAYS_OF_WHAT.search(about):
+        return "does not say for what"
+    if frame == "identity" and _OF_AN_UNDERTAKING.search(about) and not _SAYS_OF_WHAT.search(about):
+        return "does not say for what"
+    if frame == "relationship" and _PASSING.search(about):
+        return "a state that passes, and not of what"
+    return None
 
 
 def is_of_the_talk(text: str) -> bool:
