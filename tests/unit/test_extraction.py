@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
@@ -528,3 +529,23 @@ def test_of_encouragement_between_two_people_there_is_no_card() -> None:
         Said("t2", "Thanks Ines, means a lot.", name="Tomas"),
     ]
     assert exchange_items(turns, two_person=True, said_at=SAID).card is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved to Oslo " + "," * 700 + " x",
+        "I moved" + "\t-" * 600 + "x",
+        "I love " + "and " * 350,
+        "my sister " * 140,
+        "I went " + "on Monday " * 130,
+        "(" * 1_400,
+        "'" * 1_400,
+        "I have " + "very " * 280 + "cat",
+    ],
+)
+@pytest.mark.parametrize("two_person", [True, False])
+def test_no_text_takes_long(text: str, two_person: bool) -> None:
+    begin = time.process_time()
+    exchange_items([Said("t1", text, name="Ines")], two_person=two_person, said_at=SAID)
+    assert time.process_time() - begin < 1  # 0.06 s at most; a pattern that tries everything takes minutes

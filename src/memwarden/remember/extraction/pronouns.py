@@ -43,7 +43,7 @@ _CONDITION: Final = re.compile(
     r"\b(?:if|unless|until|except|without|only when|not|never|instead|rather|or)\b", re.IGNORECASE
 )
 _DANGLING: Final = re.compile(
-    r"(?:[\s,;:–—-]+|\b(?:and|but|or|so|because|which|that|to|of|for|with|in|on|at|from|by|as|than|a|an|the|my|our|"
+    r"(?:[\s,;:–—-]|\b(?:and|but|or|so|because|which|that|to|of|for|with|in|on|at|from|by|as|than|a|an|the|my|our|"
     r"is|are|was|while|when|"
     r"who|where|especially|like|about|into|if|then|though|also|too|as well|though|either|anymore|lol|haha|right|"
     r"you know|actually|"
