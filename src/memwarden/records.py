@@ -62,6 +62,10 @@ class State(StrEnum):
     PROPOSED = "proposed"
 
 
+APART = frozenset({State.CANDIDATE, State.QUARANTINED, State.PROPOSED})
+"""States of what waits for somebody's word, and was no memory yet."""
+
+
 class Trust(StrEnum):
     """Whom a memory's words come from (F9): a person or the program that states them, the assistant, or anything else
     that was read, such as a tool's output, a page, a document or an import."""
@@ -75,7 +79,7 @@ class Event(StrEnum):
     """What a journal entry says happened: the words of B8, and others beside them.
 
     PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. CONFIRM: what
-    was stored apart became a memory. TTL: its time was over, and it was soft-deleted.
+    was stored apart became a memory, or a part of one. TTL: its time was over, and it was soft-deleted.
     """
 
     ADD = "ADD"
@@ -253,9 +257,12 @@ class Put:
 class Remove:
     """Take one memory out of every search, get and list. Its versions stay.
 
+    What was stored apart is closed by it, without ever having been active: no version stands in its entry.
+
     Attributes:
-        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE or TTL, for the journal.
-        purge_at: when what is soft-deleted may be removed for good.
+        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE or TTL, for the journal; CONFIRM when what was stored
+            apart went into another memory.
+        purge_at: when it may be removed for good.
         step, meta: see :class:`Batch`.
     """
 
@@ -699,6 +706,7 @@ class Outcome(StrEnum):
     RESTORED = "restored"
     PROPOSED = "proposed"
     QUARANTINED = "quarantined"
+    PROPOSED = "proposed"
     REJECTED = "rejected"
     DELETED = "deleted"
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.records import (
+    APART,
     Applied,
     Batch,
     BatchChange,
@@ -218,10 +219,13 @@ class Plan(Generic[E]):
         return Applied(memory.id, "updated" if found.live else "created", put.step)
 
     def _remove(self, change: Remove, found: Found | None) -> Applied:
-        if found is None or not found.live:
+        if found is None:
             return Applied(change.id, "missing", change.step)
         self._check_unchanged(change.id, found)
-        rev = self._log(change, change.event, change.id, (found.version, None), found.thread_id, found.channel)
+        if not found.live and found.state not in APART:
+            return Applied(change.id, "missing", change.step)
+        old = found.version if found.live else None
+        rev = self._log(change, change.event, change.id, (old, None), found.thread_id, found.channel)
         self.moved.append(Moved(found.row, rev, str(change.state), change.purge_at))
         return Applied(change.id, "deleted", change.step)
 

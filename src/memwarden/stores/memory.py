@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnavailable
 from memwarden.filters import WRITTEN, Where, matches, sort_field
 from memwarden.records import (
+    APART,
     Applied,
     Batch,
     BatchChange,
@@ -157,10 +158,12 @@ class _Draft:
 
     def remove(self, remove: Remove) -> Applied:
         row = self._row(remove.id)
-        if row is None or not row.live:
+        if row is None:
             return Applied(remove.id, "missing", remove.step)
         self._check_unchanged(row)
-        rev = self._log(remove, remove.event, row.memory, row.memory.version, None)
+        if not row.live and row.memory.state not in APART:
+            return Applied(remove.id, "missing", remove.step)
+        rev = self._log(remove, remove.event, row.memory, row.memory.version if row.live else None, None)
         gone = replace(row.memory, state=remove.state, purge_at=remove.purge_at)
         self._rows[remove.id] = replace(row, rev=rev, memory=gone)
         return Applied(remove.id, "deleted", remove.step)

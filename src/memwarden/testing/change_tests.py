@@ -155,6 +155,22 @@ class ChangeTests:
             (event, None, None), ("CONFIRM", None, 1),
         ]  # fmt: skip
 
+    @pytest.mark.parametrize("state", [State.CANDIDATE, State.PROPOSED, State.QUARANTINED])
+    async def test_what_is_stored_apart_can_be_closed(self, store: Store, state: State) -> None:
+        """Once, and without ever having been active."""
+        await store.apply(a_batch(replace(a_put("a"), state=state), replace(a_put("b"), state=state)))
+        into = Remove("b", State.MERGED, Event.CONFIRM)
+        receipt = await store.apply(a_batch(Remove("a", purge_at=AT), into, Remove("a"), Remove("b")))
+        assert [one.outcome for one in receipt.applied] == ["deleted", "deleted", "missing", "missing"]
+        assert await store.get(NAMESPACE, ["a", "b"], removed=True) == [
+            replace(a_memory("a"), state=State.SOFT_DELETED, purge_at=AT),
+            replace(a_memory("b"), state=State.MERGED),
+        ]
+        assert await store.count(NAMESPACE, state=state) == await store.count(NAMESPACE) == 0
+        assert [row.live for row in (await store.scan(NAMESPACE)).rows] == [False, False]
+        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE, since=2)]
+        assert entries == [("DELETE", None, None), ("CONFIRM", None, None)]
+
     async def test_a_thread_remembers_what_was_extracted(self, store: Store) -> None:
         await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5, 0)))
         await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 5), seen=(Seen("t1", 1),)))
@@ -222,7 +238,11 @@ class ChangeTests:
         outcomes = [one.outcome for one in receipt.applied]
         assert outcomes == ["created", "created", "created", "deleted", "missing", "restored", "created"]
 
-    @pytest.mark.parametrize("change", [a_put("a", UPDATE), Remove("a"), Restore("gone")], ids=["put", "rm", "restore"])
+    @pytest.mark.parametrize(
+        "change",
+        [a_put("a", UPDATE), Remove("a"), Remove("gone"), Restore("gone")],
+        ids=["put", "rm", "rm-again", "restore"],
+    )
     async def test_what_was_decided_on_older_contents_is_refused(self, store: Store, change: BatchChange) -> None:
         await some_history(store)  # revision 5
         await store.apply(a_batch(a_put("a", UPDATE), Restore("gone"), Remove("gone")))  # revision 8
