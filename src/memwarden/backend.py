@@ -16,6 +16,7 @@ from memwarden import clock, filters
 from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, StoreError
 from memwarden.importance import checked
 from memwarden.records import Channel, Memory, Namespace
+from memwarden.remember.consent.context import CONTEXT_ID
 from memwarden.remember.messages import checked_name, checked_names
 from memwarden.stores.base import Store
 
@@ -151,7 +152,8 @@ class AsyncBackend:
         if name is None:
             raise InvalidInput("item_id is a text, not None")
         found = await self._store.get(self.namespace, [name])
-        return found[0] if found and found[0].channel != Channel.TURN else None
+        known = found and found[0].channel != Channel.TURN and name != CONTEXT_ID
+        return found[0] if known else None
 
     def _memory(self, item: ContextItem) -> Memory:
         return Memory(
@@ -170,8 +172,8 @@ class AsyncBackend:
         )
 
 
-_ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}})
-"""What people said is no item of design E."""
+_ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}, "id": {"$ne": CONTEXT_ID}})
+"""What people said is no item of design E, nor is how they want to be spoken to."""
 
 
 def parse_namespace(path: str, tenant: str) -> Namespace:

@@ -169,6 +169,11 @@ class BoundScope(Facade):
     update = blocking(AsyncScope.update)
     pin = blocking(AsyncScope.pin)
     undo = blocking(AsyncScope.undo)
+    user_context = blocking(AsyncScope.user_context)
+    propose_context = blocking(AsyncScope.propose_context)
+    consents = blocking(AsyncScope.consents)
+    decide = blocking(AsyncScope.decide)
+    acknowledge = blocking(AsyncScope.acknowledge)
 
 
 class Backend(Facade):

@@ -10,11 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
-from memwarden import clock
+from memwarden import clock, consent
 from memwarden import config as configuration
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.backend import AsyncBackend, parse_namespace
+from memwarden.categories import Categories
 from memwarden.config import Settings
 from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
 from memwarden.recall.history import history as read_history
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from memwarden.models.base import ChatModel, Embedder, Reranker
     from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall, Request
+    from memwarden.remember.consent.keeper import Consents
     from memwarden.remember.write import Writer
 
 Config = Settings | Mapping[str, Any] | str | Path | None
@@ -81,6 +83,7 @@ class AsyncWarden:
         self._recall: Recall | None = None
         self._writer: Writer | None = None
         self._indexes: Indexes | None = None
+        self._consents: Consents | None = None
 
     @classmethod
     def open(
@@ -190,6 +193,8 @@ class AsyncWarden:
         from memwarden.models.apart import Apart
         from memwarden.recall.index import Indexes
         from memwarden.recall.recall import RERANK_SECONDS, Recall
+        from memwarden.remember.consent.closed import ClosedStore
+        from memwarden.remember.consent.keeper import Consents
         from memwarden.remember.facts import Facts
         from memwarden.remember.write import Writer
 
@@ -214,15 +219,17 @@ class AsyncWarden:
             relation_weight=self._settings.relation_weight,
             left_out=frozenset(self._settings.leave_out),
         )
+        closed: Any = ClosedStore(self._store)
+        self._consents = Consents(self._store, embedder)
         facts = Facts(
-            self._store,
+            closed,
             self._indexes,
             chat=self._chat_model,
             model=embedder.name if embedder else None,
             link_min=self._settings.link_min,
             merging=self._settings.merging == "auto",
         )
-        self._writer = Writer(self._store, embedder, facts)
+        self._writer = Writer(closed, embedder, facts)
 
     async def _bind(self, model: str) -> None:
         bound = await self._store.identity(model)
@@ -630,6 +637,12 @@ class AsyncScope:
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them") from None
         return await self._writer.undo(self.who, entries)
 
+    user_context = consent.user_context
+    propose_context = consent.propose_context
+    consents = consent.consents
+    decide = consent.decide
+    acknowledge = consent.acknowledge
+
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
         """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""
         found = await self._warden.store.get(self.who.namespace, ids, removed=True)
@@ -658,6 +671,14 @@ class AsyncScope:
     @property
     def _writer(self) -> Writer:
         return _started(self._warden._writer)
+
+    @property
+    def _consents(self) -> Consents:
+        return _started(self._warden._consents)
+
+    @property
+    def _categories(self) -> Categories:
+        return self._warden.settings.categories
 
     def _request(
         self,

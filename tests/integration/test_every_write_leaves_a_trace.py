@@ -65,6 +65,20 @@ async def _merge_and_supersede(site: Site) -> Any:
     return await site.me.remember(["Ana resides in Berlin.", "Ana lives in Lisbon now.", "Tom has a van."])
 
 
+async def _decide(site: Site) -> Any:
+    (one,) = (await site.me.propose_context({"city": "Lisbon"})).results
+    assert one.id is not None
+    return await site.me.decide(one.id, True)
+
+
+async def _acknowledge(site: Site) -> Any:
+    await site.me.propose_context({"city": "Lisbon"})
+    asked = {"role": "assistant", "content": "Shall I remember that you live in Lisbon?"}
+    answer = (await site.me.observe([asked, {"role": "user", "content": "Yes."}])).results[1]
+    assert answer.id is not None
+    return bool(await site.me.acknowledge(answer.id))
+
+
 Call = Callable[[Site], Awaitable[Any]]
 WRITES: dict[str, Call] = {
     "AsyncScope.observe": lambda site: site.me.observe([{"role": "user", "content": "I keep bees.", "id": "m2"}]),
@@ -75,6 +89,9 @@ WRITES: dict[str, Call] = {
     "AsyncScope.update": lambda site: site.me.update(site.home, text="Ana lives in Bern."),
     "AsyncScope.pin": lambda site: site.me.pin(site.home),
     "AsyncScope.undo": lambda site: site.me.undo(1),
+    "AsyncScope.propose_context": lambda site: site.me.propose_context({"tone": "short"}, confident=True),
+    "AsyncScope.decide": _decide,
+    "AsyncScope.acknowledge": _acknowledge,
     "AsyncBackend.add": lambda site: site.items.add(ContextItem("item", "note", payload={"text": "Feed the cat."})),
     "AsyncBackend.delete": lambda site: site.items.delete("item"),
     "AsyncBackend.clear": lambda site: site.items.clear(),
@@ -84,8 +101,10 @@ READS: dict[str, Call] = {
     "AsyncScope.context": lambda site: site.me.context([{"role": "user", "content": "Where does Ana live?"}]),
     "AsyncScope.get": lambda site: site.me.get(site.home),
     "AsyncScope.find": lambda site: site.me.find({"channel": "turn"}),
+    "AsyncScope.delta": lambda site: site.me.delta(),
     "AsyncScope.history": lambda site: site.me.history(site.home),
-    "AsyncScope.delta": lambda site: site.me.delta(since_rev=1),
+    "AsyncScope.user_context": lambda site: site.me.user_context(),
+    "AsyncScope.consents": lambda site: site.me.consents(None),
     "AsyncScope.relations": lambda site: site.me.relations(site.home),
     "AsyncBackend.query": lambda site: site.items.query({"kind": "note"}),
     "AsyncBackend.get": lambda site: site.items.get("item"),
@@ -171,7 +190,11 @@ def test_only_the_write_path_applies_batches() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply":
                 callers.add("/".join(file.relative_to(package).parts[:-1]))
-    assert {one for one in callers if not one.startswith(("stores", "testing"))} == {"remember", "surfaces/bench"}
+    assert {one for one in callers if not one.startswith(("stores", "testing"))} == {
+        "remember",
+        "remember/consent",
+        "surfaces/bench",
+    }
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
     assert verbs - {"open", "close", "identity", "apply"} == STORE_READS
 

@@ -21,6 +21,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
+from memwarden.remember.consent.rules import was_closed_apart
 
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
@@ -102,6 +103,8 @@ def inverse(
     changes: list[BatchChange] = []
     for entry in reversed(entries):
         told = entry.meta or {}
+        if was_closed_apart(entry):
+            continue
         if entry.event == Event.LINK:
             edge = (entry.memory_id, str(told["to"]), str(told["type"]))
             changes.append(Link(*edge, float(told["was"]), meta=meta) if "was" in told else Unlink(*edge, meta=meta))

@@ -40,6 +40,7 @@ from memwarden.records import (
     WriteResult,
     Written,
 )
+from memwarden.remember.consent.rules import check_undo
 from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
 from memwarden.remember.facts import ALREADY, Facts, Stated, replayed
@@ -170,6 +171,7 @@ class Writer:
 
     async def undo(self, scope: Scope, entries: Sequence[Change]) -> WriteResult:
         """Take a decision back. entries: all of its step. Raises Conflict when something later stands on it."""
+        check_undo(entries)
         namespace, at = scope.namespace, self._now()
         head = await self._store.head(namespace)
         changed = dict.fromkeys(entry.memory_id for entry in entries)

@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, Place] = {
     "history": Place(f"{_HERE}.changes:history", "Show what happened to a memory, by whom and why."),
     "delta": Place(f"{_HERE}.changes:delta", "Show what changed since a thread last looked."),
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
+    "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
     "bench": Place("memwarden.surfaces.bench.app:app", "Measure recall and speed on your own files."),
     "config": Place(f"{_HERE}.settings:app", "Show the settings in force and where they come from."),
     "version": Place(f"{_HERE}.settings:version", "Show the version."),

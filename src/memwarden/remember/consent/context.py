@@ -1,0 +1,134 @@
+"""The fields of a user context, and changes of them as callers give them. No I/O."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memwarden.errors import InvalidInput
+from memwarden.records import Memory, UserContext
+
+CONTEXT_ID = "user-context"
+"""The id of the one memory of a namespace that holds its user context."""
+CATEGORY = "profile"
+"""Who may not read this category sees nothing of it."""
+
+ASKED = ("preferred_name", "pronouns", "city", "language")
+"""What changes with the person's consent only."""
+TONE, GOALS_ADD, GOALS_REMOVE = "tone", "goals_add", "goals_remove"
+VALUES = (*ASKED, TONE)
+"""The fields that hold one value, or None."""
+EDITABLE = (*VALUES, GOALS_ADD, GOALS_REMOVE)
+LONGEST = 200
+"""A value has at most so many characters: a name or a goal, not a text."""
+MOST_GOALS = 20
+"""The context stands in every prompt, so it stays short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a user context: a field and its new value, or a goal that comes or goes."""
+
+    field: str
+    value: str | None
+
+
+def is_reserved(memory_id: str) -> bool:
+    """Whether an id belongs to a user context or to a proposal for one, which nothing but consent changes."""
+    return memory_id == CONTEXT_ID or memory_id.startswith(CONTEXT_ID + ".")
+
+
+def read_patch(patch: Any) -> tuple[Edit, ...]:
+    """Turn a caller's patch into changes. Raises InvalidInput that names the field and what is wrong with it.
+
+    A mapping of field to value; None empties a field; ``goals_add`` and ``goals_remove`` take a text or a list.
+    """
+    if not isinstance(patch, Mapping) or not patch:
+        raise InvalidInput(f"patch is a mapping such as {{'city': 'Lisbon'}}, not {patch!r:.80}")
+    edits: list[Edit] = []
+    for field, value in patch.items():
+        if field not in EDITABLE:
+            raise InvalidInput(f"a user context has {', '.join(EDITABLE)}, not {field!r:.80}")
+        if field in VALUES:
+            edits.append(Edit(field, None if value is None else _checked(value, field)))
+            continue
+        goals = value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [value]
+        if not goals:
+            raise InvalidInput(f"{field} is an empty list; name a goal or leave it out")
+        edits += [Edit(field, _checked(goal, field)) for goal in goals]
+    return tuple(dict.fromkeys(edits))
+
+
+def _checked(value: Any, field: str) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
+        raise InvalidInput(f"{field} is one line of 1 to {LONGEST} printable characters, not {value!r:.80}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{field} is not valid Unicode: {value!r:.80}") from None
+    return " ".join(unicodedata.normalize("NFC", value).split())
+
+
+def is_same(one: Edit, two: Edit) -> bool:
+    """Whether two changes are one and the same.
+
+    Stricter than for memories: the same words, and for what needs consent the same letters. Likeness never counts.
+    """
+    if one.field != two.field or one.value is None or two.value is None or one.field in ASKED:
+        return one == two
+    return _folded(one.value) == _folded(two.value)
+
+
+def _folded(value: str) -> str:
+    return unicodedata.normalize("NFKC", value).casefold()
+
+
+def edited(context: UserContext, edit: Edit) -> UserContext:
+    """Return the context with a change made; an equal one when it changes nothing."""
+    if edit.field in VALUES:
+        held = Edit(edit.field, getattr(context, edit.field))
+        value: dict[str, Any] = {edit.field: edit.value}
+        return context if is_same(held, edit) else replace(context, **value)
+    known = [goal for goal in context.goals if is_same(Edit(edit.field, goal), edit)]
+    if edit.field == GOALS_ADD:
+        return context if known or edit.value is None else replace(context, goals=(*context.goals, edit.value))
+    return replace(context, goals=tuple(goal for goal in context.goals if goal not in known))
+
+
+def by_the_person(context: UserContext, edit: Edit) -> UserContext:
+    """The context after a change that the person decided on."""
+    field = edit.field if edit.field in VALUES else "goals"
+    return replace(edited(context, edit), decided=tuple(sorted({*context.decided, field})))
+
+
+def is_empty(context: UserContext) -> bool:
+    """Whether a context says nothing."""
+    return not context.goals and all(getattr(context, field) is None for field in VALUES)
+
+
+def text_of(context: UserContext) -> str:
+    """The context as it stands in a prompt, one line."""
+    parts = [f"{_label(field)}: {getattr(context, field)}" for field in VALUES if getattr(context, field) is not None]
+    return ". ".join([*parts, *(["Goals: " + "; ".join(context.goals)] if context.goals else [])]) + "."
+
+
+def _label(field: str) -> str:
+    return field.replace("_", " ").capitalize()
+
+
+def payload_of(context: UserContext) -> dict[str, Any]:
+    """The context as its memory holds it."""
+    values: dict[str, Any] = {field: getattr(context, field) for field in VALUES}
+    return values | {"goals": list(context.goals), "decided": list(context.decided)}
+
+
+def read_context(memory: Memory | None) -> UserContext:
+    """The context that a memory holds; an empty one for None."""
+    if memory is None:
+        return UserContext()
+    held = memory.payload or {}
+    values: dict[str, Any] = {field: held.get(field) for field in VALUES}
+    values |= {name: tuple(held.get(name, ())) for name in ("goals", "decided")}
+    return UserContext(**values, version=memory.version, updated_at=memory.updated_at)

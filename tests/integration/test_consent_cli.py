@@ -1,0 +1,55 @@
+"""``memwarden consent`` as people use it, and its decisions in the journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_cli import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path, f"sqlite:///{tmp_path}/consent.db")
+
+
+def test_from_a_proposal_to_the_decision(cli: Cli) -> None:
+    cli("consent", "propose", "city=Lisbon", "goals_add=run", "goals_add=read", "pronouns=she/her")
+    waiting = {one["value"]: one["id"] for one in cli.inside("consent", "list", "--json").json}
+    assert waiting.keys() == {"Lisbon", "run", "read", "she/her"}
+    assert cli.inside("consent", "context", "--json").json["city"] is None
+    listed = cli("consent", "list").out
+    assert "city = Lisbon" in listed
+    assert "a new goal, run" in listed
+    assert "until " in listed
+    assert "Approved: city = Lisbon." in cli("consent", "approve", waiting["Lisbon"]).out
+    assert "Declined: pronouns = she/her." in cli("consent", "decline", waiting["she/her"]).out
+    decided = cli.inside("consent", "approve", waiting["run"], "--json").json
+    assert (decided["state"], decided["decided_by"], decided["way"]) == ("approved", "default", "cli")
+    shown = " ".join(cli("consent", "context").out.split())
+    assert "preferred_name - pronouns - city Lisbon language - tone - goals run" in shown
+    everything = cli.inside("consent", "list", "--state", "all").out
+    assert everything.count("by default (cli)") == 3
+    cli.inside("consent", "propose", "city=")
+    assert "city = nothing, now Lisbon" in cli.inside("consent", "list").out
+    assert "nothing to change" in cli.inside("consent", "propose", "city=Lisbon").out
+
+
+def test_what_cannot_be_decided(cli: Cli) -> None:
+    waiting = cli.inside("consent", "propose", "city=Lisbon", "--json").json["results"][0]["id"]
+    assert "cannot consent" in cli.inside("consent", "approve", waiting, "--agent", "supervisor", code=4).err
+    assert "no consent" in cli.inside("consent", "approve", "nonsense", code=3).err
+    assert "not 'age'" in cli.inside("consent", "propose", "age=7", code=2).err
+    assert "FIELD=VALUE" in cli.inside("consent", "propose", "city", code=2).err
+    assert "twice" in cli.inside("consent", "propose", "city=a", "city=b", code=2).err
+    assert "state is one of" in cli.inside("consent", "list", "--state", "open", code=2).err
+    cli.inside("consent", "decline", waiting)
+    assert "declined already by default (cli)" in cli.inside("consent", "approve", waiting, code=1).err
+    assert "Nothing waits" in cli.inside("consent", "list").out
+
+
+def test_a_mistyped_path_makes_no_store(tmp_path: Path) -> None:
+    for words in (["list"], ["context"], ["approve", "x"], ["decline", "x"]):
+        cli = Cli(tmp_path, f"sqlite:///{tmp_path}/none.db")
+        assert "there is no store" in cli.inside("consent", *words, code=3).err
+        assert not (tmp_path / "none.db").exists()
