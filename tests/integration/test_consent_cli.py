@@ -53,3 +53,14 @@ def test_a_mistyped_path_makes_no_store(tmp_path: Path) -> None:
         cli = Cli(tmp_path, f"sqlite:///{tmp_path}/none.db")
         assert "there is no store" in cli.inside("consent", *words, code=3).err
         assert not (tmp_path / "none.db").exists()
+
+
+def test_the_demo_shows_a_proposal_that_waits(cli: Cli) -> None:
+    for _ in range(2):  # proposing it again makes no second one
+        printed = cli.inside("demo", "--embedder", "none").out
+        part = printed[printed.index("what waits for consent") :]
+        assert "they call me Nessie" in part
+        assert part.count("preferred_name = Nessie: it waits for her word") == 1
+        assert "preferred_name = nothing" in part
+    told = cli.inside("consent", "list", "--user", "demo", "--embedder", "none", "--json").json
+    assert [(one["value"], len(one["sources"])) for one in told] == [("Nessie", 1)]

@@ -15,6 +15,7 @@ from memwarden import AsyncWarden
 from memwarden.records import ContextBlock, Cut, Memory
 from memwarden.surfaces.cli.demo.changing import change
 from memwarden.surfaces.cli.demo.script import Asked, history, questions
+from memwarden.surfaces.cli.demo.waiting import ask
 from memwarden.surfaces.cli.observe import Summary, planned, store
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, progress
@@ -80,13 +81,14 @@ async def demo(
             memories = {memory.id: memory for memory in await me.find(limit=10_000)}
             played = [await _ask(me, one, memories, budget_tokens, threshold) for one in questions()]
             changing = await change(me)
+            asked = await ask(me, memories)
         stays = (keep or options.db is not None) and url != "memory://"
         if options.as_json:
-            print_json(_told(url if stays else None, summary, played) | {"changing": changing})
+            print_json(_told(url if stays else None, summary, played) | {"changing": changing, "consent": asked})
             return
         from memwarden.surfaces.cli.demo.show import show
 
-        show(history(), summary, played, memories, changing, mine if stays else None)
+        show(history(), summary, played, memories, changing, asked, mine if stays else None)
 
 
 def _file(stack: ExitStack, keep: bool) -> str:

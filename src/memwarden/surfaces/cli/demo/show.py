@@ -11,6 +11,7 @@ from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
 from memwarden.surfaces.cli.demo.changing import Changing, show_changing
 from memwarden.surfaces.cli.demo.play import Missed, Played
+from memwarden.surfaces.cli.demo.waiting import Asked, show_waiting
 from memwarden.surfaces.cli.observe import Summary
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.cli.output import Printer, printer
@@ -23,6 +24,7 @@ def show(
     played: Sequence[Played],
     memories: Mapping[str, Memory],
     changing: Changing,
+    asked: Asked,
     kept: Options | None,
 ) -> None:
     """Print the whole demo. ``kept``: how to reach the store when it stays."""
@@ -31,6 +33,7 @@ def show(
     for number, one in enumerate(played, 1):
         _question(console, number, len(played), one, memories)
     show_changing(console, changing)
+    show_waiting(console, asked)
     _conclude(console, played, kept)
 
 
