@@ -182,24 +182,31 @@ async def test_a_write_without_an_entry_is_found_out(tmp_path: Path) -> None:
 
 
 def test_only_the_write_path_applies_batches() -> None:
-    """Above the stores nobody but ``remember`` hands a batch over, and the benchmark, to time one; and a store has no
-    other verb that writes."""
-    package = Path(memwarden.__file__).parent
-    callers = set()
-    for file in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply":
-                callers.add("/".join(file.relative_to(package).parts[:-1]))
-    assert {one for one in callers if not one.startswith(("stores", "testing"))} == {
-        "remember",
-        "remember/consent",
-        "surfaces/bench",
-    }
+    """Above the stores nobody but ``remember`` hands a batch over, and the benchmark, to time one; nobody but the move
+    of a store hands pages over, which come with the journal that they had; and there is no other verb that writes."""
+    folders = {str(one.parent) for one in callers_of("apply")}
+    above = {one for one in folders if not one.startswith(("stores", "testing"))}
+    assert above == {"remember", "remember/consent", "surfaces/bench"}
+    assert {str(one) for one in callers_of("load_page")} == LOADERS
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
-    assert verbs - {"open", "close", "identity", "apply"} == STORE_READS
+    assert verbs - {"open", "close", "identity", "apply", "load_page"} == STORE_READS
 
 
+def callers_of(verb: str) -> set[Path]:
+    """The files of the package that call a method of this name."""
+    package = Path(memwarden.__file__).parent
+    return {
+        file.relative_to(package)
+        for file in package.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == verb
+    }
+
+
+LOADERS = {"stores/move.py", "testing/page_tests.py", "testing/store_tests.py"}
 STORE_READS = {
     "head", "get", "find", "count", "scan", "versions", "journal", "revision_at", "relations", "thread", "namespaces",
+    "about", "tally", "dump_page",
 }  # fmt: skip
-"""What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`."""
+"""What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`, that
+``load_page`` leaves the journal as it was by :mod:`memwarden.testing.page_tests`."""

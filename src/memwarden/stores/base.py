@@ -25,6 +25,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.pages import PAGE, About, Page, Tally
 
 
 class Store(Protocol):
@@ -126,3 +127,23 @@ class Store(Protocol):
 
     async def namespaces(self) -> list[Namespace]:
         """Return every namespace that was ever written to, sorted."""
+
+    async def about(self) -> About:
+        """Return facts about the store. Binds it to no model."""
+
+    async def tally(self, namespace: Namespace) -> Tally:
+        """Return how many rows there are of a namespace; zeros for one that was never written to."""
+
+    async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
+        """Return what the ``limit`` revisions after ``since`` hold, for :meth:`load_page` of another store.
+
+        With ``since`` at the head or above it the page has no entries; it is the last one.
+        """
+
+    async def load_page(self, page: Page) -> None:
+        """Take in a page of another store as it is: the same numbers, times and journal entries, and no new ones.
+
+        Applied whole or not at all, and durable on return. What is here already of memories, edges and marks is
+        replaced. The namespace's epoch changes, so that caches are built anew. Raises Conflict unless the page begins
+        at the revision where the namespace stands. For moving a store; everything else goes through ``apply``.
+        """

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from operator import attrgetter
 from typing import Any, ClassVar
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnavailable
-from memwarden.filters import WRITTEN, Where, matches, sort_field
+from memwarden.filters import WRITTEN, Where, sort_field
 from memwarden.records import (
     APART,
     Applied,
@@ -34,7 +33,6 @@ from memwarden.records import (
     Remove,
     Restore,
     Scan,
-    Signals,
     State,
     ThreadMarks,
     Unlink,
@@ -42,91 +40,25 @@ from memwarden.records import (
 )
 from memwarden.stores.chunks import check_kinds
 from memwarden.stores.decide import born, check_mark
+from memwarden.stores.forms import once
+from memwarden.stores.pages import PAGE, About, Answer, Kept, KeptEdge, Page, Tally, check_follows
 from memwarden.stores.rows import index_row
+from memwarden.stores.space import EdgeKey, Space, active
 
-_SourceKey = tuple[str | None, str]
-_EdgeKey = tuple[str, str, str]
 _values = attrgetter(*(each.name for each in fields(Memory)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One memory with what the store knows about it. ``history`` holds its earlier contents, oldest first."""
-
-    n: int
-    rev: int
-    memory: Memory
-    signals: Signals
-    history: tuple[Memory, ...] = ()
-
-    @property
-    def live(self) -> bool:
-        return self.memory.state == State.ACTIVE
-
-
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    """One edge; not live once it was taken away."""
-
-    rev: int
-    relation: Relation
-    live: bool
-
-
-@dataclass(slots=True)
-class _Space:
-    """One namespace. Rows lie in the order in which they were first written.
-
-    threads: for each thread the numbers of the rows that are or were in it, ascending. ids: the rows' ids by number.
-    seen, extracted: the marks of threads.
-    """
-
-    rev: int = 0
-    rows: dict[str, _Row] = field(default_factory=dict)
-    ids: list[str] = field(default_factory=list)
-    threads: dict[str | None, list[int]] = field(default_factory=dict)
-    source_keys: dict[_SourceKey, str] = field(default_factory=dict)
-    edges: dict[_EdgeKey, _Edge] = field(default_factory=dict)
-    seen: dict[str, int] = field(default_factory=dict)
-    extracted: dict[str, int] = field(default_factory=dict)
-    journal: list[Change] = field(default_factory=list)
-    receipts: dict[str, tuple[str | None, Receipt]] = field(default_factory=dict)
-
-    def keep(self, row: _Row) -> None:
-        """Take a row in, new or changed. New ones come in the order of their numbers."""
-        identity, thread = row.memory.id, row.memory.thread_id
-        if identity not in self.rows:
-            self.ids.append(identity)
-        self.rows[identity] = row
-        numbers = self.threads.setdefault(thread, [])
-        at = bisect_left(numbers, row.n)
-        if at == len(numbers) or numbers[at] != row.n:
-            numbers.insert(at, row.n)
-
-    def matching(self, where: Where, state: State, *, newest_first: bool = False) -> Iterable[Memory]:
-        """Go through the memories in a state that match, as written; rows of other threads are not looked at."""
-        rows: Iterable[_Row]
-        thread = next((one for one in where if one.field == "thread_id" and one.op in ("$eq", "$in")), None)
-        if thread is None:
-            rows = reversed(self.rows.values()) if newest_first else self.rows.values()
-        else:
-            named = set(thread.value) if thread.op == "$in" else {thread.value}
-            numbers = [self.threads.get(one, []) for one in named]
-            wanted = numbers[0] if len(numbers) == 1 else sorted({n for some in numbers for n in some})
-            rows = (self.rows[self.ids[n - 1]] for n in (reversed(wanted) if newest_first else wanted))
-        return (row.memory for row in rows if row.memory.state == state and matches(where, row.memory))
 
 
 class _Draft:
     """A batch being applied: it reads through to the namespace and touches it only in :meth:`keep`."""
 
-    def __init__(self, space: _Space, batch: Batch) -> None:
+    def __init__(self, space: Space, batch: Batch) -> None:
         self._space = space
         self._batch = batch
-        self._rows: dict[str, _Row] = {}
-        self._count = len(space.rows)
-        self._source_keys: dict[_SourceKey, str] = {}
-        self._edges: dict[_EdgeKey, _Edge] = {}
+        self._rows: dict[str, Kept] = {}
+        self._versions: dict[tuple[str, int], Memory] = {}
+        self._count = space.count
+        self._source_keys: dict[str, str] = {}
+        self._edges: dict[EdgeKey, KeptEdge] = {}
         self._steps: dict[int, int] = {}
         self._journal: list[Change] = []
 
@@ -174,7 +106,7 @@ class _Draft:
             return Applied(restore.id, "missing", restore.step)
         self._check_unchanged(row)
         rev = self._log(restore, restore.event, row.memory, None, row.memory.version)
-        self._rows[restore.id] = replace(row, rev=rev, memory=_active(row.memory))
+        self._rows[restore.id] = replace(row, rev=rev, memory=active(row.memory))
         return Applied(restore.id, "restored", restore.step)
 
     def link(self, link: Link) -> Applied:
@@ -191,7 +123,7 @@ class _Draft:
         meta = {"to": link.to_id, "type": str(link.type), "strength": link.strength, **(link.meta or {}), **was}
         rev = self._log(link, Event.LINK, start.memory, start.memory.version, start.memory.version, meta)
         created_at = edge.relation.created_at if edge is not None else self._batch.at
-        self._edges[key] = _Edge(rev, Relation(*key, link.strength, created_at), True)
+        self._edges[key] = KeptEdge(rev, True, Relation(*key, link.strength, created_at))
         return Applied(link.from_id, "updated" if there else "created", link.step)
 
     def unlink(self, unlink: Unlink) -> Applied:
@@ -203,13 +135,15 @@ class _Draft:
         strength = edge.relation.strength
         meta = {"to": unlink.to_id, "type": str(unlink.type), "was": strength, **(unlink.meta or {})}
         rev = self._log(unlink, Event.UNLINK, start.memory, active, active, meta)
-        self._edges[key] = _Edge(rev, edge.relation, False)
+        self._edges[key] = KeptEdge(rev, False, edge.relation)
         return Applied(unlink.from_id, "deleted", unlink.step)
 
     def keep(self) -> int:
         """Make the draft the truth and return the new revision."""
         for row in self._rows.values():
             self._space.keep(row)
+        self._space.count = self._count
+        self._space.versions.update(self._versions)
         self._space.source_keys.update(self._source_keys)
         self._space.edges.update(self._edges)
         self._space.journal.extend(self._journal)
@@ -218,7 +152,8 @@ class _Draft:
 
     def _create(self, put: Put, memory: Memory, taken: bool) -> Applied:
         if put.source_key is not None:
-            key = (memory.thread_id, put.source_key)
+            key = once(memory.thread_id, put.source_key)
+            assert key is not None
             first = self._source_keys.get(key, self._space.source_keys.get(key))
             if first is not None:
                 return Applied(first, "duplicate", put.step)
@@ -232,26 +167,28 @@ class _Draft:
         rev = self._log(put, event, memory, None, version)
         self._count += 1
         assert put.signals is not None  # checked before
-        self._rows[memory.id] = _Row(self._count, rev, memory, put.signals)
+        key = once(memory.thread_id, put.source_key)
+        self._rows[memory.id] = Kept(self._count, rev, key, memory, put.signals)
         return Applied(memory.id, "created", put.step)
 
-    def _row(self, identity: str) -> _Row | None:
+    def _row(self, identity: str) -> Kept | None:
         return self._rows.get(identity) or self._space.rows.get(identity)
 
-    def _edge(self, key: _EdgeKey) -> _Edge | None:
+    def _edge(self, key: EdgeKey) -> KeptEdge | None:
         return self._edges.get(key) or self._space.edges.get(key)
 
-    def _rewrite(self, put: Put, row: _Row, memory: Memory) -> Applied:
+    def _rewrite(self, put: Put, row: Kept, memory: Memory) -> Applied:
         self._check_unchanged(row)
         old = row.memory.version
         memory = replace(memory, version=old + 1)
         event = put.event if row.live else Event.ADD
         rev = self._log(put, event, memory, old if row.live else None, old + 1)
         signals = row.signals if put.signals is None else put.signals
-        self._rows[memory.id] = _Row(row.n, rev, memory, signals, (*row.history, _active(row.memory)))
+        self._versions[memory.id, old] = active(row.memory)
+        self._rows[memory.id] = replace(row, rev=rev, memory=memory, signals=signals)
         return Applied(memory.id, "updated" if row.live else "created", put.step)
 
-    def _check_unchanged(self, row: _Row) -> None:
+    def _check_unchanged(self, row: Kept) -> None:
         decided_at = self._batch.decided_at
         if decided_at is not None and decided_at < row.rev <= self._space.rev:
             raise Stale(
@@ -294,7 +231,7 @@ class MemoryStore:
     promises: ClassVar[Promises] = Promises(durable=False, shared=False, rows_enforced=False)
 
     def __init__(self) -> None:
-        self._spaces: dict[Namespace, _Space] = {}
+        self._spaces: dict[Namespace, Space] = {}
         self._model: str | None = None
         self._open = False
 
@@ -311,13 +248,13 @@ class MemoryStore:
 
     async def apply(self, batch: Batch) -> Receipt:
         self._ready()
-        space = self._spaces.get(batch.namespace) or _Space()
+        space = self._spaces.get(batch.namespace) or Space()
         batch = _checked(batch)
         if batch.key is not None and batch.key in space.receipts:
-            fingerprint, first = space.receipts[batch.key]
-            if fingerprint != batch.fingerprint:
+            first = space.receipts[batch.key]
+            if first.fingerprint != batch.fingerprint:
                 raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
-            return replace(first, replayed=True)
+            return replace(first.receipt, replayed=True)
         if batch.extracted is not None:
             check_mark(batch.extracted, space.extracted.get(batch.extracted.thread_id, 0))
         draft = _Draft(space, batch)
@@ -328,12 +265,12 @@ class MemoryStore:
         if batch.extracted is not None:
             space.extracted[batch.extracted.thread_id] = batch.extracted.rev
         if batch.key is not None:
-            space.receipts[batch.key] = (batch.fingerprint, receipt)
+            space.receipts[batch.key] = Answer(batch.key, batch.fingerprint, batch.at, receipt)
         self._spaces[batch.namespace] = space
         return receipt
 
     async def head(self, namespace: Namespace) -> Head:
-        return Head(self._space(namespace).rev, 0)
+        return self._space(namespace).head
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         rows = self._space(namespace).rows
@@ -369,18 +306,12 @@ class MemoryStore:
             index_row(row.n, row.memory, row.signals, live=row.live) for row in space.rows.values() if row.rev > since
         ]
         edges = [Edge(*key, one.relation.strength, one.live) for key, one in space.edges.items() if one.rev > since]
-        return Scan(rows, Head(space.rev, 0), edges)
+        return Scan(rows, space.head, edges)
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
-        rows = self._space(namespace).rows
-        contents = (
-            one
-            for memory_id, version in wanted
-            if (row := rows.get(memory_id))
-            for one in (*row.history, _active(row.memory))
-            if one.version == version
-        )
-        return list(contents)
+        space = self._space(namespace)
+        found = (space.content(*one) for one in wanted)
+        return [one for one in found if one is not None]
 
     async def journal(
         self,
@@ -427,17 +358,32 @@ class MemoryStore:
         self._ready()
         return sorted(name for name, space in self._spaces.items() if space.rev)
 
+    async def about(self) -> About:
+        self._ready()
+        return About("memory", 0, self._model, None)
+
+    async def tally(self, namespace: Namespace) -> Tally:
+        return self._space(namespace).tally()
+
+    async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
+        return self._space(namespace).page(namespace, since, limit)
+
+    async def load_page(self, page: Page) -> None:
+        space = self._space(page.namespace)
+        for memory in (*(one.memory for one in page.memories), *(one.memory for one in page.earlier)):
+            if memory.namespace != page.namespace:
+                raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, not of {page.namespace}")
+        check_follows(page, space.rev)
+        space.take_in(page)
+        self._spaces[page.namespace] = space
+
     def _ready(self) -> None:
         if not self._open:
             raise StoreUnavailable("the store is not open; call open() first")
 
-    def _space(self, namespace: Namespace) -> _Space:
+    def _space(self, namespace: Namespace) -> Space:
         self._ready()
-        return self._spaces.get(namespace) or _Space()
-
-
-def _active(memory: Memory) -> Memory:
-    return replace(memory, state=State.ACTIVE, purge_at=None)
+        return self._spaces.get(namespace) or Space()
 
 
 def _checked(batch: Batch) -> Batch:

@@ -17,6 +17,7 @@ from memwarden.errors import Conflict, InvalidFilter, InvalidInput, NotFound, St
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
 from memwarden.records import Applied, Change, Event, Head, Promises, Put, Remove, Signals, State, WriteMode
 from memwarden.stores.base import Store
+from memwarden.stores.pages import Page
 from memwarden.testing.change_tests import ChangeTests
 from memwarden.testing.examples import (
     FILTERS,
@@ -32,12 +33,13 @@ from memwarden.testing.examples import (
     a_memory,
     a_put,
 )
+from memwarden.testing.page_tests import PageTests
 
 UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 @pytest.mark.asyncio
-class StoreTests(ChangeTests):
+class StoreTests(ChangeTests, PageTests):
     """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::
@@ -691,6 +693,10 @@ async def _expect_unavailable(store: Store) -> None:
         lambda: store.versions(NAMESPACE, [("a", 1)]),
         lambda: store.journal(NAMESPACE),
         store.namespaces,
+        store.about,
+        lambda: store.tally(NAMESPACE),
+        lambda: store.dump_page(NAMESPACE),
+        lambda: store.load_page(Page(NAMESPACE, 0, 0, 0, 0, (), (), (), (), (), ())),
     ]
     for call in calls:
         with pytest.raises(StoreUnavailable):

@@ -67,13 +67,10 @@ class Connections:
         while (connection := self._kept()) is not None:
             connection.close()
 
-    def read(self, work: Callable[[Connection[Any]], T]) -> T:
-        """Run ``work``, which changes nothing, and again on another connection if one breaks.
-
-        Raises the errors of :func:`memwarden.stores.postgres.explain.explain`.
-        """
+    def run(self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool]) -> T:
+        """The same as :meth:`attempt`, but raises the errors of :func:`memwarden.stores.postgres.explain.explain`."""
         try:
-            return self.attempt(work, lambda error: True)
+            return self.attempt(work, may_repeat)
         except Error as error:
             raise explain(error, self.place) from None
 

@@ -27,6 +27,8 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.pages import PAGE, About, Page, Tally
+from memwarden.stores.postgres import pages
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
 from memwarden.stores.postgres.group import GroupWriter
@@ -132,6 +134,19 @@ class PostgresStore:
     async def namespaces(self) -> list[Namespace]:
         return await self._read(lambda reader: reader.namespaces())
 
+    async def about(self) -> About:
+        return await self._in_thread(lambda db: pages.about(db, self._seconds))
+
+    async def tally(self, namespace: Namespace) -> Tally:
+        return await self._in_thread(lambda db: pages.tally(db, namespace, self._seconds))
+
+    async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
+        return await self._in_thread(lambda db: pages.dump(db, namespace, since, limit, self._seconds))
+
+    async def load_page(self, page: Page) -> None:
+        taken = pages.Taken(page)
+        await self._in_thread(lambda db: taken.write(db, self._seconds), taken.may_repeat)
+
     def _do_open(self) -> None:
         with self._lock:
             if self._state is not None:
@@ -157,14 +172,17 @@ class PostgresStore:
         return state
 
     async def _read(self, ask: Callable[[Reader], T]) -> T:
-        """Ask in a thread; on another connection once more when one breaks."""
+        return await self._in_thread(lambda connection: ask(Reader(connection, self._seconds)))
+
+    async def _in_thread(
+        self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool] = lambda error: True
+    ) -> T:
+        """Ask in a thread; on another connection once more when one breaks, if that does no harm."""
         state = self._ready()
-
-        def work(connection: Connection[Any]) -> T:
-            return ask(Reader(connection, self._seconds))
-
         try:
-            return await asyncio.get_running_loop().run_in_executor(state.threads, state.connections.read, work)
+            return await asyncio.get_running_loop().run_in_executor(
+                state.threads, state.connections.run, work, may_repeat
+            )
         except UnicodeEncodeError as error:
             raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
 

@@ -45,10 +45,10 @@ _ARCHIVE = (
 
 _STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
 _CHANGED = {**_STATE, "version": "int8", **CONTENT}
-_NEW = {"id": "text", "source_key": "text", **_CHANGED}
-_SIGNALS = {"n": "int8", **SIGNALS}
-_VERSION = {"id": "text", "version": "int8", **CONTENT}
-_EDGE = {
+NEW = {"id": "text", "source_key": "text", **_CHANGED}
+NUMBERED_SIGNALS = {"n": "int8", **SIGNALS}
+VERSION = {"id": "text", "version": "int8", **CONTENT}
+EDGE = {
     "from_id": "text",
     "to_id": "text",
     "type": "text",
@@ -57,7 +57,7 @@ _EDGE = {
     "rev": "int8",
     "created_at": "int8",
 }
-_JOURNAL = {
+JOURNAL = {
     "at": "int8",
     "actor": "text",
     "seq": "int8",
@@ -72,10 +72,11 @@ _JOURNAL = {
 }
 _SEEN = {"thread_id": "text", "seen": "int8"}
 _EXTRACTED = {"thread_id": "text", "extracted": "int8"}
-_RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text", "at": "int8"}
+RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text", "at": "int8"}
 
 
-def _insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
+def insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
+    """Return the SQL that inserts rows, given the two names and then what :func:`arrays` makes of them."""
     return (
         f"INSERT INTO memwarden.{table} AS t (tenant, namespace, {', '.join(columns)}) "
         f"SELECT %s, %s, {', '.join(picked(columns))} FROM {unnest(columns)} {conflict}"
@@ -94,26 +95,26 @@ def _update(table: str, columns: Mapping[str, str]) -> bytes:
     ).encode()
 
 
-_INSERT_MEMORIES = _insert("memories", _NEW)
-_INSERT_SIGNALS = _insert("signals", _SIGNALS)
-_INSERT_VERSIONS = _insert("versions", _VERSION)
-_INSERT_JOURNAL = _insert("journal", _JOURNAL)
-_INSERT_RECEIPTS = _insert("receipts", _RECEIPT)
-_WRITE_EDGES = _insert(
+_INSERT_MEMORIES = insert("memories", NEW)
+_INSERT_SIGNALS = insert("signals", NUMBERED_SIGNALS)
+_INSERT_VERSIONS = insert("versions", VERSION)
+_INSERT_JOURNAL = insert("journal", JOURNAL)
+_INSERT_RECEIPTS = insert("receipts", RECEIPT)
+_WRITE_EDGES = insert(
     "relations",
-    _EDGE,
+    EDGE,
     "ON CONFLICT (tenant, namespace, from_id, to_id, type) "
     "DO UPDATE SET strength = excluded.strength, live = excluded.live, rev = excluded.rev",
 )
 _MOVE_SEEN, _MOVE_EXTRACTED = (
-    _insert("threads", columns, f"ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET {moved}")
+    insert("threads", columns, f"ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET {moved}")
     for columns, moved in (
         ({"thread_id": "text", "seen": "int8"}, "seen = greatest(t.seen, excluded.seen)"),
         ({"thread_id": "text", "extracted": "int8"}, "extracted = excluded.extracted"),
     )
 )
 _UPDATE_MEMORIES = _update("memories", _CHANGED)
-_UPDATE_SIGNALS = _update("signals", _SIGNALS)
+_UPDATE_SIGNALS = _update("signals", NUMBERED_SIGNALS)
 _MOVE_MEMORIES = _update("memories", _STATE)
 
 
@@ -140,9 +141,9 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
         rev,
         rows,
         {name: Found._make(row) for name, *row in memories},
-        dict(first),
+        {stored(key): identity for key, identity in first},  # as it stands in what was encoded
         {EdgeKey._make(row[:3]): StoredEdge._make(row[3:]) for row in edges},
-        {key: _earlier(*row) for key, *row in receipts},
+        {key: earlier(*row) for key, *row in receipts},
         dict(marks),
     )
 
@@ -177,7 +178,7 @@ def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str
             ids.update(ids_of(change))
             if isinstance(change, Link | Unlink):
                 starts.add(edge_key(change).from_id)
-        once.update(put.once for put in one.puts.values() if put.once is not None)
+        once.update(told(put.once) for put in one.puts.values() if put.once is not None)
         keys.update(() if one.batch.key is None else (one.batch.key,))
         threads.update(() if one.batch.extracted is None else (one.batch.extracted.thread_id,))
     return ids, once, starts, keys, threads
@@ -189,30 +190,32 @@ def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list
     changed = [(n, row, put) for n, row, put in puts if row.known]
     moved = [(n, row.rev, row.state, row.purge_at) for n, row in writes.rows.items() if row.put is None]
     whole = [(n, row.rev, row.state, row.purge_at, row.version, *put.content) for n, row, put in changed]
-    yield _INSERT_VERSIONS, _VERSION, writes.versions
+    yield _INSERT_VERSIONS, VERSION, writes.versions
     yield (
         _INSERT_MEMORIES,
-        _NEW,
+        NEW,
         [
             (stored(put.put.memory.id), row.once, n, row.rev, row.state, row.purge_at, row.version, *put.content)
             for n, row, put in new
         ],
     )
-    yield _INSERT_SIGNALS, _SIGNALS, [(n, *(row.signals or ())) for n, row, _ in new]
+    yield _INSERT_SIGNALS, NUMBERED_SIGNALS, [(n, *(row.signals or ())) for n, row, _ in new]
     yield _UPDATE_MEMORIES, _CHANGED, whole
-    yield _UPDATE_SIGNALS, _SIGNALS, [(n, *row.signals) for n, row, _ in changed if row.signals is not None]
+    yield _UPDATE_SIGNALS, NUMBERED_SIGNALS, [(n, *row.signals) for n, row, _ in changed if row.signals is not None]
     yield _MOVE_MEMORIES, _STATE, moved
-    yield _WRITE_EDGES, _EDGE, [(*map(stored, key), *edge) for key, edge in writes.edges.items()]
-    yield _INSERT_JOURNAL, _JOURNAL, writes.journal
+    yield _WRITE_EDGES, EDGE, [(*map(stored, key), *edge) for key, edge in writes.edges.items()]
+    yield _INSERT_JOURNAL, JOURNAL, writes.journal
     yield _MOVE_SEEN, _SEEN, [(stored(thread), rev) for thread, rev in writes.seen.items()]
     yield _MOVE_EXTRACTED, _EXTRACTED, [(stored(thread), rev) for thread, rev in writes.extracted.items()]
-    yield _INSERT_RECEIPTS, _RECEIPT, [_receipt_row(key, *one) for key, one in writes.receipts.items()]
+    yield _INSERT_RECEIPTS, RECEIPT, [receipt_row(key, *one) for key, one in writes.receipts.items()]
 
 
-def _receipt_row(key: str, earlier: Earlier, at: int) -> Values:
-    fingerprint, receipt = earlier
+def receipt_row(key: str, kept: Earlier, at: int) -> Values:
+    """Return a row of :data:`RECEIPT`."""
+    fingerprint, receipt = kept
     return (stored(key), stored(fingerprint), receipt.rev, json.dumps(receipt.applied), at)
 
 
-def _earlier(fingerprint: str | None, rev: int, applied: str) -> Earlier:
+def earlier(fingerprint: str | None, rev: int, applied: str) -> Earlier:
+    """Return what stands in a row of receipts."""
     return Earlier(fingerprint, Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))

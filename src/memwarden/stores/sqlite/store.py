@@ -33,7 +33,8 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
-from memwarden.stores.sqlite import file
+from memwarden.stores.pages import PAGE, About, Page, Tally
+from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.query import condition_sql, order_sql
 from memwarden.stores.sqlite.rows import (
     CONTENT,
@@ -194,6 +195,19 @@ class SqliteStore:
     async def namespaces(self) -> list[Namespace]:
         sql = "SELECT tenant, path FROM namespaces WHERE rev > 0 ORDER BY tenant, path"
         return await self._read(lambda db: [Namespace(*row) for row in db.execute(sql).fetchall()])
+
+    async def about(self) -> About:
+        return await self._read(pages.about)
+
+    async def tally(self, namespace: Namespace) -> Tally:
+        return await self._read(partial(pages.tally, namespace=namespace))
+
+    async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
+        dump = partial(pages.dump, namespace=namespace, since=since, limit=limit)
+        return await self._read(dump, rows=_INLINE_ROWS + 1)
+
+    async def load_page(self, page: Page) -> None:
+        await self._ready().writer.submit(partial(pages.prepare, page), len(page.changes) + 1)
 
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
         """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""

@@ -24,7 +24,7 @@ Begin here:
   memwarden observe chat.json               remember a conversation of your own
   memwarden query "Where does Ana work?"    ask about it
 \b
-Every command takes --db URL, --user, --agent, --tenant, --embedder and --json.
+Every command takes --db URL, --user, --agent, --tenant, --embedder and --json; migrate takes two URLs.
 Settings: option > environment MEMWARDEN_* > memwarden.toml > default; see memwarden config show.
 Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 denied, 5 done in part, 130 interrupted.
 """
@@ -65,6 +65,7 @@ COMMANDS: Mapping[str, Place] = {
     "delta": Place(f"{_HERE}.changes:delta", "Show what changed since a thread last looked."),
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
+    "migrate": Place(f"{_HERE}.migrate:migrate", "Move everything of one store to another, and compare."),
     "bench": Place("memwarden.surfaces.bench.app:app", "Measure recall and speed on your own files."),
     "config": Place(f"{_HERE}.settings:app", "Show the settings in force and where they come from."),
     "version": Place(f"{_HERE}.settings:version", "Show the version."),

@@ -1,0 +1,240 @@
+"""Pages of a namespace, read from the database and taken in (:mod:`memwarden.stores.pages`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from psycopg import Connection, Error
+
+from memwarden.clock import microseconds, moment
+from memwarden.errors import InvalidInput
+from memwarden.records import Applied, Memory, Namespace, Put, Receipt, Signals
+from memwarden.stores.forms import meta_text
+from memwarden.stores.pages import (
+    About,
+    Answer,
+    Earlier,
+    Kept,
+    KeptEdge,
+    Mark,
+    Page,
+    Tally,
+    archived,
+    check_follows,
+    last_of,
+)
+from memwarden.stores.postgres import decide
+from memwarden.stores.postgres.columns import arrays
+from memwarden.stores.postgres.rows import (
+    CONTENT,
+    JOURNAL_COLUMNS,
+    Values,
+    change,
+    decode,
+    encode,
+    relation,
+    stored,
+    told,
+)
+from memwarden.stores.postgres.transaction import Kind, begin, here
+from memwarden.stores.postgres.write import EDGE, JOURNAL, NEW, NUMBERED_SIGNALS, RECEIPT, VERSION, insert, receipt_row
+
+_HERE = "tenant = %s AND namespace = %s"
+_SPACE = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE}"
+_SPAN = "AND rev > %s::int8 AND rev <= %s::int8 ORDER BY rev"
+_KEPT = (
+    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, id, version, state, purge_at, "
+    f"{', '.join(CONTENT)} FROM memwarden.memories JOIN memwarden.signals s USING (tenant, namespace, n) "
+    f"WHERE {_HERE} {_SPAN}"
+)
+_EARLIER = (
+    f"SELECT m.n, v.id, v.version, 'active', NULL, {', '.join(f'v.{name}' for name in CONTENT)} "
+    "FROM memwarden.versions v JOIN memwarden.memories m USING (tenant, namespace, id) "
+    f"WHERE {_HERE} AND (v.id, v.version) IN (SELECT * FROM unnest(%s::text[], %s::int8[])) ORDER BY v.id, v.version"
+)
+_CHANGES = (
+    f"SELECT {JOURNAL_COLUMNS} FROM memwarden.journal WHERE {_HERE} AND seq > %s::int8 AND seq <= %s::int8 ORDER BY seq"
+)
+_EDGES = f"SELECT rev, live, from_id, to_id, type, strength, created_at FROM memwarden.relations WHERE {_HERE} {_SPAN}"
+_MARKS = f"SELECT thread_id, seen, extracted FROM memwarden.threads WHERE {_HERE} ORDER BY thread_id"
+_ANSWERS = (
+    f"SELECT key, fingerprint, at, rev, applied FROM memwarden.receipts WHERE {_HERE} "
+    "AND rev BETWEEN %s::int8 AND %s::int8 ORDER BY rev, key"
+)
+_ABOUT = b"""
+    SELECT current_setting('server_version'), (SELECT value FROM memwarden.meta WHERE key = 'schema'),
+        (SELECT value FROM memwarden.meta WHERE key = 'model'),
+        (SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+            WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r')::int8
+"""
+
+_NEW_SPACE = b"INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
+_LOCK = f"{_SPACE} FOR UPDATE".encode()
+_ADVANCE = (
+    f"UPDATE memwarden.namespaces SET rev = %s::int8, rows = greatest(rows, %s::int8), epoch = epoch + 1 WHERE {_HERE}"
+).encode()
+_MARK = {"thread_id": "text", "seen": "int8", "extracted": "int8"}
+
+
+def _taking(table: str, columns: Mapping[str, str], key: str) -> bytes:
+    """Insert rows, in place of those with the same key. The columns of the key stand first."""
+    names = [name for name in columns if name not in key.split(", ")]
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names)
+    return insert(table, columns, f"ON CONFLICT (tenant, namespace, {key}) DO UPDATE SET {changes}")
+
+
+_TAKE_MEMORIES = _taking("memories", NEW, "id")
+_TAKE_SIGNALS = _taking("signals", NUMBERED_SIGNALS, "n")
+_TAKE_EARLIER = insert("versions", VERSION, "ON CONFLICT DO NOTHING")
+_TAKE_CHANGES = insert("journal", JOURNAL)
+_TAKE_EDGES = _taking("relations", EDGE, "from_id, to_id, type")
+_TAKE_MARKS = _taking("threads", _MARK, "thread_id")
+_TAKE_ANSWERS = insert("receipts", RECEIPT, "ON CONFLICT DO NOTHING")
+
+
+def about(db: Connection[Any], seconds: float) -> About:
+    """Return facts about the database."""
+    with db.pipeline():
+        begin(db, None, seconds, Kind.READ)
+        asked = db.execute(_ABOUT)
+        db.execute(b"COMMIT")
+    ((version, schema, model, size),) = asked.fetchall()
+    return About(f"PostgreSQL {version.split()[0]}", int(schema), told(model), size)
+
+
+def tally(db: Connection[Any], namespace: Namespace, seconds: float) -> Tally:
+    """Return how many rows there are of a namespace."""
+    with db.pipeline():
+        begin(db, namespace, seconds, Kind.READ)
+        counts = [
+            db.execute(f"SELECT count(*) FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
+            for table in Tally._fields
+        ]
+        db.execute(b"COMMIT")
+    return Tally._make(one.fetchall()[0][0] for one in counts)
+
+
+def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seconds: float) -> Page:
+    """Read a page, all of it from one snapshot."""
+
+    def ask(sql: str, *values: Any) -> Any:
+        return db.execute(sql.encode(), (*here(namespace), *values), binary=True)
+
+    with db.pipeline():
+        begin(db, namespace, seconds, Kind.READ)
+        counters = ask(_SPACE)
+    head, rows = counters.fetchone() or (0, 0)
+    rev = last_of(since, limit, head)
+    with db.pipeline():
+        journal, kept, edges, answers = (ask(sql, since, rev) for sql in (_CHANGES, _KEPT, _EDGES, _ANSWERS))
+        marks = ask(_MARKS) if rev == head else None
+    changes = tuple(change(namespace, row) for row in journal)
+    pairs = archived(changes)
+    with db.pipeline():
+        ids, versions = [stored(one) for one, _ in pairs], [version for _, version in pairs]
+        earlier = ask(_EARLIER, ids, versions)
+        db.execute(b"COMMIT")
+    return Page(
+        namespace,
+        since,
+        rev,
+        head,
+        rows,
+        changes,
+        tuple(_kept(namespace, row) for row in kept),
+        tuple(Earlier(row[0], decode(namespace, row[1:])) for row in earlier),
+        tuple(KeptEdge(row[0], row[1], relation(row[2:])) for row in edges),
+        tuple(Mark._make(map(told, row)) for row in marks or ()),
+        tuple(_answer(*map(told, row)) for row in answers),
+    )
+
+
+class Taken:
+    """A page, encoded, on its way into the database. Raises InvalidInput for what cannot be stored."""
+
+    def __init__(self, page: Page) -> None:
+        if not page.namespace.tenant or not page.namespace.path:
+            raise InvalidInput("a namespace has a tenant and a path of at least one character each")
+        self._page = page
+        self._statements = [one for one in _statements(page) if one[2]]
+        self._sent = False
+
+    def may_repeat(self, error: Error) -> bool:
+        """Once the commit was sent nobody knows whether the page was kept."""
+        return not self._sent
+
+    def write(self, db: Connection[Any], seconds: float) -> None:
+        """Raises Conflict unless the page begins where the namespace stands."""
+        page, names = self._page, here(self._page.namespace)
+        with db.pipeline():
+            begin(db, page.namespace, seconds)
+            db.execute(_NEW_SPACE, names)
+            counters = db.execute(_LOCK, names)
+        ((rev, _),) = counters.fetchall()
+        check_follows(page, rev)
+        with db.pipeline():
+            for sql, columns, rows in self._statements:
+                db.execute(sql, (*names, *arrays(columns, rows)))
+            db.execute(_ADVANCE, (page.rev, page.rows, *names))
+        self._sent = True
+        db.execute(b"COMMIT")
+
+
+def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:
+    space = page.namespace
+    memories = [
+        (stored(one.memory.id), stored(one.once), one.n, one.rev, *_state(one.memory), *_content(one.memory, space))
+        for one in page.memories
+    ]
+    earlier = [(stored(one.memory.id), one.memory.version, *_content(one.memory, space)) for one in page.earlier]
+    yield _TAKE_MEMORIES, NEW, memories
+    yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(one.n, *_signals(one.signals)) for one in page.memories]
+    yield _TAKE_EARLIER, VERSION, earlier
+    yield _TAKE_CHANGES, JOURNAL, [_journal_row(one) for one in page.changes]
+    yield _TAKE_EDGES, EDGE, [_edge_row(one) for one in page.edges]
+    yield _TAKE_MARKS, _MARK, [(stored(one.thread_id), one.seen, one.extracted) for one in page.marks]
+    yield (
+        _TAKE_ANSWERS,
+        RECEIPT,
+        [
+            receipt_row(one.key, decide.Earlier(one.fingerprint, one.receipt), microseconds(one.at))
+            for one in page.answers
+        ],
+    )
+
+
+def _kept(namespace: Namespace, row: Values) -> Kept:
+    n, rev, once, terms, vector, flags, days, pieces = row[:8]
+    return Kept(n, rev, told(once), decode(namespace, row[8:]), Signals(terms, vector, flags, days, pieces))
+
+
+def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> Answer:
+    return Answer(key, fingerprint, moment(at), Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))
+
+
+def _state(memory: Memory) -> Values:
+    purge_at = None if memory.purge_at is None else microseconds(memory.purge_at)
+    return (str(memory.state), purge_at, memory.version)
+
+
+def _content(memory: Memory, namespace: Namespace) -> Values:
+    return encode(Put(memory, Signals()), namespace).content
+
+
+def _signals(signals: Signals) -> Values:
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
+
+
+def _journal_row(one: Any) -> Values:
+    written = (microseconds(one.at), one.actor, one.seq, str(one.event), one.memory_id, one.old_version)
+    return tuple(
+        map(stored, (*written, one.new_version, one.thread_id, str(one.channel), one.step, meta_text(one.meta)))
+    )
+
+
+def _edge_row(edge: KeptEdge) -> Values:
+    said = edge.relation
+    ends = map(stored, (said.from_id, said.to_id, str(said.type)))
+    return (*ends, said.strength, edge.live, edge.rev, microseconds(said.created_at))

@@ -1,0 +1,212 @@
+"""Pages of a namespace, read from the file and taken in (:mod:`memwarden.stores.pages`)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from memwarden.clock import microseconds, moment
+from memwarden.records import Applied, Memory, Namespace, Put, Receipt, Signals
+from memwarden.stores.forms import meta_text
+from memwarden.stores.pages import (
+    About,
+    Answer,
+    Earlier,
+    Kept,
+    KeptEdge,
+    Mark,
+    Page,
+    Tally,
+    archived,
+    check_follows,
+    last_of,
+)
+from memwarden.stores.sqlite.rows import CONTENT, JOURNAL_COLUMNS, Values, change, decode, decode_any, encode, relation
+
+_SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
+_KEPT = (
+    f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, m.id, m.version, "
+    f"{', '.join(f'm.{name}' for name in CONTENT)}, m.state, m.purge_at "
+    "FROM memories m JOIN signals s ON s.row = m.row WHERE m.ns = ? AND m.rev > ? AND m.rev <= ? ORDER BY m.rev"
+)
+_EARLIER = (
+    f"SELECT m.row & 4294967295, m.id, v.version, {', '.join(f'v.{name}' for name in CONTENT)} "
+    "FROM memories m JOIN versions v ON v.row = m.row WHERE m.ns = ? AND m.id = ? AND v.version IN ({})"
+)
+_CHANGES = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE ns = ? AND seq > ? AND seq <= ? ORDER BY seq"
+_EDGES = (
+    "SELECT rev, live, from_id, to_id, type, strength, created_at FROM relations "
+    "WHERE ns = ? AND rev > ? AND rev <= ? ORDER BY rev"
+)
+_MARKS = "SELECT thread_id, seen, extracted FROM threads WHERE ns = ? ORDER BY thread_id"
+_ANSWERS = (
+    "SELECT key, fingerprint, at, rev, applied FROM receipts WHERE ns = ? AND rev BETWEEN ? AND ? ORDER BY rev, key"
+)
+_COUNTS = (
+    "SELECT count(*) FROM memories WHERE ns = ?",
+    "SELECT count(*) FROM signals WHERE row > ? << 32 AND row < (? + 1) << 32",
+    "SELECT count(*) FROM versions WHERE row > ? << 32 AND row < (? + 1) << 32",
+    "SELECT count(*) FROM journal WHERE ns = ?",
+    "SELECT count(*) FROM relations WHERE ns = ?",
+    "SELECT count(*) FROM threads WHERE ns = ?",
+    "SELECT count(*) FROM receipts WHERE ns = ?",
+)
+
+_NAMES = ", ".join(CONTENT)
+_MARKED = ", ".join("?" * len(CONTENT))
+_TAKE_MEMORY = (
+    f"INSERT INTO memories (row, ns, rev, version, state, purge_at, id, source_key, {_NAMES}) "
+    f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, {_MARKED}) ON CONFLICT (row) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in ("rev", "version", "state", "purge_at", *CONTENT))
+)
+_TAKE_SIGNALS = "INSERT OR REPLACE INTO signals (row, flags, terms, vector, days, pieces) VALUES (?, ?, ?, ?, ?, ?)"
+_TAKE_EARLIER = (
+    f"INSERT INTO versions (row, version, {_NAMES}) VALUES (?, ?, {_MARKED}) ON CONFLICT (row, version) DO NOTHING"
+)
+_TAKE_CHANGE = (
+    f"INSERT INTO journal (ns, {JOURNAL_COLUMNS}) VALUES (?, {', '.join('?' * len(JOURNAL_COLUMNS.split(',')))})"
+)
+_TAKE_EDGE = (
+    "INSERT OR REPLACE INTO relations (ns, from_id, to_id, type, strength, live, rev, created_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_TAKE_MARK = "INSERT OR REPLACE INTO threads (ns, thread_id, seen, extracted) VALUES (?, ?, ?, ?)"
+_TAKE_ANSWER = (
+    "INSERT INTO receipts (ns, key, fingerprint, rev, applied, at) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (ns, key) DO NOTHING"
+)
+
+
+def about(db: sqlite3.Connection) -> About:
+    """Return facts about the file."""
+    facts = dict(db.execute("SELECT key, value FROM meta").fetchall())
+    size = db.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").fetchone()[0]
+    return About(f"SQLite {sqlite3.sqlite_version}", int(facts["schema"]), facts.get("model"), int(size))
+
+
+def tally(db: sqlite3.Connection, namespace: Namespace) -> Tally:
+    """Return how many rows there are of a namespace."""
+    no, _, _ = _space(db, namespace)
+    return Tally._make(db.execute(sql, (no,) * sql.count("?")).fetchone()[0] for sql in _COUNTS)
+
+
+def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -> Page:
+    """Read a page, all of it from one snapshot."""
+    db.execute("BEGIN")
+    try:
+        no, head, rows = _space(db, namespace)
+        rev = last_of(since, limit, head)
+        span = (no, since, rev)
+        changes = tuple(change(namespace, row) for row in db.execute(_CHANGES, span))
+        return Page(
+            namespace,
+            since,
+            rev,
+            head,
+            rows,
+            changes,
+            tuple(_kept(namespace, row) for row in db.execute(_KEPT, span)),
+            tuple(_earlier(db, namespace, no, archived(changes))),
+            tuple(KeptEdge(row[0], row[1] == 1, relation(row[2:])) for row in db.execute(_EDGES, span)),
+            tuple(map(Mark._make, db.execute(_MARKS, (no,)))) if rev == head else (),
+            tuple(_answer(*row) for row in db.execute(_ANSWERS, span)),
+        )
+    finally:
+        db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
+
+
+def prepare(page: Page) -> Callable[[sqlite3.Connection], None]:
+    """Encode a page, outside any lock, and return what writes it. Raises InvalidInput."""
+    space = page.namespace
+    kept = [(one, _content(one.memory, one.signals, space)) for one in page.memories]
+    earlier = [(one, _content(one.memory, Signals(), space)) for one in page.earlier]
+    return lambda db: _take_in(db, page, kept, earlier)
+
+
+def _take_in(
+    db: sqlite3.Connection,
+    page: Page,
+    kept: Sequence[tuple[Kept, Values]],
+    earlier: Sequence[tuple[Earlier, Values]],
+) -> None:
+    name = (page.namespace.tenant, page.namespace.path)
+    db.execute(
+        "INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, 0, 0) ON CONFLICT DO NOTHING", name
+    )
+    no, rev, _ = _space(db, page.namespace)
+    check_follows(page, rev)
+    base = no << 32
+    for sql, rows in (
+        (_TAKE_MEMORY, [(base | one.n, no, *_state(one), one.memory.id, one.once, *content) for one, content in kept]),
+        (_TAKE_SIGNALS, [(base | one.n, *_signals(one.signals)) for one, _ in kept]),
+        (_TAKE_EARLIER, [(base | one.n, one.memory.version, *content) for one, content in earlier]),
+        (
+            _TAKE_CHANGE,
+            [
+                (
+                    *(no, one.seq, str(one.event), one.memory_id, one.old_version, one.new_version, one.actor),
+                    *(one.thread_id, microseconds(one.at), str(one.channel), one.step, meta_text(one.meta)),
+                )
+                for one in page.changes
+            ],
+        ),
+        (_TAKE_EDGE, [(no, *_edge(one)) for one in page.edges]),
+        (_TAKE_MARK, [(no, *one) for one in page.marks]),
+        (
+            _TAKE_ANSWER,
+            [
+                (no, key, fingerprint, receipt.rev, json.dumps(receipt.applied), microseconds(at))
+                for key, fingerprint, at, receipt in page.answers
+            ],
+        ),
+    ):
+        db.executemany(sql, rows)
+    db.execute(
+        "UPDATE namespaces SET rev = ?, rows = max(rows, ?), epoch = epoch + 1 WHERE no = ?", (page.rev, page.rows, no)
+    )
+
+
+def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]:
+    """Number, revision and count of rows; zeros for a namespace that was never written to."""
+    row = db.execute(_SPACE, (namespace.tenant, namespace.path)).fetchone()
+    return (0, 0, 0) if row is None else (row[0], row[1], row[2])
+
+
+def _kept(namespace: Namespace, row: Values) -> Kept:
+    n, rev, once, terms, vector, flags, days, pieces, *content = row
+    return Kept(n, rev, once, decode_any(namespace, tuple(content)), Signals(terms, vector, flags, days, pieces))
+
+
+def _earlier(db: sqlite3.Connection, namespace: Namespace, no: int, wanted: Sequence[tuple[str, int]]) -> list[Earlier]:
+    found: list[Earlier] = []
+    for memory_id, pairs in groupby(wanted, lambda pair: pair[0]):
+        versions = [version for _, version in pairs]
+        sql = _EARLIER.format(", ".join("?" * len(versions))) + " ORDER BY v.version"
+        found += [Earlier(row[0], decode(namespace, row[1:])) for row in db.execute(sql, (no, memory_id, *versions))]
+    return found
+
+
+def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> Answer:
+    return Answer(key, fingerprint, moment(at), Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))
+
+
+def _content(memory: Memory, signals: Signals, namespace: Namespace) -> Values:
+    return encode(Put(memory, signals), namespace).content
+
+
+def _state(kept: Kept) -> Values:
+    memory = kept.memory
+    purge_at = None if memory.purge_at is None else microseconds(memory.purge_at)
+    return (kept.rev, memory.version, str(memory.state), purge_at)
+
+
+def _signals(signals: Signals) -> Values:
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
+
+
+def _edge(edge: KeptEdge) -> Values:
+    said = edge.relation
+    ends = (said.from_id, said.to_id, str(said.type))
+    return (*ends, said.strength, int(edge.live), edge.rev, microseconds(said.created_at))
