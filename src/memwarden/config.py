@@ -16,6 +16,7 @@ from memwarden.errors import InvalidConfig
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
 SETTINGS_FILE = "memwarden.toml"
 EMBEDDERS = ("wordllama", "minilm", "openai", "none")
+EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
@@ -59,6 +60,10 @@ class Settings:
         leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
         merging: ``auto`` compares what ``remember`` is given with what is known, and merges, supersedes and links;
             ``off`` stores every statement beside the others.
+        extraction: ``every_turn`` looks through what was observed at once, ``periodic`` after every
+            ``extraction_turns`` new turns of a thread, ``off`` when it is asked for.
+        extraction_turns: how many turns ``periodic`` waits for. facts_a_day: so many facts of a user are kept on one
+            day; the rest waits for the next.
         link_min: neighbours with at least this score are linked to a new statement (B2), 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
@@ -77,6 +82,9 @@ class Settings:
     relation_weight: float = 0.10
     leave_out: tuple[str, ...] = ()
     merging: str = "auto"
+    extraction: str = "off"
+    extraction_turns: int = 5
+    facts_a_day: int = 50
     link_min: float = 0.55
     chat_model: str = ""
     chat_url: str = ""
@@ -89,6 +97,8 @@ class Settings:
             raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
         if self.merging not in MERGING:
             raise InvalidConfig(f"unknown merging {self.merging!r}; use one of: {', '.join(MERGING)}")
+        if self.extraction not in EXTRACTION:
+            raise InvalidConfig(f"unknown extraction {self.extraction!r}; use one of: {', '.join(EXTRACTION)}")
         if not isinstance(self.link_min, int | float) or not 0 <= self.link_min <= 1:
             raise InvalidConfig(f"link_min is a number from 0 to 1, not {self.link_min!r:.80}")
         if self.preset not in PRESETS:
@@ -98,7 +108,7 @@ class Settings:
         unknown = sorted(set(self.leave_out) - set(FEATURES))
         if unknown:
             raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
-        for name in ("max_text_bytes", "index_bytes", "session_gap_hours"):
+        for name in ("max_text_bytes", "index_bytes", "session_gap_hours", "extraction_turns", "facts_a_day"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
                 raise InvalidConfig(f"{name} must be above 0, not {value!r:.80}")

@@ -64,6 +64,10 @@ class State(StrEnum):
 
 APART = frozenset({State.CANDIDATE, State.QUARANTINED, State.PROPOSED})
 """States of what waits for somebody's word, and was no memory yet."""
+EXTRACTED_BY = "memwarden"
+"""The actor of what was extracted from turns: nobody stated it."""
+CARD = "card"
+"""The tag of an index card, and what says in the journal that an entry is of one."""
 
 
 class Trust(StrEnum):

@@ -165,6 +165,7 @@ class BoundScope(Facade):
     delta = blocking(AsyncScope.delta)
     history = blocking(AsyncScope.history)
     forget = blocking(AsyncScope.forget)
+    look_through = blocking(AsyncScope.look_through)
     restore = blocking(AsyncScope.restore)
     update = blocking(AsyncScope.update)
     pin = blocking(AsyncScope.pin)

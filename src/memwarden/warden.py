@@ -32,6 +32,7 @@ from memwarden.records import (
     State,
     Trust,
     WriteResult,
+    Written,
 )
 from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall, Request
     from memwarden.remember.consent.keeper import Consents
+    from memwarden.remember.extract import Extractor
     from memwarden.remember.write import Writer
 
 Config = Settings | Mapping[str, Any] | str | Path | None
@@ -82,6 +84,7 @@ class AsyncWarden:
         self._chat_model = chat_model
         self._recall: Recall | None = None
         self._writer: Writer | None = None
+        self._extractor: Extractor | None = None
         self._indexes: Indexes | None = None
         self._consents: Consents | None = None
 
@@ -195,6 +198,7 @@ class AsyncWarden:
         from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.consent.closed import ClosedStore
         from memwarden.remember.consent.keeper import Consents
+        from memwarden.remember.extract import Extractor
         from memwarden.remember.facts import Facts
         from memwarden.remember.write import Writer
 
@@ -230,6 +234,16 @@ class AsyncWarden:
             merging=self._settings.merging == "auto",
         )
         self._writer = Writer(closed, embedder, facts)
+        self._extractor = Extractor(
+            closed,
+            self._indexes,
+            embedder,
+            facts,
+            self._settings.categories,
+            chat=self._chat_model,
+            preset=self._settings.preset,
+            most_a_day=self._settings.facts_a_day,
+        )
 
     async def _bind(self, model: str) -> None:
         bound = await self._store.identity(model)
@@ -266,7 +280,33 @@ class AsyncScope:
         Raises InvalidInput, Conflict, StoreError.
         """
         read = read_messages(messages, self._warden.settings.max_text_bytes)
-        return await self._writer.observe(self.who, read, checked_name(key, "key"), self._recall.seen(self.who))
+        result = await self._writer.observe(self.who, read, checked_name(key, "key"), self._recall.seen(self.who))
+        if await self._is_due():
+            await self.look_through()
+        return result
+
+    async def look_through(self, *, again: bool = False) -> WriteResult:
+        """Look through what the thread holds beyond its mark, for what is worth keeping (F7, B13).
+
+        ``observe`` does it by itself, as the setting ``extraction`` says. Facts are stored and judged as ``remember``
+        does; what is less sure waits as a ``candidate`` until it is heard again; each exchange gets an index card. A
+        thread's turns are looked through once, also by several processes and after a kill.
+
+        Args:
+            again: begin at the thread's first turn. What is known already is merged, not doubled.
+
+        Returns what was decided about each fact, candidate and card. Raises StoreError.
+        """
+        settled = await self._started_extractor.look_through(self.who, again=again)
+        head = await self._warden.store.head(self.who.namespace)
+        return WriteResult(head.rev, tuple(Written(one.id, one.outcome, one.reason) for one in settled))
+
+    async def _is_due(self) -> bool:
+        """Whether the thread's new turns shall be looked through now (C3)."""
+        settings = self._warden.settings
+        if settings.extraction == "periodic":
+            return await self._started_extractor.waiting(self.who) >= settings.extraction_turns
+        return settings.extraction == "every_turn"
 
     async def remember(
         self,
@@ -667,6 +707,10 @@ class AsyncScope:
     @property
     def _recall(self) -> Recall:
         return _started(self._warden._recall)
+
+    @property
+    def _started_extractor(self) -> Extractor:
+        return _started(self._warden._extractor)
 
     @property
     def _writer(self) -> Writer:

@@ -45,7 +45,7 @@ def test_a_real_process_tells_what_became_of_a_statement(tmp_path: Path) -> None
         program = Path(sys.executable).with_name("memwarden")
         command = [str(program), *words, "--db", f"sqlite:///{tmp_path / 'm.db'}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-        return done.stdout
+        return str(done.stdout)
 
     memwarden("add", "Ana lives in Berlin.")
     assert memwarden("add", "Ana resides in Berlin.").startswith("Known already as ")

@@ -25,7 +25,7 @@ from memwarden.recall.edges import Edges
 from memwarden.recall.links import Derived, link
 from memwarden.recall.postings import Counts, Postings, Rows
 from memwarden.recall.view import Floats, Joined, View
-from memwarden.records import Channel, IndexRow, Namespace, Scan
+from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.base import Store
 
 # More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
@@ -107,6 +107,15 @@ class NamespaceIndex:
     def size(self) -> int:
         """How many places the arrays have; dead ones count too."""
         return len(self.columns.ids)
+
+    @property
+    def cards(self) -> Mask | None:
+        """Which places hold index cards of exchanges, which stand for turns that are there too; None without any."""
+        actors, tags = self.columns.coded["actor_id"], self.columns.coded["tags"]
+        if EXTRACTED_BY not in actors.values or (CARD,) not in tags.values:
+            return None
+        made: Mask = actors.codes == actors.code(EXTRACTED_BY)
+        return made & np.asarray(tags.codes == tags.code((CARD,)), np.bool_)
 
     @property
     def live(self) -> Mask:

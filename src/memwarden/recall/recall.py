@@ -16,6 +16,7 @@ from memwarden.filters import Condition, Where
 from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.recall import beside, block, items, words
 from memwarden.recall.asking import is_english
+from memwarden.recall.columns import Mask
 from memwarden.recall.delta import fitted
 from memwarden.recall.held import HeldMemories, HeldMemory
 from memwarden.recall.index import Indexes, NamespaceIndex
@@ -270,6 +271,7 @@ class Recall:
             worthy=index.live & ~index.view.chatter,
             fresh=fresh,
             valid=index.valid(here.now),
+            own=_own(index, request.where),
         )
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
@@ -371,6 +373,11 @@ def _weight(item: Item, now: datetime) -> tuple[bool, float]:
     age_days = max(0.0, (now - item.created_at).total_seconds() / 86_400)
     recency = max(0.1, 0.5 ** (age_days / 30))
     return item.memory.pinned, item.memory.importance * recency * item.score
+
+
+def _own(index: NamespaceIndex, where: Where) -> Mask | None:
+    cards = None if any(condition.field == "channel" for condition in where) else index.cards
+    return None if cards is None else ~cards
 
 
 def _in_categories(names: tuple[str, ...] | None) -> Where:

@@ -19,6 +19,7 @@ GATES: Mapping[str, str] = {
     "category": "its category is not among those searched",
     "filter": "a filter leaves it out",
     "validity": "it is no longer true: a newer fact took its place",
+    "card": "an index card of an exchange whose turns answer by themselves; a filter by channel asks for cards",
     "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
@@ -46,6 +47,7 @@ class Gates:
         category: the categories that are asked for. filter: what fulfils the filters.
         worthy: what is no small talk. fresh: what does not only repeat the question or the prompt.
         valid: what is not over; None when nothing in the namespace ever ends.
+        own: what stands for itself: no index card, unless a filter asks for its channel. None when there are no cards.
     """
 
     readable: Mask
@@ -54,12 +56,16 @@ class Gates:
     worthy: Mask
     fresh: Mask
     valid: Mask | None = None
+    own: Mask | None = None
 
     @cached_property
     def open(self) -> Mask:
         """The places that pass all of them."""
         passing = self.readable & self.category & self.filter & self.worthy & self.fresh
-        return passing if self.valid is None else passing & self.valid
+        for mask in (self.valid, self.own):
+            if mask is not None:
+                passing = passing & mask
+        return passing
 
 
 class Candidate(NamedTuple):
@@ -202,7 +208,11 @@ def _facts_before_turns(
     """Give a fact the better place of its own and its turns', before them; and tell turns of their facts."""
     if not index.has_facts:
         return ranked
-    on = {one.place: tuple(fact for fact in index.facts_on(one.place) if passing[fact]) for one in ranked}
+    turns = index.view.turns  # of two facts on one turn neither rests on the other
+    on = {
+        one.place: tuple(fact for fact in index.facts_on(one.place) if passing[fact]) if turns[one.place] else ()
+        for one in ranked
+    }
     if not any(on.values()):
         return ranked
     best = {one.place: one.score for one in ranked}
@@ -229,6 +239,7 @@ def _shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple
         ("category", gates.category),
         ("filter", gates.filter),
         ("validity", gates.valid),
+        ("card", gates.own),
         ("chatter", gates.worthy),
         ("echo", gates.fresh),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,22 @@ from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.nearby import MOST, Near, is_near, nearby
 from memwarden.recall.score import pair_score
 from memwarden.recall.view import Floats
-from memwarden.records import Applied, Batch, Channel, Link, Memory, Outcome, Put, Receipt, Signals, Written
+from memwarden.records import (
+    CARD,
+    Applied,
+    Batch,
+    Channel,
+    Extracted,
+    Link,
+    Memory,
+    Outcome,
+    Put,
+    Receipt,
+    Signals,
+    Written,
+)
 from memwarden.remember.ask_model import judged_by_model
+from memwarden.remember.candidates import Waiting
 from memwarden.remember.inlet import NOTHING_SEEN, RANK, Looked
 from memwarden.remember.settle import LINKS, Pair, Settled, pair_up, settle
 from memwarden.stores.base import Store
@@ -30,11 +45,16 @@ MOST_TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A statement on its way in: its memory, what the index will know of it, and what the look at it gave."""
+    """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
+
+    compared: whether it is compared with what is known; index cards are not. meta: for its first journal entry.
+    """
 
     memory: Memory
     signals: Signals
     look: Looked = NOTHING_SEEN
+    compared: bool = True
+    meta: Mapping[str, Any] | None = None
 
 
 class Facts:
@@ -72,11 +92,14 @@ class Facts:
         actor: str | None,
         key: str | None = None,
         fingerprint: str | None = None,
+        extracted: Extracted | None = None,
+        candidates: Sequence[Memory] = (),
     ) -> tuple[Receipt, list[Settled]]:
         """Store statements of one namespace, in order, as one Batch; each sees those before it.
 
         Args:
             readable: the categories that the writer may read; others are never compared with. None: all.
+            extracted: the mark of the thread that they come from. candidates: what waits to be heard again.
 
         Raises Stale when the memories it touches kept changing under it.
         """
@@ -84,13 +107,16 @@ class Facts:
         for tries_left in range(MOST_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
             decided_at = index.rev
-            settled = await self._settle(stated, index, readable, at)
+            settled = await self._settle(stated, index, readable, at, list(candidates))
             changes = tuple(change for one in settled for change in one.changes)
-            batch = Batch(namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at)
+            batch = Batch(
+                namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
+                extracted=extracted,
+            )  # fmt: skip
             try:
                 return await self._store.apply(batch), settled
             except Stale:
-                if not tries_left:
+                if extracted is not None or not tries_left:  # the mark may have moved: what is new must be read again
                     raise
         raise AssertionError  # the last try returns or raises
 
@@ -113,7 +139,9 @@ class Facts:
         index: NamespaceIndex,
         readable: Collection[str] | None,
         at: datetime,
+        candidates: list[Memory],
     ) -> list[Settled]:
+        waiting = Waiting(candidates)
         earlier = _Earlier(stated, self._model)
         settled: list[Settled] = []
         for number, statement in enumerate(stated):
@@ -121,10 +149,14 @@ class Facts:
                 settled.append(_held_back(statement, 2 * number))
                 continue
             memory, signals = statement.memory, statement.signals
+            if not statement.compared:
+                settled.append(_card(statement, 2 * number))
+                continue
             pairs = []
             if self._merging and memory.channel in DERIVED:
                 pairs = await self._pairs(memory, signals, index, readable, earlier, number)
             one = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
+            one = _with_meta(waiting.settle(memory, signals, statement.look.state, one, at, 2 * number), statement)
             earlier.learn(one.touched)
             settled.append(one)
         return settled
@@ -223,6 +255,21 @@ class _Earlier:
         sizes = self._sizes[:number]
         either = np.maximum(sizes + len(self._terms[number]) - both, 1)
         return np.asarray(both / either, np.float32)
+
+
+def _with_meta(settled: Settled, statement: Stated) -> Settled:
+    """Say in the journal why it was kept, where the statement itself is entered."""
+    first, *others = settled.changes
+    if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
+        return settled
+    return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
+
+
+def _card(statement: Stated, step: int) -> Settled:
+    """An index card: one for each exchange, however often it is looked through."""
+    memory = statement.memory
+    put = Put(memory, statement.signals, source_key=f"card:{memory.sources[0]}", step=step, meta={CARD: True})
+    return Settled((put,), (), Outcome.CREATED, memory.id, "an index card")
 
 
 def _held_back(statement: Stated, step: int) -> Settled:

@@ -13,8 +13,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import uuid_utils
-
 from memwarden import clock, filters
 from memwarden.errors import Conflict, NotFound
 from memwarden.models.base import Embedder
@@ -44,13 +42,14 @@ from memwarden.remember.consent.rules import check_undo
 from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
 from memwarden.remember.facts import ALREADY, Facts, Stated, replayed
+from memwarden.remember.injected import without_injected
 from memwarden.remember.inlet import Looked, look_at, told, trust_of, without_secrets
 from memwarden.remember.kind import kind_of
+from memwarden.remember.made import DEFAULT_THREAD, new_id
 from memwarden.remember.messages import Message
 from memwarden.remember.undo import check_last, contents_wanted, ends_needed, inverse
 from memwarden.stores.base import Store
 
-DEFAULT_THREAD = "default"
 TURN_CATEGORY = "activity"
 
 KEPT_AFTER_FORGETTING = timedelta(days=30)
@@ -93,7 +92,8 @@ class Writer:
 
         seen: up to which revision the thread, and agents in it, were told what changed (B1).
         """
-        cleaned = [without_secrets(message) for message in messages]
+        own = [replace(message, text=without_injected(message.text)) for message in messages]
+        cleaned = [without_secrets(message) for message in own]
         messages = [message for message, _ in cleaned]
         said = [message for message in messages if _refusal(message) is None]
         keys = await self._turn_keys(scope, said, key)
@@ -368,11 +368,6 @@ def _stated(scope: Scope, draft: Draft, at: datetime) -> Memory:
         valid_from=draft.valid_from,
         trust=draft.trust or trust_of(draft.role, draft.kind, draft.source),
     )
-
-
-def new_id() -> str:
-    """A UUIDv7: sorted by time, made without asking the store."""
-    return str(uuid_utils.uuid7())
 
 
 def _thread(scope: Scope) -> str:

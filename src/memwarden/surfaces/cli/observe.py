@@ -61,6 +61,7 @@ async def observe(
     options: Options,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Conversation files, or - for stdin.")],
     thread: Annotated[str | None, typer.Option(help="Name of the thread, for a file of one conversation.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be kept and why; write nothing.")] = False,
 ) -> int:
     """Remember conversations from files, word for word and once.
 
@@ -73,11 +74,16 @@ async def observe(
       memwarden observe chat.json
       memwarden observe chat.json --user ana --thread 2026-05-08
       memwarden observe locomo10.json && memwarden query "Where did they meet?" --user conv-26
+      memwarden observe chat.json --dry-run
       cat chat.jsonl | memwarden observe -
     """
     read = [read_conversations(STDIN if one == "-" else Path(one)) for one in files]
     plans = [plan for conversations in read for plan in planned(conversations, options.user, thread)]
     flat = [conversation for conversations in read for conversation in conversations]
+    if dry_run:
+        from memwarden.surfaces.cli.rehearse import rehearse
+
+        return await rehearse(options, flat, plans)
     async with options.open() as warden:
         check(plans, warden.settings.max_text_bytes)
         with progress("observing", sum(len(plan.session.messages) for plan in plans)) as tick:

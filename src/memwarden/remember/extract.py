@@ -1,0 +1,280 @@
+"""From the turn log to what is worth keeping: exchange by exchange, from a thread's mark on, each exactly once (F7).
+
+What is kept of an exchange is decided by :mod:`memwarden.remember.extraction`, or by a chat model where there is one.
+Facts go through the same door as everything that is stated (:mod:`memwarden.remember.facts`), in one Batch with the
+mark, so that after a kill the work goes on where it stood: nothing is lost, nothing is kept twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+
+from memwarden import clock, filters
+from memwarden.categories import Categories
+from memwarden.errors import Stale
+from memwarden.models.base import ChatModel, Embedder
+from memwarden.recall.index import Indexes, NamespaceIndex
+from memwarden.recall.signals import signals_of
+from memwarden.recall.words import term_id
+from memwarden.records import CARD, EXTRACTED_BY, Batch, Channel, Event, Extracted, Memory, Namespace, Scope, State
+from memwarden.remember.extract_model import items_by_model
+from memwarden.remember.extraction.exchange import everyday_idf, exchange_items
+from memwarden.remember.extraction.records import Extracted as Kept
+from memwarden.remember.extraction.records import Item
+from memwarden.remember.facts import Facts, Stated
+from memwarden.remember.inlet import NOTHING_SEEN, Looked
+from memwarden.remember.made import DEFAULT_THREAD, new_id
+from memwarden.remember.settle import Settled
+from memwarden.stores.base import Store
+
+UNSORTED = "activity"
+"""The category of what has none of its own."""
+MOST_TURNS = 200
+"""So many turns are looked through at a time, so that a long log is worked off in steps."""
+MOST_CANDIDATES = 200
+"""A new statement is compared with so many of the latest candidates."""
+MOST_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What lies before a thread's mark: its turns, in exchanges, and the mark after them.
+
+    new: journal numbers of the turns that were not looked at yet; an exchange may begin with one that was.
+    """
+
+    exchanges: tuple[tuple[Memory, ...], ...]
+    new: Mapping[str, int]
+    since: int
+
+    def mark_after(self, exchanges: int) -> int:
+        """Where the mark stands when so many exchanges are done."""
+        if exchanges == len(self.exchanges):
+            return max(self.new.values())
+        done = [self.new[turn.id] for one in self.exchanges[:exchanges] for turn in one if turn.id in self.new]
+        return max(done, default=self.since)
+
+
+class Extractor:
+    """Looks through threads. Holds no state of its own.
+
+    Args:
+        chat: reads exchanges in place of the rules, which take over when it has no answer.
+        most_a_day: so many facts of a user are kept on one day (B13).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        indexes: Indexes,
+        embedder: Embedder | None,
+        facts: Facts,
+        categories: Categories,
+        *,
+        chat: ChatModel | None,
+        preset: str,
+        most_a_day: int,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._embedder = embedder
+        self._facts = facts
+        self._categories = categories
+        self._chat = chat
+        self._preset = preset
+        self._most_a_day = most_a_day
+        self._now = now
+
+    async def waiting(self, scope: Scope) -> int:
+        """How many turns of the scope's thread were not looked through yet."""
+        thread = scope.thread or DEFAULT_THREAD
+        marks = await self._store.thread(scope.namespace, thread)
+        return len(await self._new_turns(scope.namespace, thread, marks.extracted, MOST_TURNS))
+
+    async def look_through(self, scope: Scope, *, again: bool = False) -> list[Settled]:
+        """Look through what the scope's thread holds beyond its mark; return what was decided about each item.
+
+        again: begin at the first turn.
+
+        Stops before the user's facts of one day are more than allowed, and goes on another day.
+        """
+        settled: list[Settled] = []
+        tries = 0
+        if again:
+            await self._back_to_the_beginning(scope)
+        while (work := await self._work(scope)) is not None:
+            try:
+                done, over = await self._keep(scope, work)
+            except Stale:  # another process looked through the same turns, or changed a memory meanwhile
+                tries += 1
+                if tries == MOST_TRIES:
+                    raise
+                continue
+            settled += done
+            if over:
+                break
+        return settled
+
+    async def _back_to_the_beginning(self, scope: Scope) -> None:
+        thread = scope.thread or DEFAULT_THREAD
+        marks = await self._store.thread(scope.namespace, thread)
+        mark = Extracted(thread, 0, marks.extracted)
+        await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
+
+    async def _work(self, scope: Scope) -> Work | None:
+        namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
+        marks = await self._store.thread(namespace, thread)
+        entries = await self._new_turns(namespace, thread, marks.extracted, MOST_TURNS)
+        if not entries:
+            return None
+        ids = [memory_id for memory_id, _ in entries]
+        turns = await self._store.get(namespace, ids)
+        before = await self._turn_before(namespace, thread, ids) if turns else []
+        index = await self._indexes.current(namespace)
+        exchanges = grouped([*before, *turns], two_person=self._two_person(index))
+        return Work(exchanges, dict(entries), marks.extracted)
+
+    async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
+        """Ids and journal numbers of turns after a mark, at most so many."""
+        found: list[tuple[str, int]] = []
+        while len(found) < most:
+            entries = await self._store.journal(namespace, since=since, thread_id=thread, limit=most)
+            found += [
+                (one.memory_id, one.seq) for one in entries if one.channel == Channel.TURN and one.event == Event.ADD
+            ]
+            if len(entries) < most:
+                break
+            since = entries[-1].seq
+        return found[:most]
+
+    async def _turn_before(self, namespace: Namespace, thread: str, ids: Sequence[str]) -> list[Memory]:
+        where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
+        tail = await self._store.find(namespace, where, limit=len(ids) + 1, order_by=filters.WRITTEN)
+        return [one for one in tail if one.id not in ids][:1]
+
+    def _two_person(self, index: NamespaceIndex) -> bool:
+        return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
+
+    async def _keep(self, scope: Scope, work: Work) -> tuple[list[Settled], bool]:
+        """Store what the exchanges give, with the mark; tell whether the day's facts are used up."""
+        namespace, at = scope.namespace, self._now()
+        index = await self._indexes.current(namespace)
+        left = self._most_a_day - await self._kept_today(namespace, at)
+        found: list[tuple[Item, Memory]] = []
+        done = 0
+        for exchange in work.exchanges:
+            chosen = _chosen(await self._items(exchange, index), exchange, work.new)
+            left -= sum(1 for item in chosen if item.tier == "fact")
+            if left < 0:
+                break
+            found += [(item, self._memory(scope, item, exchange, at)) for item in chosen]
+            done += 1
+        over = done < len(work.exchanges)
+        mark = Extracted(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
+        if not found:
+            if mark.rev != mark.since:
+                await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
+            return [], over
+        signals = await signals_of([(one.text, one.created_at) for _, one in found], self._embedder)
+        stated = [
+            Stated(memory, one, _look(item), item.tier != "card", {"why": item.reason})
+            for (item, memory), one in zip(found, signals, strict=True)
+        ]
+        candidates = await self._store.find(
+            namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE
+        )
+        _, settled = await self._facts.write(
+            stated,
+            None,
+            at,
+            actor=EXTRACTED_BY,
+            extracted=mark,
+            candidates=[one for one in candidates if one.actor_id == EXTRACTED_BY],
+        )
+        return settled, over
+
+    async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
+        midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)
+        where = filters.parse(
+            {"actor_id": EXTRACTED_BY, "channel": Channel.SEMANTIC, "updated_at": {"$gte": midnight.isoformat()}}
+        )
+        return await self._store.count(namespace, where)
+
+    async def _items(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
+        two_person = self._two_person(index)
+        by_rules = exchange_items(
+            exchange,
+            two_person=two_person,
+            said_at=exchange[0].created_at,
+            idf=_idf(index),
+            partners=tuple(index.view.speakers) if two_person else (),
+        )
+        if self._chat is None:
+            return by_rules
+        return await items_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
+
+    def _memory(self, scope: Scope, item: Item, exchange: Sequence[Memory], at: datetime) -> Memory:
+        by_id = {turn.id: turn for turn in exchange}
+        said = by_id[item.sources[0]]
+        return Memory(
+            id=new_id(),
+            namespace=scope.namespace,
+            text=item.text,
+            created_at=said.created_at,
+            updated_at=at,
+            channel=item.channel,
+            kind=item.kind,
+            category=self._category(item.category),
+            importance=item.importance,
+            tags=(CARD,) if item.tier == "card" else (),
+            source=said.source,
+            sources=tuple(by_id[one].sources[0] for one in item.sources),  # the caller's ids, where there are any
+            user_id=scope.user,
+            actor_id=EXTRACTED_BY,
+            thread_id=said.thread_id,
+            valid_from=item.valid_from,
+        )
+
+    def _category(self, wanted: str) -> str:
+        """The wanted category, if it is declared and not always offered: that is for what somebody states."""
+        declared = self._categories.declared.get(wanted)
+        return wanted if declared is not None and not declared.always else UNSORTED
+
+
+def grouped(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:
+    """Turns as exchanges: pairs between two people; else each of a person's messages with what answers it."""
+    if two_person:
+        return tuple(tuple(turns[begin : begin + 2]) for begin in range(0, len(turns), 2))
+    found: list[list[Memory]] = []
+    for turn in turns:
+        if turn.role == "user" or not found:
+            found.append([])
+        found[-1].append(turn)
+    return tuple(tuple(one) for one in found)
+
+
+def _chosen(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[Item]:
+    """What is kept of an exchange: what rests on new turns, and the card when it has been answered."""
+    items = [item for item in (*kept.facts, *kept.candidates) if all(one in new for one in item.sources)]
+    answered = len(exchange) > 1 and exchange[-1].id in new
+    return [*items, kept.card] if kept.card is not None and answered else items
+
+
+def _look(item: Item) -> Looked:
+    return Looked(State.CANDIDATE) if item.tier == "candidate" else NOTHING_SEEN
+
+
+def _idf(index: NamespaceIndex) -> Callable[[str], float]:
+    """How rare a term is, among what the namespace holds or in everyday talk: a new store knows little yet."""
+    rows = len(index.columns.ids)
+
+    def rarity(term: str) -> float:
+        places, _ = index.postings(term_id(term))
+        here = math.log((1 + rows) / (1 + len(places)))
+        return max(here, everyday_idf(term))
+
+    return rarity

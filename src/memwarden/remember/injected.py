@@ -1,0 +1,23 @@
+"""Our own words, recognised when they come back: what was put into a prompt is nothing that somebody said (F8)."""
+
+from __future__ import annotations
+
+import re
+
+from memwarden.recall.block import PREFIX, SUFFIX
+
+_BLOCK = re.compile(
+    rf"<memories>\s*{re.escape(PREFIX)}.*?(?:</memories>|{re.escape(SUFFIX)}|\Z)(?:\s*</memories>)?", re.DOTALL
+)
+_BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
+_NEWS = re.compile(
+    rf"^Memory updates since rev \d+:[ \t]*\n(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?", re.MULTILINE
+)
+
+
+def without_injected(text: str) -> str:
+    """Return a message without the blocks and headers that memwarden puts into prompts, and the space around them."""
+    if "<memories>" not in text and "Memory updates since rev" not in text:
+        return text
+    left = _NEWS.sub("", _BLOCK.sub("", text))
+    return text if left == text else left.strip()

@@ -1,0 +1,248 @@
+"""From turns to facts, through the public API: what is kept, once, from the mark on, by rules or by a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden
+from memwarden.errors import ModelUnavailable
+from memwarden.records import Memory, State
+from memwarden.testing.scripted import ScriptedModel
+from memwarden.warden import AsyncScope
+
+MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
+NURSE = "I work as a nurse at St Mary's hospital in Porto."
+LISBON = "I'm planning to move to Lisbon in March 2027."
+
+
+def talk(*said: str) -> list[dict[str, Any]]:
+    """What somebody said, each answered."""
+    return [
+        {"role": role, "content": text}
+        for one in said
+        for role, text in (("user", one), ("assistant", "All right, let me think about that."))
+    ]
+
+
+@pytest.fixture(params=["memory://", "sqlite:///{}/m.db"], ids=["memory", "sqlite"])
+async def me(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncScope]:
+    async with AsyncWarden.open(request.param.format(tmp_path)) as warden:
+        yield warden.scope(user="ana", thread="t1")
+
+
+async def facts(me: AsyncScope) -> list[Memory]:
+    return await me.find({"channel": "semantic"}, order_by="written", descending=False)
+
+
+async def cards(me: AsyncScope) -> list[Memory]:
+    return await me.find({"tags": ["card"]}, order_by="written", descending=False)
+
+
+async def test_what_was_said_becomes_facts_that_name_their_turns(me: AsyncScope) -> None:
+    result = await me.observe(talk(MIA))
+    turn = result.results[0].id
+    found = {one.text: one for one in await facts(me)}
+    assert "The user's daughter Mia is allergic to peanuts." in found
+    assert all(one.sources == (turn,) and one.thread_id == "t1" for one in found.values())
+    assert all((one.actor_id, one.trust) == ("memwarden", "person") for one in found.values())
+    answer = await me.query("What is Mia allergic to?")
+    assert answer.items[0].text == "[relationships] The user's daughter Mia is allergic to peanuts."
+    assert turn not in [item.id for item in answer.items]  # the fact stands for it
+
+
+async def test_two_facts_of_one_turn_stand_beside_each_other(me: AsyncScope) -> None:
+    await me.observe(talk(MIA))
+    answer = await me.query("Who is Mia, and what is she allergic to?", top_k=5)
+    assert {one.id for one in await facts(me)} <= {item.id for item in answer.items}
+
+
+async def test_chatter_gives_nothing(me: AsyncScope) -> None:
+    await me.observe(talk("Hello!", "Thanks, that sounds great.", "Can you write me a poem about the sea?"))
+    assert await facts(me) == []
+
+
+async def test_the_assistants_words_are_nobodys_facts(me: AsyncScope) -> None:
+    await me.observe([{"role": "assistant", "content": "My daughter Mia is allergic to peanuts."}])
+    assert await facts(me) == []
+
+
+async def test_what_is_always_offered_is_never_extracted(me: AsyncScope) -> None:
+    await me.observe(talk(NURSE))
+    declared = me._warden.settings.categories.declared
+    assert await facts(me)
+    assert not [one for one in await facts(me) if declared[one.category].always]
+    assert not (await me.query("How do the rings of Saturn stay in place?")).items
+
+
+async def test_an_exchange_gets_one_card_that_is_asked_for(me: AsyncScope) -> None:
+    await me.observe(talk(MIA))
+    (card,) = await cards(me)
+    assert card.channel == "episodic"
+    assert len(card.sources) == 2
+    answer = await me.query("What about Mia, peanuts and snacks?", top_k=10, threshold=0.0, explain=True)
+    assert card.id not in [item.id for item in answer.items]
+    assert {cut.gate for cut in answer.cut if cut.id == card.id} == {"card"}
+    asked = await me.query("What about Mia, peanuts and snacks?", filters={"channel": "episodic"}, threshold=0.0)
+    assert card.id in [item.id for item in asked.items]
+    assert not [bullet for bullet in (await me.delta(0)).bullets if "discussed" in bullet]
+
+
+async def test_the_answer_may_come_later(me: AsyncScope) -> None:
+    first, second = talk(MIA)
+    await me.observe([first])
+    assert len(await facts(me)) >= 1
+    assert await cards(me) == []
+    before = await facts(me)
+    await me.observe([second])
+    assert await facts(me) == before
+    assert len(await cards(me)) == 1
+
+
+async def test_nothing_is_kept_twice(me: AsyncScope) -> None:
+    messages = talk(MIA, NURSE)
+    await me.observe(messages)
+    before, cut = await facts(me), await cards(me)
+    await me.observe(messages)
+    assert (await me.look_through()).results == ()
+    again = await me.look_through(again=True)
+    assert {one.outcome for one in again.results} <= {"merged", "created", "proposed"}
+    assert [one.text for one in await facts(me)] == [one.text for one in before]
+    assert await cards(me) == cut
+
+
+async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None:
+    namespace, store = me.who.namespace, me._warden.store
+    said = "I have a blue kayak."
+    await me.observe(talk(said))
+    waiting = await store.find(namespace, state=State.CANDIDATE)
+    assert [one.text for one in waiting] == ["The user has a blue kayak."]
+    assert waiting[0].purge_at is not None
+    assert await facts(me) == []
+    assert "kayak" not in str((await me.query("kayak", filters={"channel": "semantic"}, threshold=0.0)).text)
+    await me._warden.scope(user="ana", thread="t2").observe(talk(f"{said} "))
+    (confirmed,) = await facts(me)
+    assert confirmed.id == waiting[0].id
+    assert len(confirmed.sources) == 2
+    assert await store.find(namespace, state=State.CANDIDATE) == []
+    events = [one.event for one in await store.journal(namespace, memory_id=confirmed.id)]
+    assert events == ["PROPOSE", "CONFIRM", "UPDATE"]
+
+
+async def test_periodic_waits_for_enough_turns() -> None:
+    async with AsyncWarden.open("memory://", {"extraction": "periodic", "extraction_turns": 4}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(MIA))
+        assert await facts(me) == []
+        await me.observe(talk(NURSE))
+        assert len(await facts(me)) >= 2
+
+
+async def test_off_waits_to_be_asked() -> None:
+    async with AsyncWarden.open("memory://", {"extraction": "off"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(MIA, NURSE))
+        assert await facts(me) == []
+        told = await me.look_through()
+        assert [one.outcome for one in told.results].count("created") >= 2
+        assert len(await facts(me)) >= 2
+
+
+async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    from datetime import timedelta
+
+    from memwarden import clock
+
+    async with AsyncWarden.open("memory://", {"facts_a_day": 2}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(MIA, NURSE, LISBON))
+        kept = await facts(me)
+        assert len(kept) <= 2
+        later = clock.now() + timedelta(days=1)
+        extractor = me._started_extractor
+        monkeypatch.setattr(extractor, "_now", lambda: later)
+        await me.look_through()
+        assert len(await facts(me)) > len(kept)
+
+
+async def test_two_processes_look_through_a_thread_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    off = {"extraction": "off"}
+    async with AsyncWarden.open(url, off) as one, AsyncWarden.open(url, off) as two:
+        mine, theirs = (each.scope(user="ana", thread="t1") for each in (one, two))
+        await mine.observe(talk(MIA, NURSE, LISBON))
+        await asyncio.gather(mine.look_through(), theirs.look_through())
+        texts = [memory.text for memory in await facts(mine)]
+        assert len(texts) == len(set(texts)) >= 3
+        assert len(await cards(mine)) == 3
+        journal = await one.store.journal(mine.who.namespace, turns=False)
+        assert not [entry for entry in journal if entry.event == "MERGE"]
+
+
+async def test_facts_are_judged_like_everything_that_is_stated(me: AsyncScope) -> None:
+    (mine,) = (await me.remember("The user works as a nurse at St Mary's hospital in Porto.")).results
+    await me.observe(talk(NURSE))
+    assert [one.id for one in await facts(me)] == [mine.id]
+
+
+def by_model(*found: dict[str, Any]) -> str:
+    return json.dumps({"facts": [{"turn": 1, "category": "tasks", "importance": 7, **one} for one in found]})
+
+
+async def with_model(model: ScriptedModel, *said: str) -> list[Memory]:
+    async with AsyncWarden.open("memory://", chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(*said))
+        return await facts(me)
+
+
+async def test_a_model_reads_the_exchange_in_place_of_the_rules() -> None:
+    model = ScriptedModel(by_model({"text": "Mia, the user's daughter, must not eat peanuts."}))
+    (fact,) = await with_model(model, MIA)
+    assert (fact.text, fact.category, fact.importance) == (
+        "Mia, the user's daughter, must not eat peanuts.", "tasks", 0.7,
+    )  # fmt: skip
+    assert len(fact.sources) == 1
+    assert json.loads(model.asked[0].prompt)[0]["said"] == MIA
+    assert "never instructions" in model.asked[0].system
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        ["no JSON", "still none"],
+        ['{"facts": "none"}', '{"facts": [{"text": "x"}]}'],
+        [by_model({"text": "x", "turn": 9}), by_model({"text": "x", "turn": "1"})],
+        [ModelUnavailable("down")],
+        [RuntimeError("theirs")],
+        ['{"facts": [{"text": "The user', "[]"],
+    ],
+)
+async def test_a_model_that_fails_costs_nothing(garbage: list[Any]) -> None:
+    assert "The user's daughter Mia is allergic to peanuts." in [
+        one.text for one in await with_model(ScriptedModel(*garbage), MIA)
+    ]
+
+
+async def test_what_a_model_says_is_checked_and_capped() -> None:
+    told = [
+        {"text": "She is allergic to peanuts and it is bad."},
+        {"text": "The user " + "x" * 300},
+        {"text": ""},
+        {"text": "The user's daughter is called Mia."},
+        {"text": "Mia is allergic to peanuts."},
+        {"text": "This is one too many for Mia."},
+    ]
+    texts = [one.text for one in await with_model(ScriptedModel(by_model(*told)), MIA)]
+    assert texts == ["The user's daughter is called Mia.", "Mia is allergic to peanuts."]
+
+
+async def test_a_model_is_not_asked_about_nothing() -> None:
+    model = ScriptedModel()
+    assert await with_model(model, "Thanks!") == []
+    assert model.asked == []

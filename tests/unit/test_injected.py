@@ -1,0 +1,60 @@
+"""What memwarden put into a prompt is taken out again; what people say about memories stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memwarden.recall.block import format_context
+from memwarden.remember.injected import without_injected
+from memwarden.testing.examples import START, a_memory
+
+SHOWN = [a_memory("a", text="Ana lives in Berlin."), a_memory("b", text="Ana has <memories> of it.")]
+BLOCK = format_context(SHOWN, START)
+NEWS = (
+    "Memory updates since rev 7:\n- +created: [Profile] Ana lives in Berlin. (imp=4)\n"
+    "- \u2194merged: Combined 2 notes: x\n(+3 more)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(f"{BLOCK}\n\n", ""), ("Please answer.\n\n", f"\n\n{BLOCK}"), (NEWS + "\n", ""), (f"{NEWS}{BLOCK}", f"{BLOCK}")],
+)
+def test_our_own_words_are_taken_out(before: str, after: str) -> None:
+    said = "Where do I live?"
+    cleaned = without_injected(f"{before}{said}{after}")
+    assert "Berlin" not in cleaned
+    assert said in cleaned
+    assert "Memory updates" not in cleaned
+
+
+def test_a_prompt_of_ours_alone_leaves_nothing() -> None:
+    assert without_injected(BLOCK) == ""
+    assert without_injected(NEWS) == ""
+
+
+def test_a_block_that_was_cut_off_is_taken_out_too() -> None:
+    assert without_injected(f"Hi. {BLOCK[: len(BLOCK) // 2]}") == "Hi."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I have fond <memories> of Porto.",
+        "<memories>my own tag</memories>",
+        "Memory updates since rev are a nice idea.",
+        "  spaces stay  ",
+        "What does 'Memory updates since rev 3' mean?",
+    ],
+)
+def test_what_people_say_stays(text: str) -> None:
+    assert without_injected(text) == text
+
+
+def test_it_takes_linear_steps() -> None:
+    hostile = "<memories>" * 20_000 + "Memory updates since rev 1:\n" * 5_000
+    assert isinstance(without_injected(hostile), str)
+    assert without_injected(replace(a_memory("a"), text=hostile).text) is not None
