@@ -264,8 +264,8 @@ class Remove:
     What was stored apart is closed by it, without ever having been active: no version stands in its entry.
 
     Attributes:
-        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE or TTL, for the journal; CONFIRM when what was stored
-            apart went into another memory.
+        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE or TTL, for the journal; CONFIRM when what was
+            stored apart went into another memory.
         purge_at: when it may be removed for good.
         step, meta: see :class:`Batch`.
     """
