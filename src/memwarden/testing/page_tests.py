@@ -30,9 +30,9 @@ async def a_long_life(store: Store) -> None:
     await store.apply(a_batch(Remove("d"), a_put("d", UPSERT, text="d revived", payload={"z": 1, "a": [2.0, 3]})))
     apart = replace(a_put("held"), state=State.QUARANTINED, purge_at=START + timedelta(days=30))
     await store.apply(a_batch(apart, replace(a_put("proposed"), state=State.PROPOSED), key="apart"))
-    await store.apply(replace(a_batch(Restore("proposed", Event.CONFIRM)), seen=Seen("t1", 3)))
+    await store.apply(replace(a_batch(Restore("proposed", Event.CONFIRM)), seen=(Seen("t1", 3),)))
     await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 0)))
-    await store.apply(replace(a_batch(), seen=Seen("t\x002", 5)))
+    await store.apply(replace(a_batch(), seen=(Seen("t\x002", 5),)))
     await store.apply(a_batch(key="nothing"))
 
 

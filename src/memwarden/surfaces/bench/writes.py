@@ -16,8 +16,8 @@ from typing import BinaryIO
 from memwarden import clock
 from memwarden.recall.signals import make_signals
 from memwarden.records import Batch, BatchChange, Channel, Link, Memory, Put
+from memwarden.remember.made import new_id
 from memwarden.remember.settle import LINKS
-from memwarden.remember.write import new_id
 from memwarden.surfaces.bench.marks import grid, number
 from memwarden.surfaces.bench.metrics import percentile
 from memwarden.surfaces.bench.replay import Tick
