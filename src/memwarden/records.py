@@ -371,6 +371,8 @@ class Batch:
         at: the time of the write (aware, UTC).
         decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
             updates, removes or restores was changed since. None: no matter.
+        decided_on_all: refuse it as well when any memory that is no turn was written after ``decided_at``: what was
+            decided to be new may be known since.
         seen: moves marks forward, with the batch; never back. extracted: moves the other one.
     """
 
@@ -381,6 +383,7 @@ class Batch:
     fingerprint: str | None = None
     actor: str | None = None
     decided_at: int | None = None
+    decided_on_all: bool = False
     seen: tuple[Seen, ...] = ()
     extracted: Extracted | None = None
 

@@ -181,7 +181,7 @@ class Extractor:
             return [], over
         signals = await signals_of([(one.text, one.created_at) for _, one in found], self._embedder)
         stated = [
-            Stated(memory, one, _look(item), item.tier != "card", {"why": item.reason})
+            Stated(memory, one, _look(item), item.tier != "card", meta={"why": item.reason})
             for (item, memory), one in zip(found, signals, strict=True)
         ]
         candidates = await self._store.find(

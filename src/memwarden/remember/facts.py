@@ -47,13 +47,15 @@ MOST_TRIES = 5
 class Stated:
     """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
 
-    compared: whether it is compared with what is known; index cards are not. meta: for its first journal entry.
+    dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
+    are not. meta: for its first journal entry.
     """
 
     memory: Memory
     signals: Signals
     look: Looked = NOTHING_SEEN
     compared: bool = True
+    dated: bool = True
     meta: Mapping[str, Any] | None = None
 
 
@@ -104,6 +106,8 @@ class Facts:
         Raises Stale when the memories it touches kept changing under it.
         """
         namespace = stated[0].memory.namespace
+        # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
+        compared = self._merging and extracted is None and any(one.memory.channel in DERIVED for one in stated)
         for tries_left in range(MOST_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
             decided_at = index.rev
@@ -111,7 +115,7 @@ class Facts:
             changes = tuple(change for one in settled for change in one.changes)
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
-                extracted=extracted,
+                decided_on_all=compared and tries_left > 0, extracted=extracted,
             )  # fmt: skip
             try:
                 return await self._store.apply(batch), settled
@@ -154,7 +158,7 @@ class Facts:
                 continue
             pairs = []
             if self._merging and memory.channel in DERIVED:
-                pairs = await self._pairs(memory, signals, index, readable, earlier, number)
+                pairs = await self._pairs(statement, index, readable, earlier, number)
             one = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
             one = _with_meta(waiting.settle(memory, signals, statement.look.state, one, at, 2 * number), statement)
             earlier.learn(one.touched)
@@ -163,19 +167,19 @@ class Facts:
 
     async def _pairs(
         self,
-        memory: Memory,
-        signals: Signals,
+        statement: Stated,
         index: NamespaceIndex,
         readable: Collection[str] | None,
         earlier: _Earlier,
         number: int,
     ) -> list[Pair]:
+        memory, signals = statement.memory, statement.signals
         near = self._near(index, memory, signals, readable)
         stored = {one.id: one for one in await self._store.get(memory.namespace, [one.id for one in near])}
         near += earlier.near(number)
         stored |= earlier.memories  # as they are now
         pairs = [
-            pair_up(memory, stored[one.id], one)
+            pair_up(memory, stored[one.id], one, dated=statement.dated)
             for one in near
             if one.id in stored and stored[one.id].valid_to is None and _comparable(memory, stored[one.id])
         ]

@@ -32,7 +32,8 @@ LINKS = 5
 MOST_SUPERSEDED = 3
 """One statement takes the place of at most so many older ones."""
 MOST_SOURCES = 64
-"""A merged memory names at most so many turns that it rests on; what was merged into it keeps its own."""
+"""A merged memory names at most so many turns that it rests on, the first and the last ones; what was merged into it
+keeps its own."""
 
 
 class Band(StrEnum):
@@ -90,9 +91,13 @@ class Settled:
     reason: str = ""
 
 
-def pair_up(new: Memory, stored: Memory, near: Near) -> Pair:
-    """Judge a new statement and a neighbour, the older one first."""
-    newer = new.since >= stored.since
+def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> Pair:
+    """Judge a new statement and a neighbour, the older one first.
+
+    dated: whether somebody said since when the new one is true. What nobody dated is true from now on, whatever the
+    clock says: it may have been put back, or be another machine's.
+    """
+    newer = not dated or new.since >= stored.since
     old_text, new_text = (stored.text, new.text) if newer else (new.text, stored.text)
     return Pair(stored, near, judge(old_text, new_text, cosine=near.cosine), newer)
 
@@ -152,14 +157,16 @@ def _merged(new: Memory, signals: Signals, pair: Pair, at: datetime, step: int) 
 
 def _with_both(old: Memory, new: Memory, at: datetime) -> Memory:
     """The old statement with what the new one brings: its sources and marks. Its words stay."""
+    sources = _union(old.sources, new.sources)
     return replace(
         old,
         updated_at=at,
+        valid_from=min(old.since, new.since) if new.since < old.since else old.valid_from,
         importance=max(old.importance, new.importance),
         pinned=old.pinned or new.pinned,
         tags=_union(old.tags, new.tags),
         characters=_union(old.characters, new.characters),
-        sources=_union(old.sources, new.sources)[-MOST_SOURCES:],
+        sources=sources if len(sources) <= MOST_SOURCES else (sources[0], *sources[1 - MOST_SOURCES :]),
         summary=old.summary or new.summary,
         context=old.context or new.context,
     )

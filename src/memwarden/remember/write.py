@@ -28,11 +28,13 @@ from memwarden.records import (
     Namespace,
     Outcome,
     Put,
+    Receipt,
     Remove,
     Restore,
     Scope,
     Seen,
     Signals,
+    State,
     Unlink,
     WriteMode,
     WriteResult,
@@ -124,7 +126,7 @@ class Writer:
         signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
         worthy = [not one.flags & Flag.CHATTER for one in signals]
         stated = [
-            Stated(memory, one, look_at(memory.text, memory.trust))
+            Stated(memory, one, look_at(memory.text, memory.trust), dated=bool(draft.created_at or draft.valid_from))
             for draft, one, good in zip(drafts, signals, worthy, strict=True)
             if good
             for memory in (_stated(scope, draft, at),)
@@ -137,7 +139,7 @@ class Writer:
             stated, readable, at, actor=_actor(scope), key=key, fingerprint=fingerprint
         )
         results = iter(
-            [replayed(receipt.applied, number) for number in range(len(stated))]
+            await self._replayed(scope, receipt, len(stated))
             if receipt.replayed
             else [Written(one.id, one.outcome, one.reason) for one in settled]
         )
@@ -148,6 +150,13 @@ class Writer:
                 for (_, kinds), good in zip(cleaned, worthy, strict=True)
             ),
         )
+
+    async def _replayed(self, scope: Scope, receipt: Receipt, statements: int) -> list[Written]:
+        """What the statements of a call became when it was applied for the first time."""
+        told = [replayed(receipt.applied, number) for number in range(statements)]
+        known = await self._store.get(scope.namespace, [one.id for one in told if one.id], removed=True)
+        held = {one.id for one in known if one.state == State.QUARANTINED}
+        return [replace(one, outcome=Outcome.QUARANTINED) if one.id in held else one for one in told]
 
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old one's."""

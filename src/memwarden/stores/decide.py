@@ -118,6 +118,12 @@ def check_mark(wanted: Extracted, stands: int) -> None:
         raise Stale(f"thread {wanted.thread_id!r} was looked through up to {stands} meanwhile, not {wanted.since}")
 
 
+def check_all(batch: Batch, stated_since: bool) -> None:
+    """Raise Stale for a batch that was decided on everything, when something was stated since."""
+    if batch.decided_on_all and stated_since:
+        raise Stale(f"something was stated in {batch.namespace} after revision {batch.decided_at}; decide again")
+
+
 class Steps:
     """The step numbers of a batch, as the journal names them: by the first entry of each."""
 

@@ -39,7 +39,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import check_kinds
-from memwarden.stores.decide import born, check_mark
+from memwarden.stores.decide import born, check_all, check_mark
 from memwarden.stores.forms import once
 from memwarden.stores.pages import PAGE, About, Answer, Kept, KeptEdge, Page, Tally, check_follows
 from memwarden.stores.rows import index_row
@@ -257,6 +257,9 @@ class MemoryStore:
             return replace(first.receipt, replayed=True)
         if batch.extracted is not None:
             check_mark(batch.extracted, space.extracted.get(batch.extracted.thread_id, 0))
+        if batch.decided_on_all:
+            later = space.journal[batch.decided_at or 0 :]
+            check_all(batch, any(one.channel != Channel.TURN for one in later))
         draft = _Draft(space, batch)
         applied = tuple(draft.apply(one) for one in batch.changes)
         receipt = Receipt(draft.keep(), applied)

@@ -253,6 +253,18 @@ class ChangeTests:
         await store.apply(replace(a_batch(a_put("new"), change), decided_at=8))
         await store.apply(replace(a_batch(a_put("b", UPDATE), Remove("b")), decided_at=5))  # both of this batch
 
+    async def test_what_was_decided_on_everything_is_refused_when_something_was_stated(self, store: Store) -> None:
+        await store.apply(a_batch(a_put("a")))
+        await store.apply(a_batch(a_put("said", channel="turn")))
+        on_all = replace(a_batch(a_put("b")), decided_at=1, decided_on_all=True)
+        await store.apply(on_all)  # a turn is no statement
+        with pytest.raises(Stale):
+            await store.apply(replace(a_batch(a_put("c")), decided_at=1, decided_on_all=True))
+        await store.apply(replace(a_batch(a_put("c")), decided_at=3, decided_on_all=True))
+        both = (replace(a_batch(a_put(name)), decided_at=4, decided_on_all=True) for name in ("d", "e"))
+        answers = await asyncio.gather(*map(store.apply, both), return_exceptions=True)
+        assert [isinstance(one, Stale) for one in answers] == [False, True]
+
     async def test_the_past(self, store: Store) -> None:
         moments = [START, START + timedelta(minutes=1), START + timedelta(minutes=5)]
         for moment, name in zip(moments, "abc", strict=True):

@@ -128,7 +128,8 @@ def batches(draw: st.DrawFn) -> Batch:
     decided_at = draw(st.sampled_from([None, None, None, 0, 2, 5, 9]))
     seen = tuple(draw(st.lists(st.builds(Seen, _TEXTS, st.integers(0, 12)), max_size=2)))
     extracted = draw(st.none() | st.builds(Extracted, _TEXTS, st.integers(0, 3), st.sampled_from([0, 0, 0, 1, 2])))
-    return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, seen, extracted)
+    on_all = draw(st.sampled_from([False, False, False, True]))
+    return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, on_all, seen, extracted)
 
 
 def others() -> st.SearchStrategy[BatchChange]:

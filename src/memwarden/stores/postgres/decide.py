@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound
-from memwarden.records import Applied, Batch, BatchChange, Put, Receipt, Remove, State
+from memwarden.records import Applied, Batch, BatchChange, Channel, Put, Receipt, Remove, State
 from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, ids_of
-from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_mark
+from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
 from memwarden.stores.forms import meta_text, once
 from memwarden.stores.postgres.rows import Encoded, Values, encode, stored
 
@@ -72,6 +72,7 @@ class Known:
     """What the database says of everything that the batches look at. ``Found.row`` is the memory's number ``n``.
 
     once: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
+    stated: numbers of journal entries that are not of turns, after the earliest revision that a batch was decided on.
     """
 
     rev: int
@@ -81,6 +82,7 @@ class Known:
     edges: dict[EdgeKey, StoredEdge]
     receipts: dict[str, Earlier]
     extracted: dict[str, int]
+    stated: list[int]
 
 
 @dataclass(slots=True)
@@ -136,6 +138,7 @@ def _answer(known: Known, writes: Writes, prepared: Prepared) -> Receipt | Excep
             return replace(receipt, replayed=True)
         if batch.extracted is not None:
             check_mark(batch.extracted, known.extracted.get(batch.extracted.thread_id, 0))
+        check_all(batch, any(seq > (batch.decided_at or 0) for seq in known.stated))
         draft = _Draft(known, writes, prepared)
         applied = [one for chunk in prepared.chunks for one in draft.apply(chunk)]
     except (Conflict, NotFound, InvalidInput) as refused:
@@ -152,6 +155,7 @@ class _Draft:
         self._prepared = prepared
         self._batch = prepared.batch
         self._steps = Steps()
+        self._entries: list[tuple[int, str]] = []
         self._head = writes.rev
         self._layers: list[ChainMap[Any, Any]] = []
         self._found = self._over(known.found)
@@ -172,6 +176,7 @@ class _Draft:
         self._move(plan, names)
         self._relate(plan)
         at, actor = self._prepared.at, stored(self._batch.actor)
+        self._entries += [(one.seq, one.channel) for one in plan.entries]
         new.journal += [(at, actor, *map(stored, one[:-1]), meta_text(one.meta)) for one in plan.entries]
         new.rev, new.count = plan.rev, plan.rows
         return applied
@@ -188,6 +193,7 @@ class _Draft:
         if batch.extracted is not None:
             mark = batch.extracted
             known.extracted[mark.thread_id] = writes.extracted[mark.thread_id] = mark.rev
+        known.stated.extend(seq for seq, channel in self._entries if channel != Channel.TURN)
         writes.rev, writes.count = new.rev, new.count
         writes.archived += new.archived
         writes.versions += new.versions

@@ -29,6 +29,9 @@ _MEMORIES = (
 _ONCE = (
     f"SELECT source_key, id FROM memwarden.memories WHERE {_HERE} AND source_key IS NOT NULL AND source_key = ANY(%b)"
 ).encode()
+_STATED = (
+    f"SELECT seq FROM memwarden.journal WHERE {_HERE} AND seq > %s::int8 AND channel <> 'turn' ORDER BY seq LIMIT 1000"
+).encode()
 _MARKS = (
     f"SELECT thread_id, coalesce(extracted, 0) FROM memwarden.threads WHERE {_HERE} AND thread_id = ANY(%b)"
 ).encode()
@@ -128,6 +131,8 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
             connection.execute(sql, (*names, array("text", sorted(map(stored, wanted))))) if wanted else None
             for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS, _MARKS), _looked_at(batches), strict=True)
         ]
+        decided = [one.batch.decided_at or 0 for one in batches if one.batch.decided_on_all]
+        since = connection.execute(_STATED, (*names, min(decided))) if decided else None
     counters = head.fetchone()
     if counters is None:
         connection.execute(_NEW_HEAD, names)
@@ -145,6 +150,7 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
         {EdgeKey._make(row[:3]): StoredEdge._make(row[3:]) for row in edges},
         {key: earlier(*row) for key, *row in receipts},
         dict(marks),
+        [seq for (seq,) in since.fetchall()] if since is not None else [],
     )
 
 

@@ -17,7 +17,7 @@ from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Applied, Batch, BatchChange, Link, Namespace, Put, Receipt, Remove, State, Unlink
 from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
-from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_mark
+from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
 from memwarden.stores.forms import meta_text, once
 from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode
 
@@ -49,6 +49,7 @@ _INSERT_JOURNAL = (
     "meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_RECEIPT = "INSERT INTO receipts (ns, key, fingerprint, rev, applied, at) VALUES (?, ?, ?, ?, ?, ?)"
+_STATED = "SELECT 1 FROM journal WHERE ns = ? AND seq > ? AND channel <> 'turn' LIMIT 1"
 _MOVE_SEEN = (
     "INSERT INTO threads (ns, thread_id, seen) VALUES (?, ?, ?) "
     "ON CONFLICT (ns, thread_id) DO UPDATE SET seen = max(coalesce(seen, 0), excluded.seen)"
@@ -111,6 +112,8 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
         return earlier
     if batch.extracted is not None:
         check_mark(batch.extracted, _extracted(db, space.no, batch.extracted.thread_id))
+    if batch.decided_on_all:
+        check_all(batch, db.execute(_STATED, (space.no, batch.decided_at or 0)).fetchone() is not None)
     rev, rows = space.rev, space.rows
     steps = Steps()
     applied: list[Applied] = []
