@@ -10,11 +10,12 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from memwarden import clock, filters
 from memwarden.errors import Conflict, NotFound
+from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
 from memwarden.recall.signals import signals_of
 from memwarden.recall.signs import Flag
@@ -54,8 +55,6 @@ from memwarden.stores.base import Store
 
 TURN_CATEGORY = "activity"
 
-KEPT_AFTER_FORGETTING = timedelta(days=30)
-"""What is forgotten can be restored for so long (B7)."""
 PAGE = 1000
 """A store's journal is read so many entries at a time."""
 _OUTCOMES: Mapping[str, str] = {
