@@ -32,7 +32,7 @@ def talk(*said: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=["memory://", "sqlite:///{}/m.db"], ids=["memory", "sqlite"])
 async def me(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncScope]:
-    async with AsyncWarden.open(request.param.format(tmp_path)) as warden:
+    async with AsyncWarden.open(request.param.format(tmp_path), {"extraction": "every_turn"}) as warden:
         yield warden.scope(user="ana", thread="t1")
 
 
@@ -158,7 +158,7 @@ async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.Monkey
 
     from memwarden import clock
 
-    async with AsyncWarden.open("memory://", {"facts_a_day": 2}) as warden:
+    async with AsyncWarden.open("memory://", {"facts_a_day": 2, "extraction": "every_turn"}) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA, NURSE, LISBON))
         kept = await facts(me)
@@ -195,7 +195,7 @@ def by_model(*found: dict[str, Any]) -> str:
 
 
 async def with_model(model: ScriptedModel, *said: str) -> list[Memory]:
-    async with AsyncWarden.open("memory://", chat_model=model) as warden:
+    async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(*said))
         return await facts(me)
