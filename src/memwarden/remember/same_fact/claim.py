@@ -7,13 +7,14 @@ a time.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from memwarden.remember.same_fact.identifiers import BE, NUMBER, TIMES
+from memwarden.remember.same_fact.identifiers import BE, JOINING, NUMBER, TIMES
 from memwarden.remember.same_fact.listing import Listing, listing
-from memwarden.remember.same_fact.signature import Signature, stem
+from memwarden.remember.same_fact.signature import Signature, is_grammar, stem
 
 LONGEST: Final = 4
 """Words of a value. What is longer is a story, not a value."""
@@ -101,19 +102,48 @@ def is_changed(found: Gap, one: Signature, lists: Listing) -> bool:
         return False
     if found.before[-1] not in BE:
         return True
-    pairs = {(stem(one, lists), stem(two, lists)) for one, two in lists.antonyms}
-    return (found.old, found.new) in {((one,), (two,)) for one, two in pairs}
+    return _opposed(found, lists)
+
+
+def _opposed(found: Gap, lists: Listing) -> bool:
+    """Healthy, sick: one word and its opposite."""
+    return (found.old, found.new) in _opposites(lists.code)
+
+
+@cache
+def _opposites(code: str) -> frozenset[tuple[tuple[str], tuple[str]]]:
+    lists = listing(code)
+    return frozenset(((stem(one, lists),), (stem(two, lists),)) for one, two in lists.antonyms)
 
 
 def are_alike(found: Gap, one: Signature, two: Signature, lists: Listing) -> bool:
-    """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast."""
-    if set(found.before) & _favourite(lists.code) or lists.code == "de":
+    """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast.
+
+    Two common words behind "is" are two values only where such words are values: a colour, a status.
+    """
+    if _favourite(lists.code) & set(found.before) or _scale(found, lists) or _opposed(found, lists):
         return True
-    sides = [
-        {word in {stem(name, lists) for name in side.capitals} for word in words if word.isalpha()}
-        for side, words in ((one, found.old), (two, found.new))
-    ]
-    return not all(sides) or bool(sides[0] & sides[1])
+    named = [_is_named(side, words, lists) for side, words in ((one, found.old), (two, found.new))]
+    if any(named) or not found.before or found.before[-1] not in BE:
+        return all(named) or not any(named)
+    return bool(_described(lists.code) & set(found.before))
+
+
+def _is_named(one: Signature, words: tuple[str, ...], lists: Listing) -> bool:
+    smalls = {stem(name, lists) for name in one.smalls}
+    return any(
+        (word.isalpha() and word not in smalls) or _CODE.search(word) for word in words if not is_grammar(word, lists)
+    )
+
+
+_CODE: Final = re.compile(r"[\d@:/._#]")
+
+
+@cache
+def _described(code: str) -> frozenset[str]:
+    """Stems of the attributes whose values are common words."""
+    lists = listing(code)
+    return frozenset(stem(word, lists) for word in lists.described)
 
 
 def is_value(found: Gap, lists: Listing) -> bool:
@@ -128,17 +158,23 @@ def is_value(found: Gap, lists: Listing) -> bool:
 
 
 def _alike(found: Gap, lists: Listing) -> bool:
-    """Neither side begins with a preposition, or denies, or has a verb of its own."""
+    """Neither side begins with a preposition or has a verb of its own, and they tell a number or a time both or not."""
+    if any(word.startswith(TIMES) for word in (*found.old, *found.new)) and not is_measure(found, lists):
+        return False
+    for counts in (NUMBER.match, lambda word: word.startswith(TIMES)):
+        if any(map(counts, found.old)) != any(map(counts, found.new)):
+            return False
     where = "status" in found.before  # in review, approved
     for side in (found.old, found.new):
         if where:
             continue
-        if side[0] in lists.prepositions or side[0] in _LINKING or "be" in side or "have" in side or "'s" in side:
+        if side[0] in lists.prepositions or side[0] in _LINKING or _VERBS & set(side):
             return False
     return True
 
 
-_LINKING: Final = frozenset("in on at to of for with by as like auf bei mit für als en de con como à chez avec".split())
+_LINKING: Final = JOINING | {"like", "comme", "como", "als"}
+_VERBS: Final = BE | {"have", "haben", "tener", "avoir", "'s"}
 
 
 def _before(found: Gap, lists: Listing) -> bool:
@@ -149,6 +185,8 @@ def _before(found: Gap, lists: Listing) -> bool:
         words.pop()
     if not words:
         return False
+    if words[-1] in _PLACED and words[-1] == found.before[-1]:
+        return False  # works nights, lives alone: not where
     if words[-1] in heads or (is_said and set(words) & _favourite(lists.code)):
         return True
     of = next((at for at, word in enumerate(words) if word in _OF), 0)
@@ -161,6 +199,7 @@ def _favourite(code: str) -> frozenset[str]:
     return frozenset(stem(word, listing(code)) for word in words.split())
 
 
+_PLACED: Final = frozenset("work live sleep arbeit leb trabaj viv travaill habit".split())
 _OF: Final = frozenset("of for in von für de pour para du".split())
 
 

@@ -42,7 +42,7 @@ def names(words: tuple[str, ...], lists: Listing) -> Iterator[tuple[str, str]]:
 def _stands(words: tuple[str, ...], at: int, lists: Listing) -> bool:
     """In apartment 12, is grade 4, on port 80: where or what something is. Not: takes flight 12."""
     before = next((word for word in reversed(words[:at]) if word not in lists.articles), "")
-    return words[at] in _ALWAYS or before in _VERBS or before in _JOINING or before in lists.prepositions
+    return words[at] in _ALWAYS or before in _VERBS or before in JOINING or before in lists.prepositions
 
 
 _ALWAYS: Final = frozenset({"version", "port", "limit", "timeout"})
@@ -55,7 +55,11 @@ def _counts(words: tuple[str, ...], at: int, lists: Listing) -> bool:
 
 
 def _is_noun(words: tuple[str, ...], at: int, lists: Listing) -> bool:
-    return at >= 0 and words[at].isalpha() and not (_is_small(words[at], lists) or _is_verb(words, at, lists))
+    return (
+        at >= 0
+        and words[at].removesuffix("-ing").isalpha()
+        and not (_is_small(words[at], lists) or _is_verb(words, at, lists))
+    )
 
 
 def _is_verb(words: tuple[str, ...], at: int, lists: Listing) -> bool:
@@ -66,14 +70,15 @@ def _is_verb(words: tuple[str, ...], at: int, lists: Listing) -> bool:
     if bare not in lists.bases or at == 0:
         return False
     before = words[at - 1]
-    if before in lists.articles or before == "'s" or before in lists.prepositions or before in _JOINING:
+    if before in lists.articles or before == "'s" or before in lists.prepositions or before in JOINING:
         return False
     return before in _VERBS or not _is_verb(words, at - 1, lists)
 
 
 def _is_small(word: str, lists: Listing) -> bool:
     return (
-        word in _JOINING
+        word in JOINING
+        or word in ("about", "very", "a")
         or word in lists.prepositions
         or word in lists.conjunctions
         or word in lists.articles
@@ -86,6 +91,4 @@ def _is_small(word: str, lists: Listing) -> bool:
     )
 
 
-_JOINING: Final = frozenset(
-    "of to in on at for with by as about very is auf bei mit für an de en con a à chez avec".split()
-)
+JOINING: Final = frozenset("of to in on at for with by as auf bei mit für an de en con à chez avec".split())

@@ -66,6 +66,8 @@ class Listing:
     """Words that say no more than that something is so now."""
     attributes: frozenset[str]
     """Things with one value at a time: lives in, colour, deadline."""
+    described: frozenset[str]
+    """Attributes whose value is a common word: a colour is red. A boss is Bea; strict is no other boss."""
     graded: frozenset[str]
     """Things with one value at a time that stands before them: the basic plan."""
     once: frozenset[str]
@@ -126,6 +128,7 @@ def listing(code: str) -> Listing:
         cues=_set(words["cues"]),
         present=_set(words["present"]),
         attributes=_set(words["attributes"]),
+        described=_set(words["described"]),
         graded=_set(words["graded"]),
         once=_set(words.get("once", "")),
         scales=tuple(words.get("scales", "").split("|")),

@@ -226,7 +226,7 @@ def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if "tense" not in found or pair.first or pair.second or {"number", "date"} & set(found):
+    if "tense" not in found or pair.first or pair.second or pair.cue or {"number", "date"} & set(found):
         return None
     if pair.two.tense in ("past", "imperfect") and not {"negation", "quantifier"} & set(found):
         return "supersede", "over"
@@ -234,11 +234,9 @@ def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if (
-        len(pair.one.negations) % 2 == len(pair.two.negations) % 2
-        or (pair.first and pair.second)
-        or not _close(pair, 1, 1)
-    ):
+    if len(pair.one.negations) % 2 == len(pair.two.negations) % 2 or not _close(pair, 1, 1):
+        return None
+    if pair.first and (pair.second or "date" in found):
         return None
     bound = Counter(pair.one.negations), Counter(pair.two.negations)
     denied = set((bound[0] - bound[1]) + (bound[1] - bound[0])) - {""}
@@ -249,14 +247,9 @@ def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 
 
 def _opposite(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if (
-        not pair.topics_differ()
-        and pair.opposites()
-        and _close(pair, 1, 1)
-        and not {"order", "number", "date"} & set(found)
-    ):
-        return "supersede", "opposite"
-    return None
+    if {"order", "number", "date", "quantifier"} & set(found) or pair.topics_differ() or not _close(pair, 1, 1):
+        return None
+    return ("supersede", "opposite") if pair.opposites() else None
 
 
 def _amount(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
@@ -289,6 +282,8 @@ def _another(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 def _value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The two differ in one place, and what stands there has one value at a time."""
     place = gap(pair.one, pair.two)
+    if pair.two.changed and not pair.one.changed and pair.one.tense == "past":
+        return None
     against = {"order"} if pair.two.changed else {"order", "tense"}
     if place is None or against & set(found) or is_event(pair.one, pair.two, pair.lists):
         return None

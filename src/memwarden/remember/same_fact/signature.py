@@ -11,7 +11,7 @@ from memwarden.recall.words import GLUED_SCRIPT, fold, stemmer
 from memwarden.remember.same_fact import japanese, languages
 from memwarden.remember.same_fact.canonical import Sentence, canonical
 from memwarden.remember.same_fact.changes import change
-from memwarden.remember.same_fact.identifiers import BE, NUMBER, TIMES, names
+from memwarden.remember.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, names
 from memwarden.remember.same_fact.listing import LISTED, Listing, listing
 from memwarden.remember.same_fact.normal import Plain, folded, plain
 
@@ -255,7 +255,9 @@ def state(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
     """Stems of the words of a statement but for articles and what says that it is so now."""
     left_out = lists.articles | lists.present | _TITLES
     return tuple(
-        word if word in BE or word.endswith("-ed") or is_grammar(word, lists) else stem(word, lists)
+        word
+        if word in BE or word in JOINING or word.endswith(("-ed", "-ing")) or is_grammar(word, lists)
+        else stem(word, lists)
         for at, word in enumerate(words)
         if word not in left_out or (at == len(words) - 1 > 0 and word in lists.articles)
     )
