@@ -213,28 +213,25 @@ async def test_an_agent_that_was_not_there_yet_loses_nothing(stored_url: str) ->
         assert not await late.delta()
 
 
-class Failing(MemoryStore):
-    """A store that does not answer the first reading of what is related."""
-
-    fails = False
-
-    async def get(self, namespace: Namespace, ids: Any, *, removed: bool = False) -> list[Memory]:
-        found = await super().get(namespace, ids, removed=removed)
-        if self.fails and any(one.text.startswith("Blueberry") for one in found):
-            self.fails = False
-            raise StoreUnavailable("away for a moment")
-        return found
-
-
-async def test_an_answer_that_never_left_has_told_nothing() -> None:
-    store = Failing()
-    async with AsyncWarden(store, Settings(embedder="none", relation_weight=0.0)) as warden:
+async def test_an_answer_that_never_left_has_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store goes away while what is related to the answer is read, the last thing that an answer needs of it."""
+    async with AsyncWarden.open("memory://", config=SETTINGS) as warden:
         me = scope(warden)
         await me.query(QUESTION)
         one = (await me.remember("The key hangs in the hall.")).results[0].id or ""
         other = (await me.remember("Blueberry pancakes need buttermilk.")).results[0].id or ""
-        await store.apply(Batch(me.who.namespace, (Link(one, other, strength=0.9),), clock.now()))
-        store.fails = True
+        await warden.store.apply(Batch(me.who.namespace, (Link(one, other, strength=0.9),), clock.now()))
+        recall, asked = warden._recall, []
+        assert recall is not None
+        read = recall._read
+
+        async def failing(*what: Any) -> Any:
+            asked.append(what)
+            if len(asked) == 2:
+                raise StoreUnavailable("away for a moment")
+            return await read(*what)
+
+        monkeypatch.setattr(recall, "_read", failing)
         with pytest.raises(StoreUnavailable):
             await me.query(QUESTION, top_k=1)
         result = await me.query(QUESTION, top_k=1)
