@@ -164,6 +164,7 @@ class BoundScope(Facade):
     relations = blocking(AsyncScope.relations)
     delta = blocking(AsyncScope.delta)
     history = blocking(AsyncScope.history)
+    audit = blocking(AsyncScope.audit)
     forget = blocking(AsyncScope.forget)
     look_through = blocking(AsyncScope.look_through)
     restore = blocking(AsyncScope.restore)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from memwarden.config import Settings
 from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
 from memwarden.recall.history import history as read_history
 from memwarden.records import (
+    Audit,
     Channel,
     ContextBlock,
     Delta,
@@ -564,6 +565,31 @@ class AsyncScope:
         allowed = self._warden.settings.categories.readable(self.who.agent, None)
         known = {one.id for one in active if allowed is None or one.category in allowed}
         return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
+
+    async def audit(self, *, limit: int = 10_000, progress: Callable[[int, int], None] | None = None) -> Audit:
+        """Say what is wrong with what is remembered, and what would mend it (F8). Changes nothing.
+
+        Found are facts that say the same, facts that contradict each other, memories that repeat what memwarden put
+        into a prompt, chatter kept as facts, secrets in old texts, facts that rest on forgotten turns, and facts whose
+        successor was forgotten. Facts are compared as :meth:`remember` compares them, by rules alone. An agent is told
+        nothing of what it may not read.
+
+        Args:
+            limit: look at so many active memories at most, those written last; facts are compared among these.
+            progress: called now and then, on the event loop, with how many were looked at and how many will be.
+
+        Raises InvalidInput, StoreError.
+        """
+        from memwarden.remember.audit.auditor import audit
+
+        return await audit(
+            self._warden.store,
+            _started(self._warden._indexes),
+            self.who.namespace,
+            self._readable,
+            limit=_whole(limit, "limit", 1, None),
+            progress=progress,
+        )
 
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.

@@ -105,6 +105,7 @@ READS: dict[str, Call] = {
     "AsyncScope.history": lambda site: site.me.history(site.home),
     "AsyncScope.user_context": lambda site: site.me.user_context(),
     "AsyncScope.consents": lambda site: site.me.consents(None),
+    "AsyncScope.audit": lambda site: site.me.audit(),
     "AsyncScope.relations": lambda site: site.me.relations(site.home),
     "AsyncBackend.query": lambda site: site.items.query({"kind": "note"}),
     "AsyncBackend.get": lambda site: site.items.get("item"),

@@ -181,7 +181,7 @@ class Facts:
         pairs = [
             pair_up(memory, stored[one.id], one, dated=statement.dated)
             for one in near
-            if one.id in stored and stored[one.id].valid_to is None and _comparable(memory, stored[one.id])
+            if one.id in stored and stored[one.id].valid_to is None and comparable(memory, stored[one.id])
         ]
         return await judged_by_model(self._chat, memory.text, pairs) if self._chat is not None else pairs
 
@@ -283,7 +283,7 @@ def _held_back(statement: Stated, step: int) -> Settled:
     return Settled((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
 
 
-def _comparable(new: Memory, old: Memory) -> bool:
+def comparable(new: Memory, old: Memory) -> bool:
     """Whether the same words mean the same: "I" is somebody else in another mouth, and a page does not correct a
     person."""
     if RANK[new.trust] < RANK[old.trust]:

@@ -110,7 +110,7 @@ def settle(
     The statement itself is step ``step`` and what it does to others ``step + 1``, so that undoing that leaves the
     statement as a memory of its own.
     """
-    same = [pair for pair in pairs if pair.judgement.label == "same" and _may_merge(new, pair.stored)]
+    same = [pair for pair in pairs if pair.judgement.label == "same" and may_merge(new, pair.stored)]
     if same:
         return _merged(new, signals, same[0], at, step)
     replaced = [pair for pair in pairs if pair.judgement.label == "supersede"][:MOST_SUPERSEDED]
@@ -137,7 +137,7 @@ def settle(
     return Settled((created, *links, *closings), (new, *closed), "superseded", new.id, reason)
 
 
-def _may_merge(new: Memory, old: Memory) -> bool:
+def may_merge(new: Memory, old: Memory) -> bool:
     """A merge must not move words to where others may read them."""
     return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
 

@@ -29,6 +29,7 @@ async def edit(
     kind: Annotated[str | None, typer.Option(help="Such as decision or preference.")] = None,
     importance: Annotated[float | None, typer.Option(help="0..1.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag, in place of those that it has; again for more.")] = None,
+    valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true no longer.")] = None,
     version: Annotated[int | None, typer.Option(help="Refuse unless this is the stored version.")] = None,
 ) -> None:
     """Correct a memory; its old content stays in its history.
@@ -37,6 +38,7 @@ async def edit(
     Examples:
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 "Ana's dentist is Dr. Webber."
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --importance 0.9 --tag health
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-to 2026-05-02
     """
     async with options.open(existing=True) as warden:
         result = await options.scope(warden).update(
@@ -46,6 +48,7 @@ async def edit(
             kind=kind,
             importance=importance,
             tags=tag,
+            valid_to=valid_to,
             expected_version=version,
         )
     _say(options, result, f"Changed: {memory_id}.")

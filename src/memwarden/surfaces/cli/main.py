@@ -67,6 +67,7 @@ COMMANDS: Mapping[str, Place] = {
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
     "migrate": Place(f"{_HERE}.migrate:migrate", "Move everything of one store to another, and compare."),
     "thread": Place(f"{_HERE}.thread:app", "Show conversations and what was made of them."),
+    "audit": Place(f"{_HERE}.audit:audit", "Show what is wrong with what is remembered, and what would mend it."),
     "bench": Place("memwarden.surfaces.bench.app:app", "Measure recall and speed on your own files."),
     "config": Place(f"{_HERE}.settings:app", "Show the settings in force and where they come from."),
     "version": Place(f"{_HERE}.settings:version", "Show the version."),
