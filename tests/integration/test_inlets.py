@@ -81,7 +81,7 @@ async def test_orders_from_outside_are_held_back(me: AsyncScope, fields: dict[st
     assert await me.find() == []
     (entry,) = await me._warden.store.journal(me.who.namespace)
     assert (entry.event, entry.new_version) == ("QUARANTINE", None)
-    assert "override" in (entry.meta or {})["kinds"]
+    assert "classic" in (entry.meta or {})["kinds"]
 
 
 async def test_a_tools_output_is_nothing_that_was_said(me: AsyncScope) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memwarden.remember.poison import hidden, marks, talk, wording
+from memwarden.remember.poison import classics, hidden, marks, talk, wording
 
 _LONGEST_EVIDENCE = 200
 # How far over the line a text has to lie by the quotations that it announces as examples. Not out of reach: an attacker
@@ -21,9 +21,9 @@ _FAR_OVER = 1.0
 class Suspicion:
     """What is suspicious about a text: the kinds, in alphabetical order, and of the first finding the words.
 
-    True if there is anything. Kinds: ``wording`` (it reads like an order to an assistant), ``role`` (fake tags of
-    roles), ``tool`` (a tool call as text), ``image`` (an image that carries data off), ``hidden`` (invisible or encoded
-    orders).
+    True if there is anything. Kinds: ``classic`` (an order that everybody knows), ``wording`` (it reads like an order
+    to an assistant), ``role`` (fake tags of roles), ``tool`` (a tool call as text), ``image`` (an image that carries
+    data off), ``hidden`` (invisible or encoded orders).
     """
 
     kinds: tuple[str, ...]
@@ -52,7 +52,7 @@ def suspicion(text: str) -> Suspicion:
 def _open(text: str) -> list[tuple[str, str]]:
     """What can be read in the text as it stands or under a disguise: kinds and words."""
     folded = hidden.fold(text)
-    found = [*_worded("wording", folded), *marks.find(talk.without_fences(text))]
+    found = [*classics.find(folded), *_worded("wording", folded), *marks.find(talk.without_fences(text))]
     for reading in hidden.disguised(text, folded):
         found += _worded("hidden", reading) if not found else []
     return found
