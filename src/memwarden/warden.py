@@ -18,6 +18,7 @@ from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.categories import Categories
 from memwarden.config import Settings
 from memwarden.errors import Conflict, InvalidConfig, InvalidInput, ModelMismatch, NotFound, StoreUnavailable
+from memwarden.recall.history import all_shown
 from memwarden.recall.history import history as read_history
 from memwarden.records import (
     Audit,
@@ -533,14 +534,18 @@ class AsyncScope:
         since = None if since_rev is None else _whole(since_rev, "since_rev", 0, None)
         return await self._recall.delta(self.who, since)
 
-    async def history(self, memory_id: str | None = None, *, since: int = 0, limit: int = 100) -> list[HistoryEntry]:
+    async def history(
+        self, memory_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
+    ) -> list[HistoryEntry]:
         """Return what happened to a memory, or to everything of this user: oldest first, the content before and after.
 
         Memories that were forgotten or merged have a history too. To read all of it, pass the last ``seq`` as ``since``
-        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read.
+        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read; their
+        ``meta`` is None where it names a memory that the agent may not read.
 
         Args:
             memory_id: of one memory; None for all. since: a revision; only later entries. limit: the most entries.
+            descending: the newest first.
 
         Raises NotFound, InvalidInput, StoreError.
         """
@@ -551,6 +556,7 @@ class AsyncScope:
             since=_whole(since, "since", 0, None),
             limit=_whole(limit, "limit", 1, None),
             readable=self._readable,
+            descending=_truth(descending, "descending"),
         )
 
     async def relations(self, memory_id: str) -> list[Relation]:
@@ -687,9 +693,10 @@ class AsyncScope:
         Args:
             change: ``seq`` of one of its entries, as :meth:`history` gives it.
 
-        Raises NotFound for a change that there is not, or that the agent may not read; Conflict when it was undone
-        already, when one of its memories was changed later (undo that first), or when a link that it took away leads
-        to a memory that is not there now (restore that first).
+        Raises NotFound for a change that there is not, or when the agent may not read all of what was decided with it
+        (both contents of each entry, both ends of each link); Conflict when it was undone already, when one of its
+        memories was changed later (undo that first), or when a link that it took away leads to a memory that is not
+        there now (restore that first).
         """
         wanted = _whole(change, "change", 1, None)
         store, namespace = self._warden.store, self.who.namespace
@@ -697,10 +704,8 @@ class AsyncScope:
         entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
         if wanted not in [one.seq for one in entries]:
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
-        try:
-            await self._any_state(list(dict.fromkeys(one.memory_id for one in entries)))
-        except NotFound:
-            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them") from None
+        if not await all_shown(store, namespace, entries, self._readable):
+            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
         return await self._writer.undo(self.who, entries)
 
     user_context = consent.user_context

@@ -78,6 +78,15 @@ def test_forget_restore_and_undo(shop: Shop) -> None:
     assert shop.json("undo")["results"][0]["outcome"] == "restored"
 
 
+def test_undo_of_an_agent_takes_the_last_change_that_it_may_see(shop: Shop) -> None:
+    plan = shop.add("The shop opens in May.", "--category", "tasks")["id"]
+    private = shop.add("The owner fears dogs.", "--category", "preferences")["id"]
+    told = shop("undo", "--agent", "planner")
+    assert told.startswith("Undone: change 1.")
+    assert f"deleted: {plan}" in told
+    assert shop.json("get", private)["text"] == "The owner fears dogs."
+
+
 def test_undo_with_nothing_to_undo(shop: Shop) -> None:
     shop("add", "Ana keeps bees.")
     assert "nothing was ever changed" in shop("undo", "--user", "somebody", code=3)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, Event, HistoryEntry, Link, Unlink
 from memwarden.warden import AsyncScope
 
@@ -106,6 +106,65 @@ async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
     while page := await planner.history(since=one_by_one[-1].seq if one_by_one else 0, limit=1):
         one_by_one += page
     assert one_by_one == seen
+
+
+@pytest.mark.parametrize("agent", [None, "planner"])
+async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch, agent: str | None) -> None:
+    monkeypatch.setattr("memwarden.recall.history.PAGE", 2)
+    for number in range(9):
+        await stated(me, f"Goal {'abcdefghi'[number] * 5}.", category="profile" if number % 3 else "goals")
+    one = await stated(me, "Ship v1 by August.", category="goals")
+    await me.update(one, text="Ship v1 by September.")
+    await stated(me, "Preferred name is Ana.", category="profile")
+    asking = me._warden.scope(user="ana", agent=agent)
+    whole = await asking.history()
+    assert len(whole) > 4
+    assert await asking.history(descending=True) == whole[::-1]
+    assert await asking.history(descending=True, limit=1) == whole[-1:]
+    assert await asking.history(descending=True, since=whole[2].seq, limit=2) == whole[:-3:-1]
+    assert await asking.history(one, descending=True) == (await asking.history(one))[::-1]
+    with pytest.raises(InvalidInput, match="descending"):
+        await me.history(descending=1)  # type: ignore[arg-type]
+
+
+async def test_what_names_a_hidden_one_says_nothing(me: AsyncScope) -> None:
+    old = await stated(me, "Ana lives in Paris.", category="goals")
+    new = await stated(me, "Ana lives in Berlin now.", category="goals")
+    planner = me._warden.scope(user="ana", agent="planner")
+    (_, closing) = await planner.history(old)
+    assert (closing.meta or {})["by"] == new
+    await me.update(new, category="profile")
+    (added, closing) = await planner.history(old)
+    assert (added.event, closing.event, closing.meta) == ("ADD", "SUPERSEDE", None)
+    assert closing.new
+    assert (await me.history(old))[1].meta
+    everything = await planner.history()
+    assert {entry.memory_id for entry in everything} == {old}
+    assert new not in repr(everything)
+
+
+async def test_undo_does_not_find_what_history_does_not_show(me: AsyncScope) -> None:
+    """Both contents of each entry and both ends of each link of the decision have to be readable."""
+    plan = await stated(me, "The shop opens in May.", category="tasks")
+    private = await stated(me, "The owner of the shop fears dogs.", category="preferences")
+    moved = (await me.update(private, category="tasks")).rev
+    for change in (Link(plan, private, strength=0.6), Unlink(plan, private)):
+        await me._warden.store.apply(Batch(me.who.namespace, (change,), clock.now()))
+    linked = [entry.seq for entry in await me.history(plan)][-2:]
+    away = (await me.update(private, category="preferences")).rev
+    await me.forget(private)
+    planner = me._warden.scope(user="ana", agent="planner")
+    before = await me.history()
+    for hidden in (moved, *linked, away):
+        with pytest.raises(NotFound) as error:
+            await planner.undo(hidden)
+        assert str(error.value) == f"no change {hidden} in user/ana; history lists them"
+    with pytest.raises(Conflict, match=private):
+        await me.undo(linked[-1])  # whoever may read the end is told which one to restore
+    assert await me.history() == before
+    shown = (await planner.update(plan, text="The shop opens in June.")).rev
+    await planner.undo(shown)
+    assert (await planner.get(plan)).text == "The shop opens in May."
 
 
 async def test_what_there_is_not(me: AsyncScope) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memwarden.errors import NotFound
 from memwarden.records import Change, Event, HistoryEntry, Memory, Namespace
@@ -10,7 +11,15 @@ from memwarden.stores.base import Store
 
 PAGE = 500
 EDGES = (Event.LINK, Event.UNLINK)
-Contents = Mapping[tuple[str, int], Memory]
+NAMED = ("by", "of", "into", "near", "to")
+"""Under these names the meta of an entry holds the id of another memory."""
+
+
+class Known(NamedTuple):
+    """What the store knows of journal entries: contents by id and version, and the categories of memories now."""
+
+    contents: Mapping[tuple[str, int], Memory]
+    categories: Mapping[str, str]
 
 
 async def history(
@@ -21,12 +30,15 @@ async def history(
     since: int,
     limit: int,
     readable: Collection[str] | None,
+    descending: bool = False,
 ) -> list[HistoryEntry]:
     """Return journal entries after a revision with their contents, oldest first, at most ``limit``.
 
     Args:
         memory_id: of one memory; None for all of the namespace.
-        readable: the categories that may be shown; None for all. What is about others too is left out.
+        readable: the categories that may be shown; None for all. What is about others too is left out, and so is the
+            meta that names them.
+        descending: the newest first.
 
     Raises NotFound for a memory that there never was, or that may not be shown.
     """
@@ -34,6 +46,8 @@ async def history(
         found = await store.get(namespace, [memory_id], removed=True)
         if not found or (readable is not None and found[0].category not in readable):
             raise NotFound(f"no memory {memory_id!r} in {namespace.path}")
+    if descending:
+        return await _newest(store, namespace, memory_id, since, limit, readable)
     shown: list[HistoryEntry] = []
     while len(shown) < limit:
         most = min(PAGE, limit - len(shown)) if readable is None else PAGE
@@ -45,28 +59,79 @@ async def history(
     return shown[:limit]
 
 
+async def _newest(
+    store: Store,
+    namespace: Namespace,
+    memory_id: str | None,
+    since: int,
+    limit: int,
+    readable: Collection[str] | None,
+) -> list[HistoryEntry]:
+    """The newest entries first. A store has no pages from behind, so twice as many are read each time."""
+    shown: list[HistoryEntry] = []
+    most, below = limit if readable is None else PAGE, None
+    while True:
+        page = await store.journal(namespace, since=since, memory_id=memory_id, descending=True, limit=most)
+        shown += await _shown(store, namespace, [one for one in page if below is None or one.seq < below], readable)
+        if len(page) < most or len(shown) >= limit:
+            return shown[:limit]
+        most, below = 2 * most, page[-1].seq
+
+
+async def all_shown(
+    store: Store, namespace: Namespace, entries: Sequence[Change], readable: Collection[str] | None
+) -> bool:
+    """Whether a history would show every one of these entries."""
+    if readable is None:
+        return True
+    known = await _known(store, namespace, entries, categories=True)
+    return all(_may_be_shown(entry, known, readable) for entry in entries)
+
+
 async def _shown(
     store: Store, namespace: Namespace, entries: Sequence[Change], readable: Collection[str] | None
 ) -> list[HistoryEntry]:
+    known = await _known(store, namespace, entries, categories=readable is not None)
+    if readable is None:
+        return [_entry(entry, known, entry.meta) for entry in entries]
+    return [
+        _entry(entry, known, entry.meta if _may_be_named(entry, known, readable) else None)
+        for entry in entries
+        if _may_be_shown(entry, known, readable)
+    ]
+
+
+async def _known(store: Store, namespace: Namespace, entries: Sequence[Change], *, categories: bool) -> Known:
     wanted = [(one.memory_id, version) for one in entries for version in _versions(one)]
     found = await store.versions(namespace, list(dict.fromkeys(wanted))) if wanted else []
+    ids = dict.fromkeys(one for entry in entries for one in (entry.memory_id, *_named(entry))) if categories else ()
+    now = await store.get(namespace, list(ids), removed=True) if ids else []
     contents = {(memory.id, memory.version): memory for memory in found}
-    if readable is not None:
-        named = dict.fromkeys(one for entry in entries for one in _about(entry))
-        last = await store.get(namespace, list(named), removed=True)
-        categories = {memory.id: memory.category for memory in last}
-        entries = [entry for entry in entries if _may_be_shown(entry, contents, categories, readable)]
-    return [_entry(entry, contents) for entry in entries]
+    return Known(contents, {memory.id: memory.category for memory in now})
 
 
-def _may_be_shown(entry: Change, contents: Contents, categories: Mapping[str, str], readable: Collection[str]) -> bool:
+def _may_be_shown(entry: Change, known: Known, readable: Collection[str]) -> bool:
     """Whether the contents of an entry and the memories that it is about, as they are now, may all be shown.
 
     What is no longer in the store may not: nobody knows what it was.
     """
-    then = {memory.category for version in _versions(entry) if (memory := contents.get((entry.memory_id, version)))}
-    now = [categories.get(one) for one in _about(entry)]
+    contents = [known.contents.get((entry.memory_id, version)) for version in _versions(entry)]
+    then = {memory.category for memory in contents if memory is not None}
+    now = [known.categories.get(one) for one in _about(entry)]
     return then <= set(readable) and all(one in readable for one in now)
+
+
+def _may_be_named(entry: Change, known: Known, readable: Collection[str]) -> bool:
+    """Whether every memory that the meta names may be shown; else it says nothing, the rule included."""
+    return all(known.categories.get(one) in readable for one in _named(entry))
+
+
+def _named(entry: Change) -> Iterator[str]:
+    """The ids of the memories in an entry's meta."""
+    for name in NAMED:
+        told = (entry.meta or {}).get(name)
+        if isinstance(told, str):
+            yield told
 
 
 def _about(entry: Change) -> Iterable[str]:
@@ -81,7 +146,8 @@ def _versions(entry: Change) -> list[int]:
     return [version for version in (entry.old_version, entry.new_version) if version is not None]
 
 
-def _entry(entry: Change, contents: Contents) -> HistoryEntry:
+def _entry(entry: Change, known: Known, meta: Mapping[str, Any] | None) -> HistoryEntry:
+    contents = known.contents
     old, new = (entry.old_version, entry.new_version) if entry.event not in EDGES else (None, None)
     return HistoryEntry(
         seq=entry.seq,
@@ -93,5 +159,5 @@ def _entry(entry: Change, contents: Contents) -> HistoryEntry:
         thread_id=entry.thread_id,
         at=entry.at,
         step=entry.step,
-        meta=entry.meta,
+        meta=meta,
     )

@@ -15,6 +15,7 @@ from memwarden.surfaces.cli import given
 from memwarden.surfaces.cli.memories import Id
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
+from memwarden.warden import AsyncScope
 
 _REASONS = ("rule", "guards", "by", "of", "into", "to", "type", "near", "undoes")
 """What of a change's meta is told in words, in this order."""
@@ -102,7 +103,7 @@ async def undo(
     """
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
-        number = change if change is not None else await _last(warden.store, me.who.namespace)
+        number = change if change is not None else await _last(me)
         result = await me.undo(number)
     if options.as_json:
         print_json(result)
@@ -204,11 +205,12 @@ async def delta(
         printer().print(clean(told.text) if told else f"Nothing changed since revision {told.since}.")
 
 
-async def _last(store: Any, namespace: Any) -> int:
-    found = await store.journal(namespace, descending=True, limit=1)
+async def _last(me: AsyncScope) -> int:
+    """The last change that whoever asks may see."""
+    found = await me.history(descending=True, limit=1)
     if not found:
-        raise NotFound(f"nothing was ever changed in {namespace.path}")
-    return int(found[0].seq)
+        raise NotFound(f"nothing was ever changed in {me.who.namespace.path}")
+    return found[0].seq
 
 
 def _say(options: Options, result: WriteResult, words: str) -> None:
