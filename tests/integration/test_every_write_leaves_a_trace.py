@@ -89,6 +89,7 @@ Call = Callable[[Site], Awaitable[Any]]
 WRITES: dict[str, Call] = {
     "AsyncScope.observe": lambda site: site.me.observe([{"role": "user", "content": "I keep bees.", "id": "m2"}]),
     "AsyncScope.remember": _merge_and_supersede,
+    "AsyncScope.look_through": lambda site: site.me.look_through(),
     "AsyncScope.extract": lambda site: site.me.extract('["Ana keeps bees on the roof."]'),
     "AsyncScope.look_through": _look_through,
     "AsyncScope.forget": lambda site: site.me.forget(site.home),
