@@ -14,7 +14,7 @@ from memwarden import AsyncWarden, format_context
 from memwarden.errors import InvalidInput
 from memwarden.models import wordllama
 from memwarden.recall.signals import signals_of
-from memwarden.records import Audit, Batch, Finding, Memory, Put, State
+from memwarden.records import CARD, EXTRACTED_BY, Audit, Batch, Finding, Memory, Put, State
 from memwarden.remember.audit import auditor
 from memwarden.testing.examples import a_memory
 from memwarden.warden import AsyncScope
@@ -143,6 +143,13 @@ async def test_what_remember_keeps_apart_is_no_duplicate(me: AsyncScope, apart: 
     await said(me, "Ana lives in Berlin.", 1)
     await said(me, "Ana resides in Berlin.", 2, **apart)
     assert await told(me) == []
+
+
+async def test_index_cards_are_not_compared(me: AsyncScope) -> None:
+    for one in ("a", "b"):
+        await put(me, one, "Ana lives in Berlin.", tags=(CARD,), actor_id=EXTRACTED_BY)
+        await put(me, f"card of ours {one}", "Ana plays bridge.", tags=(CARD,))
+    assert await told(me) == [("duplicate", ("card of ours a", "card of ours b"))]
 
 
 async def test_a_contradiction_names_the_older_and_the_next_newer(me: AsyncScope) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memwarden.recall.block import format_context
-from memwarden.remember.injected import without_injected
+from memwarden.remember.injected import holds_injected, without_injected
 from memwarden.testing.examples import START, a_memory
 
 SHOWN = [a_memory("a", text="Ana lives in Berlin."), a_memory("b", text="Ana has <memories> of it.")]
@@ -52,6 +52,12 @@ def test_a_block_that_was_cut_off_is_taken_out_too() -> None:
 )
 def test_what_people_say_stays(text: str) -> None:
     assert without_injected(text) == text
+    assert not holds_injected(text)
+
+
+@pytest.mark.parametrize("text", [BLOCK, NEWS, NEWS.splitlines()[0], BLOCK[20:], BLOCK[:90], f"Hi.\n{BLOCK}\nHi."])
+def test_what_was_kept_of_a_prompt_is_recognised(text: str) -> None:
+    assert holds_injected(text)
 
 
 def test_it_takes_linear_steps() -> None:

@@ -13,6 +13,7 @@ _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
 _NEWS = re.compile(
     rf"^Memory updates since rev \d+:[ \t]*\n(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?", re.MULTILINE
 )
+_SIGNS = re.compile(rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^Memory updates since rev \d+:[ \t]*$", re.MULTILINE)
 
 
 def without_injected(text: str) -> str:
@@ -21,3 +22,8 @@ def without_injected(text: str) -> str:
         return text
     left = _NEWS.sub("", _BLOCK.sub("", text))
     return text if left == text else left.strip()
+
+
+def holds_injected(text: str) -> bool:
+    """Whether a stored text repeats such a block or header, or the sentence that one begins or ends with."""
+    return _SIGNS.search(text) is not None

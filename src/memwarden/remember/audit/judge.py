@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memwarden.recall.block import PREFIX, SUFFIX
 from memwarden.recall.signs import Flag, content_terms
-from memwarden.records import Channel, Finding, Fix, Flaw, Memory, State
+from memwarden.records import CARD, EXTRACTED_BY, Channel, Finding, Fix, Flaw, Memory, State
 from memwarden.remember.facts import DERIVED, comparable
+from memwarden.remember.injected import holds_injected
 from memwarden.remember.inlet import without_secrets
+from memwarden.remember.made import DEFAULT_THREAD
 from memwarden.remember.same_fact import judge
 from memwarden.remember.settle import may_merge
 
-DEFAULT_THREAD = "default"
-"""The thread of those who name none."""
-_OURS = re.compile(rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^Memory updates since rev \d+:[ \t]*$", re.MULTILINE)
-"""What :mod:`memwarden.recall.block` and :mod:`memwarden.recall.delta` put around memories in a prompt."""
 _ORDER = (
     Flaw.SECRET,
     Flaw.CONTRADICTION,
@@ -55,8 +51,9 @@ class Twins:
 
 
 def is_open_fact(memory: Memory) -> bool:
-    """Whether a memory is compared with others: a fact that is not over."""
-    return memory.channel in DERIVED and memory.valid_to is None
+    """Whether a memory is compared with others: a fact that is not over, and no index card of what was said."""
+    card = memory.actor_id == EXTRACTED_BY and CARD in memory.tags
+    return memory.channel in DERIVED and memory.valid_to is None and not card
 
 
 def alone(memory: Memory, flags: int) -> list[Finding]:
@@ -74,7 +71,7 @@ def alone(memory: Memory, flags: int) -> list[Finding]:
 
 
 def _restates(memory: Memory) -> bool:
-    return any(_OURS.search(text) for text in (memory.text, memory.summary, memory.context) if text)
+    return any(holds_injected(text) for text in (memory.text, memory.summary, memory.context) if text)
 
 
 def _is_chatter(memory: Memory, flags: int) -> bool:
