@@ -91,7 +91,6 @@ WRITES: dict[str, Call] = {
     "AsyncScope.remember": _merge_and_supersede,
     "AsyncScope.look_through": lambda site: site.me.look_through(),
     "AsyncScope.extract": lambda site: site.me.extract('["Ana keeps bees on the roof."]'),
-    "AsyncScope.look_through": _look_through,
     "AsyncScope.forget": lambda site: site.me.forget(site.home),
     "AsyncScope.restore": lambda site: site.me.restore(site.gone),
     "AsyncScope.update": lambda site: site.me.update(site.home, text="Ana lives in Bern."),
