@@ -10,7 +10,7 @@ import pytest
 from closing import close_validity
 
 from memwarden import AsyncWarden, clock
-from memwarden.errors import CategoryDenied, InvalidInput
+from memwarden.errors import CategoryDenied, InvalidInput, NotFound
 from memwarden.records import Batch, Event, Remove, State
 from memwarden.warden import AsyncScope
 
@@ -124,6 +124,59 @@ async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None
     assert await planner.find(as_of=rev) == []
     with pytest.raises(CategoryDenied):
         await planner.find({"category": "profile"}, as_of=rev)
+
+
+async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: AsyncScope) -> None:
+    one, rev = await stated(me, "Ana is pregnant.", category="goals")
+    other, later = await stated(me, "Ana wants to sail.", category="goals")
+    planner, question = me._warden.scope(agent="planner"), "What is Ana?"
+    moment = clock.now()
+
+    async def seen(agent: AsyncScope, as_of: Any) -> set[str]:
+        found = await agent.find(as_of=as_of)
+        answer = await agent.query(question, as_of=as_of, threshold=0.0, top_k=10, explain=True)
+        assert {item.id for item in answer.items} == {memory.id for memory in found}
+        assert not {cut.id for cut in answer.cut} & {one, other}
+        return {memory.id for memory in found}
+
+    for as_of in (later, moment):
+        assert await seen(planner, as_of) == {one, other}
+    assert await seen(planner, rev) == {one}
+    await me.update(one, category="profile")
+    for as_of in (later, moment):
+        assert await seen(planner, as_of) == {other}  # also from the index that was kept
+        assert await seen(me, as_of) == {one, other}
+    assert await seen(planner, rev) == set()
+    with pytest.raises(NotFound):
+        await planner.history(one)
+    await me.forget(one)  # its last category counts
+    await me.forget(other)
+    for as_of in (later, moment):
+        assert await seen(planner, as_of) == {other}
+    await me.restore(one)
+    await me.update(one, category="goals")
+    for as_of in (later, moment):
+        assert await seen(planner, as_of) == {one, other}
+
+
+async def test_what_never_was_in_reach_then_is_not_told_when_it_is_now(me: AsyncScope) -> None:
+    one, rev = await stated(me, "Ana is pregnant.", category="profile")
+    await me.update(one, category="goals")
+    planner = me._warden.scope(agent="planner")
+    assert await planner.find(as_of=rev) == []
+    assert [memory.id for memory in await planner.find(as_of=rev + 1)] == [one]
+
+
+async def test_by_time_a_beginning_counts_as_it_is_known_now(me: AsyncScope) -> None:
+    one, _ = await stated(me, "Ana lives in Paris.", valid_from="2024-06-01")
+    recorded = clock.now()
+    await me.update(one, valid_from="2024-01-01")
+    assert await texts(me, "2024-03-01") == ["Ana lives in Paris."]
+    assert await texts(me, recorded) == ["Ana lives in Paris."]
+    await me.update(one, valid_from=clock.now() + 2 * DAY)
+    for moment in (recorded, clock.now(), "2024-07-01"):  # at the first it was recorded otherwise
+        assert await texts(me, moment) == []
+    assert await texts(me, clock.now() + 3 * DAY) == ["Ana lives in Paris."]
 
 
 async def test_few_pasts_are_kept(me: AsyncScope) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -48,22 +48,53 @@ class Past:
         self._namespace = namespace
         self._versions = versions
         self._told = told
+        self._changed = dict.fromkeys(versions, told)
+        self._categories: dict[str, tuple[int, str | None]] = {}
 
     async def read(self, store: Store, ids: Sequence[str]) -> list[Memory]:
         """Return memories as they were then; those whose content is no longer in the store are left out."""
         # First what is there now, then what changed: so a change in between is seen.
         now = {one.id: one.version for one in await store.get(self._namespace, ids, removed=True)}
-        for entry in await entries_after(store, self._namespace, self._told):
-            if entry.old_version is not None:
-                self._versions.setdefault(entry.memory_id, entry.old_version)
-            self._told = max(self._told, entry.seq)
+        await self._follow(store)
         wanted = [(one, self._versions.get(one, now[one])) for one in ids if one in now]
         return await store.versions(self._namespace, wanted)
 
-    def listed(self, where: Where, *, limit: int, order_by: str, descending: bool) -> list[str]:
-        """Return the ids of what fulfils the conditions, in the order of :meth:`memwarden.stores.base.Store.find`."""
+    async def hidden(self, store: Store, readable: Collection[str] | None) -> list[int]:
+        """Return the places of what is in none of the categories that may be read now; of what was removed, was last.
+
+        What was moved out of somebody's reach must not be in reach by asking about the time before.
+        """
+        if readable is None:
+            return []
+        await self._follow(store)
+        places = {one: place for one in self._changed if (place := self.index.place(one)) is not None}
+        stale = {one: self._changed[one] for one in places if self._seen(one) != self._changed[one]}
+        if stale:
+            now = {one.id: one.category for one in await store.get(self._namespace, list(stale), removed=True)}
+            self._categories.update((one, (seq, now.get(one))) for one, seq in stale.items())
+        return [place for one, place in places.items() if self._categories[one][1] not in readable]
+
+    def _seen(self, memory_id: str) -> int:
+        """The last change of a memory before its category was read."""
+        return self._categories.get(memory_id, (-1, None))[0]
+
+    async def _follow(self, store: Store) -> None:
+        """Take in what was changed since the store was read last."""
+        for entry in await entries_after(store, self._namespace, self._told):
+            if entry.old_version is not None:
+                self._versions.setdefault(entry.memory_id, entry.old_version)
+            if entry.event not in (Event.LINK, Event.UNLINK):
+                self._changed[entry.memory_id] = entry.seq
+            self._told = max(self._told, entry.seq)
+
+    def listed(self, where: Where, hidden: Sequence[int], *, limit: int, order_by: str, descending: bool) -> list[str]:
+        """Return the ids of what fulfils the conditions, in the order of :meth:`memwarden.stores.base.Store.find`.
+
+        hidden: places that are left out.
+        """
         index = self.index
         mask = index.mask(where)
+        mask[list(hidden)] = False
         if not any(condition.field == "valid_to" for condition in where):
             valid = index.valid(self.moment)
             mask = mask if valid is None else mask & valid
@@ -165,13 +196,18 @@ def _last_versions(changes: Sequence[Change]) -> dict[str, int]:
 def as_known(rows: Iterable[IndexRow], now: dict[str, IndexRow], moment: int) -> list[IndexRow]:
     """Rows that were recorded by a moment, and those that were written later but are dated before it.
 
-    When something ended is taken as it is known now, where it is still there: who learns in June that Ana moved in
-    March knows where she lived in April. What began after the moment is left out.
+    When something began and ended is taken as it is known now, where it is still there: who learns in June that Ana
+    moved in March knows where she lived in April. What began after the moment is left out.
 
     Args:
         rows: as they were recorded. now: the rows of what is active now. moment: microseconds since 1970.
     """
-    recorded = [row._replace(valid_to=now[row.id].valid_to) if row.id in now else row for row in rows]
+    recorded = [
+        row
+        if (known := now.get(row.id)) is None
+        else row._replace(valid_from=known.valid_from, valid_to=known.valid_to)
+        for row in rows
+    ]
     there = {row.id for row in recorded}
     later = [row for row in now.values() if row.id not in there]
     dated = [row for row in (*recorded, *later) if _since(row) <= moment]

@@ -78,6 +78,7 @@ class Standpoint:
     Attributes:
         index: what is known there. now: when that is.
         read: reads the memories of ids, as they are there; those that are gone are left out.
+        hidden: places that whoever asks may not read now, whatever their category was then.
         follows: whether the index follows the store, so that what is gone from one is gone from the other. An index of
             the past does not: what it shows is read each time.
     """
@@ -85,6 +86,7 @@ class Standpoint:
     index: NamespaceIndex
     now: datetime
     read: Callable[[Sequence[str]], Awaitable[list[Memory]]]
+    hidden: Sequence[int]
     follows: bool
 
 
@@ -239,14 +241,17 @@ class Recall:
     ) -> list[Memory]:
         """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
         past = await self._pasts.at(scope.namespace, as_of)
-        return await past.read(self._store, past.listed(where, limit=limit, order_by=order_by, descending=descending))
+        hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
+        ids = past.listed(where, hidden, limit=limit, order_by=order_by, descending=descending)
+        return await past.read(self._store, ids)
 
     async def _standpoint(self, scope: Scope, as_of: AsOf | None) -> Standpoint:
         if as_of is None:
             read = partial(self._store.get, scope.namespace)
-            return Standpoint(await self._index(scope), self._now(), read, follows=True)
+            return Standpoint(await self._index(scope), self._now(), read, (), follows=True)
         past = await self._pasts.at(scope.namespace, as_of)
-        return Standpoint(past.index, past.moment, partial(past.read, self._store), follows=False)
+        hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
+        return Standpoint(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
     async def _echoes(self, here: Standpoint, said: Sequence[str]) -> list[int]:
         """Return the turns that only repeat what stands in the prompt anyway: they must not answer it."""
@@ -261,11 +266,12 @@ class Recall:
 
     def _gates(self, scope: Scope, here: Standpoint, request: Request, echoes: Sequence[int]) -> Gates:
         index = here.index
-        readable = self._categories.readable(scope.agent, None)
+        readable = index.mask(_in_categories(self._categories.readable(scope.agent, None)))
+        readable[list(here.hidden)] = False
         fresh = index.live.copy()
         fresh[list(echoes)] = False
         return Gates(
-            readable=index.mask(_in_categories(readable)),
+            readable=readable,
             category=index.mask(_in_categories(request.categories)),
             filter=index.mask(request.where),
             worthy=index.live & ~index.view.chatter,
