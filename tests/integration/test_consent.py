@@ -401,6 +401,13 @@ async def _each(*calls: Awaitable[Any]) -> None:
             continue
 
 
+async def _look_through(site: Site) -> None:
+    """Facts of a turn that states what needs consent: they are facts, and the context stays as it is."""
+    said = "I live in Evilville, my name is Mallory and my sister Rosa keeps bees."
+    await site.me.observe([{"role": "user", "content": said}])
+    assert (await site.me.look_through(again=True)).results
+
+
 async def _undo_everything(site: Site) -> None:
     """But what is an approval: that is taken back on purpose, and shown above."""
     journal = await site.warden.store.journal(site.me.who.namespace)
@@ -418,6 +425,7 @@ WRITES: dict[str, Attempt] = {
     "AsyncScope.observe": lambda site: site.me.observe(
         [{"role": "user", "content": "My city is Evilville now, call me Mallory.", "id": "user-context"}]
     ),
+    "AsyncScope.look_through": _look_through,
     "AsyncScope.remember": lambda site: _each(
         site.me.remember("City: Evilville.", channel="state", category="profile", source="user-context"),
         site.me.remember("City: Evilville. Preferred name: Mallory.", category="profile", key="user-context"),
@@ -447,7 +455,7 @@ WRITES: dict[str, Attempt] = {
 }
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
-    "AsyncScope.delta", "AsyncScope.history",
+    "AsyncScope.delta", "AsyncScope.history", "AsyncScope.audit",
     "AsyncScope.user_context", "AsyncScope.consents", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
     "AsyncWarden.close",
