@@ -55,6 +55,10 @@ Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
 RETURNS = get_args(Returns)
 MAX_TOP_K = 1_000
+LARGEST = 2**62
+"""No whole number that a caller gives may be larger: stores count in 64 bits."""
+CLEARABLE = ("valid_from", "valid_to", "summary", "context")
+"""What a memory need not have, so that :meth:`AsyncScope.update` can take it away."""
 MOST_TRIES = 5
 """So often a memory is read again because somebody changed it between the reading and the writing."""
 HELD_SHARE = 64
@@ -638,6 +642,7 @@ class AsyncScope:
         context: str | None = None,
         valid_from: datetime | str | float | None = None,
         valid_to: datetime | str | float | None = None,
+        clear: Sequence[str] = (),
         expected_version: int | None = None,
     ) -> WriteResult:
         """Correct a memory: what is given is changed, the rest stays; the old content stays in the history.
@@ -645,6 +650,9 @@ class AsyncScope:
         For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
 
         Args:
+            valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
+                beginning, which is ``created_at`` where ``valid_from`` is not known.
+            clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary`` and ``context``.
             expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
 
         Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
@@ -667,13 +675,17 @@ class AsyncScope:
             "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
         }
         changes = {name: value for name, value in given.items() if value is not None}
+        changes |= dict.fromkeys(_cleared(clear, changes))
         if not changes:
-            raise InvalidInput(f"nothing to change; give one of {', '.join(given)}")
+            raise InvalidInput(f"nothing to change; give one of {', '.join(given)} or clear")
         if expected_version is not None and _whole(expected_version, "expected_version", 1, None) != old.version:
             raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
         for tries_left in range(MOST_TRIES - 1, -1, -1):
+            new = replace(old, **changes)
+            if {"valid_from", "valid_to"} & changes.keys():
+                _check_order(new)
             try:
-                return await self._writer.update(self.who, old, replace(old, **changes), self._readable)
+                return await self._writer.update(self.who, old, new, self._readable)
             except Conflict:
                 if expected_version is not None or not tries_left:
                     raise
@@ -865,6 +877,25 @@ def _truth(value: Any, what: str) -> bool:
     return value
 
 
+def _cleared(names: Any, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields to be emptied. Raises InvalidInput for one that every memory has, or that is given as well."""
+    cleared = checked_names(names, "clear")
+    for name in cleared:
+        if name not in CLEARABLE:
+            raise InvalidInput(f"clear takes {', '.join(CLEARABLE)}, not {name!r}")
+        if name in given:
+            raise InvalidInput(f"{name} is both given and to be cleared")
+    return cleared
+
+
+def _check_order(memory: Memory) -> None:
+    if memory.valid_to is not None and memory.valid_to < memory.since:
+        beginning = "valid_from" if memory.valid_from else "created_at, since no valid_from is known"
+        raise InvalidInput(
+            f"it would end ({memory.valid_to.isoformat()}) before it begins ({memory.since.isoformat()}, {beginning})"
+        )
+
+
 def _id(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"a memory id is a text, not {value!r}")
@@ -872,6 +903,8 @@ def _id(value: Any) -> str:
 
 
 def _whole(value: Any, what: str, least: int, most: int | None) -> int:
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise InvalidInput(f"{what} is larger than any number that a store counts to")
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
         upto = "" if most is None else f" to {most:,}"
         raise InvalidInput(f"{what} is a whole number from {least}{upto}, not {value!r}")
@@ -880,7 +913,9 @@ def _whole(value: Any, what: str, least: int, most: int | None) -> int:
 
 def _as_of(value: Any) -> int | datetime:
     """A revision as it is, a time as an aware datetime."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else clock.parse(value, "as_of")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _whole(value, "as_of", 0, None)
+    return clock.parse(value, "as_of")
 
 
 def _share(value: Any, what: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -115,6 +116,29 @@ async def test_a_point_that_there_is_not_is_refused(me: AsyncScope, wrong: Any) 
     for asked in (me.query(QUESTION, as_of=wrong), me.find(as_of=wrong)):
         with pytest.raises(InvalidInput, match="as_of"):
             await asked
+
+
+@pytest.mark.parametrize("number", [2**63, 2**70, 10**5000], ids=["2**63", "2**70", "10**5000"])
+async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope, number: int) -> None:
+    one, _ = await stated(me, "Ana lives in Paris.")
+    for asked in (
+        me.query(QUESTION, as_of=number),
+        me.query(QUESTION, since_rev=number),
+        me.query(QUESTION, as_of=-number),
+        me.find(as_of=number),
+        me.find(limit=number),
+        me.delta(number),
+        me.history(since=number),
+        me.history(one, limit=number),
+        me.undo(number),
+        me.update(one, importance=0.1, expected_version=number),
+    ):
+        with pytest.raises(InvalidInput, match="larger than any number"):
+            await asked
+    store, namespace = me._warden.store, me.who.namespace
+    with suppress(InvalidInput):  # where the engine counts further there is nothing after it
+        assert await store.journal(namespace, since=2**70) == []
+    assert [memory.id for memory in await me.find()] == [one]
 
 
 async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None:

@@ -70,6 +70,45 @@ async def test_a_paraphrase_is_merged_and_says_by_which_rule(me: AsyncScope) -> 
     assert result.rev == 4
 
 
+async def test_an_end_before_the_beginning_is_refused(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Paris.", created_at="2024-06-01")
+    refused: list[dict[str, Any]] = [
+        {"valid_to": "2024-05-31"},
+        {"valid_from": "2025-01-02", "valid_to": "2025-01-01"},
+    ]
+    for wrong in refused:
+        with pytest.raises(InvalidInput, match="before it begins"):
+            await me.update(one, **wrong)
+    await me.update(one, valid_from="2024-01-01", valid_to="2024-02-01")  # told after it was over
+    refused = [{"valid_to": "2023-12-31"}, {"valid_from": "2024-02-02"}]
+    for wrong in refused:
+        with pytest.raises(InvalidInput, match="before it begins"):
+            await me.update(one, **wrong)
+    with pytest.raises(InvalidInput, match="created_at"):
+        await me.update(one, clear=["valid_from"])
+    await me.update(one, valid_from="2024-02-01")  # true for no moment, but in order
+    assert (await me.get(one)).version == 3
+
+
+async def test_an_optional_field_can_be_emptied(me: AsyncScope) -> None:
+    one = await said(me, "Ana lives in Paris.", created_at="2024-06-01", summary="Paris", context="At dinner")
+    await me.update(one, valid_from="2024-01-01", valid_to="2025-01-01")
+    assert not (await me.query("Where does Ana live?")).items
+    await me.update(one, clear=("valid_to",))
+    found = await me.get(one)
+    assert (found.valid_from, found.valid_to) == (datetime(2024, 1, 1, tzinfo=UTC), None)
+    assert [item.id for item in (await me.query("Where does Ana live?")).items] == [one]
+    await me.update(one, clear=["valid_from", "summary", "context"], importance=0.9)
+    found = await me.get(one)
+    assert (found.valid_from, found.summary, found.context, found.importance) == (None, None, None, 0.9)
+    assert found.text == "Ana lives in Paris."
+    for wrong in ("summary", ["text"], ["nothing"], [None]):
+        with pytest.raises(InvalidInput, match="clear"):
+            await me.update(one, clear=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="both"):
+        await me.update(one, summary="Paris", clear=["summary"])
+
+
 async def test_a_merge_is_undone_exactly(me: AsyncScope) -> None:
     await said(me, "Ana lives in Berlin.", sources=["m1"], tags=["home"])
     before = await state(me)

@@ -56,6 +56,8 @@ _INLINE_SECONDS = 0.002  # a read on the event loop may hold it up for this long
 _STEPS_BETWEEN_LOOKS = 1_000
 _INLINE_ROWS = 500
 _MOST_IDS = 500
+_UNBINDABLE = "too large to convert to SQLite"
+"""What Python says of a number that it cannot hand over. A number read back that is too large says something else."""
 
 _NS = "(SELECT no FROM namespaces WHERE tenant = ? AND path = ?)"
 _CONTENT = f"id, version, {', '.join(CONTENT)}"
@@ -259,6 +261,8 @@ class SqliteStore:
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             if isinstance(error, MemwardenError):
                 raise
+            if isinstance(error, OverflowError) and _UNBINDABLE in str(error):
+                raise InvalidInput("a number that is larger than any that a store counts to") from error
             # What was read cannot have been written: the file is damaged in a way that SQLite does not see.
             raise file.damaged(self.path, error) from error
 

@@ -30,7 +30,13 @@ async def edit(
     kind: Annotated[str | None, typer.Option(help="Such as decision or preference.")] = None,
     importance: Annotated[float | None, typer.Option(help="0..1.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag, in place of those that it has; again for more.")] = None,
+    summary: Annotated[str | None, typer.Option(help="A short form for a context block.")] = None,
+    valid_from: Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")] = None,
     valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true no longer.")] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Empty valid_from, valid_to, summary or context; again for more."),
+    ] = None,
     version: Annotated[int | None, typer.Option(help="Refuse unless this is the stored version.")] = None,
 ) -> None:
     """Correct a memory; its old content stays in its history.
@@ -40,6 +46,7 @@ async def edit(
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 "Ana's dentist is Dr. Webber."
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --importance 0.9 --tag health
       memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-to 2026-05-02
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-from 2026-03-01 --clear valid_to
     """
     async with options.open(existing=True) as warden:
         result = await options.scope(warden).update(
@@ -49,7 +56,10 @@ async def edit(
             kind=kind,
             importance=importance,
             tags=tag,
+            summary=summary,
+            valid_from=valid_from,
             valid_to=valid_to,
+            clear=clear or (),
             expected_version=version,
         )
     _say(options, result, f"Changed: {memory_id}.")

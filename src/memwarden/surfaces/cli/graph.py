@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
+from memwarden.errors import NotFound
 from memwarden.records import Memory, Relation, RelationType
 from memwarden.surfaces.cli.memories import Id
 from memwarden.surfaces.cli.options import Options, command
@@ -57,18 +58,34 @@ async def around(me: AsyncScope, memory_id: str, depth: int, most: int) -> tuple
     memories = {memory_id: await me.get(memory_id)}
     relations: dict[tuple[str, str, str], Relation] = {}
     edge = [memory_id]
-    for _ in range(depth):
-        found = [one for each in edge for one in await me.relations(each)]
+    for step in range(depth + 1):
+        found = [one for each in edge for one in await _relations(me, each)]
         found.sort(key=lambda one: -one.strength)
         edge = []
         for one in found:
             for other in (one.from_id, one.to_id):
-                if other not in memories and len(memories) < most:
-                    memories[other] = await me.get(other)
+                # The last round looks for edges between memories that are there, not for more of them.
+                if other not in memories and len(memories) < most and step < depth and (read := await _read(me, other)):
+                    memories[other] = read
                     edge.append(other)
             if one.from_id in memories and one.to_id in memories:
                 relations[one.from_id, one.to_id, one.type] = one
     return memories, list(relations.values())
+
+
+async def _relations(me: AsyncScope, memory_id: str) -> list[Relation]:
+    """The edges of a memory; none when it was forgotten meanwhile."""
+    try:
+        return await me.relations(memory_id)
+    except NotFound:
+        return []
+
+
+async def _read(me: AsyncScope, memory_id: str) -> Memory | None:
+    try:
+        return await me.get(memory_id)
+    except NotFound:
+        return None
 
 
 def tree(root: str, memories: Mapping[str, Memory], relations: Sequence[Relation]) -> Tree:

@@ -61,6 +61,7 @@ async def add(
     (written,) = result.results
     said = {
         Outcome.REJECTED: f"Not kept: {written.reason}.",
+        Outcome.QUARANTINED: f"Not remembered, kept apart as {written.id}: {written.reason}.",
         Outcome.MERGED: f"Known already as {written.id}: {written.reason}.",
     }
     reason = f": {written.reason}" if written.reason else ""
