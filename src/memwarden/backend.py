@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
-from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, StoreError
+from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFound, StoreError
 from memwarden.importance import checked
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.consent.context import CONTEXT_ID
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from memwarden.recall.index import Indexes
     from memwarden.remember.write import Writer
 
+WIDER: Mapping[str, str] = {"task": "project", "project": "global"}
+"""Where items of a kind of namespace can be promoted to."""
 KINDS_OF_NAMESPACE = ("user", "project", "task")
 MAX_DEPTH = 100
 """A payload's lists and objects lie in one another at most this deep."""
@@ -113,6 +115,26 @@ class AsyncBackend:
         """Take an item out. Returns whether it was there."""
         found = await self._stored(item_id)
         return found is not None and await self._writer.remove(self.namespace, [found.id]) > 0
+
+    async def promote(self, item_id: str, to: str) -> str:
+        """Copy an item of a task to its project, or of a project to ``global``, on purpose (E7); return the copy's id.
+
+        Copied, confirmed and then noted in both journals; after a kill a second call goes on where the first one was,
+        and one item is copied once for each of its versions. The item stays where it is.
+
+        Raises NotFound for an unknown item, InvalidInput for another way than task to project or project to global.
+        """
+        target = parse_namespace(to, self.namespace.tenant)
+        kinds = [one.path.partition("/")[0] for one in (self.namespace, target)]
+        if WIDER.get(kinds[0]) != kinds[1]:
+            raise InvalidInput(
+                f"items go from task/<id> to project/<id> and from project/<id> to global, not from "
+                f"{self.namespace.path} to {target.path}"
+            )
+        found = await self._stored(item_id)
+        if found is None:
+            raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
+        return await self._writer.promote(found, target)
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""

@@ -83,7 +83,8 @@ class Event(StrEnum):
     """What a journal entry says happened: the words of B8, and others beside them.
 
     PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. CONFIRM: what
-    was stored apart became a memory, or a part of one. TTL: its time was over, and it was soft-deleted.
+    was stored apart became a memory, or a part of one. TTL: its time was over, and it was soft-deleted. PROMOTE: it was
+    copied to a wider namespace.
     """
 
     ADD = "ADD"
@@ -98,6 +99,7 @@ class Event(StrEnum):
     QUARANTINE = "QUARANTINE"
     CONFIRM = "CONFIRM"
     TTL = "TTL"
+    PROMOTE = "PROMOTE"
 
 
 @dataclass(frozen=True, slots=True, order=True)

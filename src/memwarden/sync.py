@@ -192,6 +192,7 @@ class Backend(Facade):
     query = blocking(AsyncBackend.query)
     get = blocking(AsyncBackend.get)
     delete = blocking(AsyncBackend.delete)
+    promote = blocking(AsyncBackend.promote)
     list_all = blocking(AsyncBackend.list_all)
     clear = blocking(AsyncBackend.clear)
     count = blocking(AsyncBackend.count)

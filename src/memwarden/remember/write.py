@@ -50,6 +50,7 @@ from memwarden.remember.inlet import Looked, look_at, told, trust_of, without_se
 from memwarden.remember.kind import kind_of
 from memwarden.remember.made import DEFAULT_THREAD, new_id
 from memwarden.remember.messages import Message
+from memwarden.remember.promote import promote
 from memwarden.remember.undo import check_last, contents_wanted, ends_needed, inverse
 from memwarden.stores.base import Store
 
@@ -229,6 +230,10 @@ class Writer:
         memory, _ = without_secrets(memory)
         (signals,) = await signals_of([(memory.text, memory.created_at)], self._embedder)
         await self._store.apply(Batch(memory.namespace, (Put(memory, signals, WriteMode.UPSERT),), self._now()))
+
+    async def promote(self, memory: Memory, target: Namespace) -> str:
+        """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
+        return await promote(self._store, self._embedder, memory, target, self._now)
 
     async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
         """Take memories out of every answer. Raises NotFound, and forgets nothing, if an id is unknown."""

@@ -110,7 +110,7 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
         draw(st.sampled_from(_MODES)),
         draw(st.sampled_from([None, None, None, "", "s", ":s"])),
         draw(st.sampled_from([None, None, 1, 2])),
-        draw(st.sampled_from([Event.UPDATE, Event.MERGE, Event.SUPERSEDE])),
+        draw(st.sampled_from([Event.UPDATE, Event.MERGE, Event.SUPERSEDE, Event.PROMOTE])),
         draw(st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, *State])),
         draw(st.none() | _TIMES),
         draw(st.integers(0, 2)),

@@ -1,0 +1,52 @@
+"""From one namespace to a wider one: copied, confirmed, closed (E7, decisions 4.5).
+
+A Batch is of one namespace, so there are two of them, and each may be the last one before a kill. Called again, it goes
+on: the copy is made once for each version of a memory, and the source says once where it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from memwarden.errors import NotFound, StoreUnavailable
+from memwarden.models.base import Embedder
+from memwarden.recall.signals import signals_of
+from memwarden.records import Batch, Event, Memory, Namespace, Put, WriteMode
+from memwarden.remember.made import new_id
+from memwarden.stores.base import Store
+
+
+async def promote(
+    store: Store, embedder: Embedder | None, memory: Memory, target: Namespace, now: Callable[[], datetime]
+) -> str:
+    """Copy a memory to a wider namespace and say so in both journals; return the id of the copy.
+
+    Raises NotFound when the copy was removed there since, StoreError.
+    """
+    at = now()
+    origin = f"{memory.namespace.path}/{memory.id}"
+    copy = replace(memory, id=new_id(), namespace=target, updated_at=at, source=memory.source or origin)
+    signals = await signals_of([(copy.text, copy.created_at)], embedder)
+    told = {"from": memory.namespace.path, "id": memory.id, "version": memory.version}
+    put = Put(copy, signals[0], source_key=f"promoted:{origin}:{memory.version}", meta=told)
+    # One thread for the copies of all: a source key counts within a thread.
+    receipt = await store.apply(Batch(target, (replace(put, memory=replace(copy, thread_id=None)),), at))
+    there = await store.get(target, [receipt.applied[0].id])
+    if not there:
+        raise NotFound(f"{origin} was promoted to {target.path} before, and removed there since")
+    if there[0].text != memory.text:
+        raise StoreUnavailable(f"the copy of {origin} in {target.path} is not what was copied; it was left alone")
+    await _close(store, memory, target, there[0].id, at)
+    return there[0].id
+
+
+async def _close(store: Store, memory: Memory, target: Namespace, copy_id: str, at: datetime) -> None:
+    """Say in the source's journal where it went, unless that was said."""
+    entries = await store.journal(memory.namespace, memory_id=memory.id, limit=10**6)
+    if any(entry.event == Event.PROMOTE and (entry.meta or {}).get("id") == copy_id for entry in entries):
+        return
+    told = {"to": target.path, "id": copy_id}
+    put = Put(memory, None, WriteMode.UPDATE, event=Event.PROMOTE, meta=told)
+    await store.apply(Batch(memory.namespace, (put,), at))

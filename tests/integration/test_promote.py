@@ -1,0 +1,79 @@
+"""From a task to its project, from a project to all: copied, confirmed, closed, once, also after a kill in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from memwarden import Warden
+from memwarden.backend import ContextItem
+from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
+from memwarden.records import Batch, Change, Namespace, Receipt
+
+
+def journal(warden: Warden, path: str) -> list[Change]:
+    return warden._loop.run(warden.store.journal(Namespace("default", path)))
+
+
+def test_an_item_goes_to_its_project_and_both_journals_say_so(warden: Warden) -> None:
+    task, project = warden.backend("task/k1"), warden.backend("project/p1")
+    task.add(ContextItem("decision-1", "decision", payload={"text": "We use SQLite."}, tags=("db",), importance=0.9))
+    copy_id = task.promote("decision-1", "project/p1")
+    (copied,) = project.list_all()
+    assert (copied.context_item_id, copied.payload, copied.tags) == (copy_id, {"text": "We use SQLite."}, ("db",))
+    assert copied.source == "task/k1/decision-1"
+    assert task.get("decision-1") is not None
+    (added,) = journal(warden, "project/p1")
+    assert added.meta == {"from": "task/k1", "id": "decision-1", "version": 1}
+    assert [(one.event, one.meta) for one in journal(warden, "task/k1")] == [
+        ("ADD", None), ("PROMOTE", {"to": "project/p1", "id": copy_id}),
+    ]  # fmt: skip
+    assert project.promote(copy_id, "global") in [one.context_item_id for one in warden.backend("global").list_all()]
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_a_call_after_a_kill_goes_on(warden: Warden, monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
+    """Broken off after the copy, and after both: in the end there is one copy and one note."""
+    task, project = warden.backend("task/k1"), warden.backend("project/p1")
+    task.add(ContextItem("d", "decision", payload={"text": "We use SQLite."}))
+    apply, left = warden.store.apply, [batches]
+
+    async def until_the_kill(batch: Batch) -> Receipt:
+        if not left[0]:
+            raise StoreUnavailable("killed")
+        left[0] -= 1
+        return await apply(batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warden.store, "apply", until_the_kill)
+        if batches == 1:
+            with pytest.raises((KeyboardInterrupt, Exception)):  # the loop may wrap it
+                task.promote("d", "project/p1")
+        else:
+            task.promote("d", "project/p1")
+    first = task.promote("d", "project/p1")
+    assert [one.context_item_id for one in project.list_all()] == [first]
+    assert [one.event for one in journal(warden, "task/k1")].count("PROMOTE") == 1
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [("task/k1", "global"), ("project/p1", "task/k1"), ("user/ana", "global"), ("task/k1", "task/k2")],
+)
+def test_only_the_next_wider_one(warden: Warden, here: str, there: str) -> None:
+    warden.backend(here).add(ContextItem("d", "decision", payload={"text": "x"}))
+    with pytest.raises(InvalidInput):
+        warden.backend(here).promote("d", there)
+    assert warden.backend(there).count() == 0
+
+
+def test_an_unknown_item(warden: Warden) -> None:
+    with pytest.raises(NotFound):
+        warden.backend("task/k1").promote("none", "project/p1")
+
+
+def test_a_copy_that_was_removed_stays_removed(warden: Warden) -> None:
+    task, project = warden.backend("task/k1"), warden.backend("project/p1")
+    task.add(ContextItem("d", "decision", payload={"text": "We use SQLite."}))
+    project.delete(task.promote("d", "project/p1"))
+    with pytest.raises(NotFound, match="removed there"):
+        task.promote("d", "project/p1")
