@@ -120,7 +120,7 @@ class AsyncBackend:
         """Copy an item of a task to its project, or of a project to ``global``, on purpose (E7); return the copy's id.
 
         Copied, confirmed and then noted in both journals; after a kill a second call goes on where the first one was,
-        and one item is copied once for each of its versions. The item stays where it is.
+        and one item is copied once for each of its contents. The item stays where it is.
 
         Raises NotFound for an unknown item, InvalidInput for another way than task to project or project to global.
         """

@@ -450,6 +450,7 @@ WRITES: dict[str, Attempt] = {
     "AsyncBackend.add": lambda site: _each(
         *(site.items.add(_item(one)) for one in [*_all_ids(site), "user-context.x"])
     ),
+    "AsyncBackend.promote": lambda site: _each(*(site.items.promote(one, "project/p1") for one in _all_ids(site))),
     "AsyncBackend.delete": lambda site: _each(*(site.items.delete(one) for one in _all_ids(site))),
     "AsyncBackend.clear": lambda site: site.items.clear(),
 }

@@ -130,9 +130,13 @@ def coroutines(kind: type[Any]) -> list[str]:
     return [f"{kind.__name__}.{name}" for name, _ in named if not name.startswith("_")]
 
 
+IN_TWO_NAMESPACES = {"AsyncBackend.promote"}
+"""What it leaves in both journals is held by ``test_promote.py``."""
+
+
 def test_every_verb_is_shown_here() -> None:
     verbs = {name for kind in CLASSES for name in coroutines(kind)}
-    assert verbs == WRITES.keys() | READS.keys()
+    assert verbs == WRITES.keys() | READS.keys() | IN_TWO_NAMESPACES
     assert not WRITES.keys() & READS.keys()
 
 

@@ -6,6 +6,8 @@ on: the copy is made once for each version of a memory, and the source says once
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -30,7 +32,7 @@ async def promote(
     copy = replace(memory, id=new_id(), namespace=target, updated_at=at, source=memory.source or origin)
     signals = await signals_of([(copy.text, copy.created_at)], embedder)
     told = {"from": memory.namespace.path, "id": memory.id, "version": memory.version}
-    put = Put(copy, signals[0], source_key=f"promoted:{origin}:{memory.version}", meta=told)
+    put = Put(copy, signals[0], source_key=f"promoted:{origin}:{_content(memory)}", meta=told)
     # One thread for the copies of all: a source key counts within a thread.
     receipt = await store.apply(Batch(target, (replace(put, memory=replace(copy, thread_id=None)),), at))
     there = await store.get(target, [receipt.applied[0].id])
@@ -40,6 +42,12 @@ async def promote(
         raise StoreUnavailable(f"the copy of {origin} in {target.path} is not what was copied; it was left alone")
     await _close(store, memory, target, there[0].id, at)
     return there[0].id
+
+
+def _content(memory: Memory) -> str:
+    """A short text for what a memory says: the note in its journal makes a version too, which says nothing new."""
+    said = json.dumps([memory.text, dict(memory.payload or {}), list(memory.tags)], sort_keys=True)
+    return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
 
 
 async def _close(store: Store, memory: Memory, target: Namespace, copy_id: str, at: datetime) -> None:
