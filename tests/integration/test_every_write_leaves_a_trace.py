@@ -200,8 +200,9 @@ def test_only_the_write_path_applies_batches() -> None:
     above = {one for one in folders if not one.startswith(("stores", "testing"))}
     assert above == {"remember", "remember/consent", "surfaces/bench"}
     assert {str(one) for one in callers_of("load_page")} == LOADERS
+    assert {str(one) for one in callers_of("discard") if one.parts[0] == "surfaces"} == {"surfaces/doctor/canaries.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
-    assert verbs - {"open", "close", "identity", "apply", "load_page"} == STORE_READS
+    assert verbs - {"open", "close", "identity", "apply", "load_page", "discard"} == STORE_READS
 
 
 def callers_of(verb: str) -> set[Path]:
@@ -221,4 +222,5 @@ STORE_READS = {
     "about", "tally", "dump_page",
 }  # fmt: skip
 """What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`, that
-``load_page`` leaves the journal as it was by :mod:`memwarden.testing.page_tests`."""
+``load_page`` leaves the journal as it was, and ``discard`` takes nothing but canaries, by
+:mod:`memwarden.testing.page_tests`."""

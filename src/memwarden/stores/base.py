@@ -147,3 +147,9 @@ class Store(Protocol):
         replaced. The namespace's epoch changes, so that caches are built anew. Raises Conflict unless the page begins
         at the revision where the namespace stands. For moving a store; everything else goes through ``apply``.
         """
+
+    async def discard(self, namespace: Namespace) -> None:
+        """Remove a canary of ``memwarden doctor --leaks`` with everything, its journal too; none is no error.
+
+        Raises InvalidInput for any other namespace, StoreUnavailable where this login may not remove rows.
+        """

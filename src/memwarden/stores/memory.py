@@ -41,7 +41,7 @@ from memwarden.records import (
 from memwarden.stores.chunks import check_kinds
 from memwarden.stores.decide import born, check_all, check_mark
 from memwarden.stores.forms import once
-from memwarden.stores.pages import PAGE, About, Answer, Kept, KeptEdge, Page, Tally, check_follows
+from memwarden.stores.pages import PAGE, About, Answer, Kept, KeptEdge, Page, Tally, check_canary, check_follows
 from memwarden.stores.rows import index_row
 from memwarden.stores.space import EdgeKey, Space, active
 
@@ -379,6 +379,11 @@ class MemoryStore:
         check_follows(page, space.rev)
         space.take_in(page)
         self._spaces[page.namespace] = space
+
+    async def discard(self, namespace: Namespace) -> None:
+        self._ready()
+        check_canary(namespace)
+        self._spaces.pop(namespace, None)
 
     def _ready(self) -> None:
         if not self._open:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from memwarden.errors import Conflict
+from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Change, Memory, Namespace, Receipt, Relation, Signals, State
 
 PAGE = 500
@@ -96,6 +96,16 @@ class Page:
     edges: tuple[KeptEdge, ...]
     marks: tuple[Mark, ...]
     answers: tuple[Answer, ...]
+
+
+CANARY_TENANT = "memwarden-canary-"
+"""Tenants whose names begin so are made by ``memwarden doctor --leaks``, and can be discarded."""
+
+
+def check_canary(namespace: Namespace) -> None:
+    """Raise InvalidInput for a namespace that somebody uses."""
+    if not namespace.tenant.startswith(CANARY_TENANT):
+        raise InvalidInput(f"{namespace} is no canary of memwarden doctor; only those are discarded")
 
 
 class Tally(NamedTuple):

@@ -12,7 +12,7 @@ from memwarden.records import Event, Extracted, Head, Link, Put, Remove, Restore
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.move import seal
-from memwarden.stores.pages import Page, Tally
+from memwarden.stores.pages import CANARY_TENANT, Page, Tally
 from memwarden.testing.examples import FULL, NAMESPACE, OTHER_USER, SIGNALS, START, VARIED, a_batch, a_memory, a_put
 
 UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
@@ -172,6 +172,23 @@ class PageTests:
             page = await store.dump_page(NAMESPACE, since)
             assert (page.rev, page.head, page.changes, page.memories) == (1, 1, (), ())
         assert await store.head(NAMESPACE) == Head(1, 0)
+
+    async def test_a_canary_is_discarded_whole_and_nothing_else_is(self, store: Store) -> None:
+        canary = replace(NAMESPACE, tenant=f"{CANARY_TENANT}1")
+        for one in (NAMESPACE, canary):
+            batch = a_batch(
+                a_put("a", namespace=one), a_put("b", namespace=one), Link("a", "b"), namespace=one, key="k"
+            )
+            await store.apply(replace(batch, seen=(Seen("t", 1),)))
+            await store.apply(a_batch(a_put("a", UPDATE, namespace=one), namespace=one))
+        before = await seal(store, NAMESPACE)
+        await store.discard(canary)
+        await store.discard(canary)
+        assert await store.namespaces() == [NAMESPACE]
+        assert await store.tally(canary) == Tally(0, 0, 0, 0, 0, 0, 0)
+        with pytest.raises(InvalidInput):
+            await store.discard(NAMESPACE)
+        assert await seal(store, NAMESPACE) == before
 
     async def test_what_it_tells_about_itself(self, store: Store) -> None:
         about = await store.about()

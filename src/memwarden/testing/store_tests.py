@@ -17,7 +17,7 @@ from memwarden.errors import Conflict, InvalidFilter, InvalidInput, NotFound, St
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
 from memwarden.records import Applied, Change, Event, Head, Promises, Put, Remove, Signals, State, WriteMode
 from memwarden.stores.base import Store
-from memwarden.stores.pages import Page
+from memwarden.stores.pages import CANARY_TENANT, Page
 from memwarden.testing.change_tests import ChangeTests
 from memwarden.testing.examples import (
     FILTERS,
@@ -696,6 +696,7 @@ async def _expect_unavailable(store: Store) -> None:
         store.about,
         lambda: store.tally(NAMESPACE),
         lambda: store.dump_page(NAMESPACE),
+        lambda: store.discard(replace(NAMESPACE, tenant=f"{CANARY_TENANT}1")),
         lambda: store.load_page(Page(NAMESPACE, 0, 0, 0, 0, (), (), (), (), (), ())),
     ]
     for call in calls:

@@ -27,7 +27,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
-from memwarden.stores.pages import PAGE, About, Page, Tally
+from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import pages
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
@@ -35,6 +35,8 @@ from memwarden.stores.postgres.group import GroupWriter
 from memwarden.stores.postgres.lanes import Lanes
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.schema import make_ready
+from memwarden.stores.postgres.wall import try_wall
+from memwarden.stores.tried import Tried
 
 T = TypeVar("T")
 
@@ -146,6 +148,15 @@ class PostgresStore:
     async def load_page(self, page: Page) -> None:
         taken = pages.Taken(page)
         await self._in_thread(lambda db: taken.write(db, self._seconds), taken.may_repeat)
+
+    async def discard(self, namespace: Namespace) -> None:
+        check_canary(namespace)
+        await self._in_thread(lambda db: pages.discard(db, namespace))
+
+    async def try_wall(self, own: Namespace, victim: Namespace) -> list[Tried]:
+        """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.wall`)."""
+        connections = self._ready().connections
+        return await asyncio.to_thread(try_wall, connections, self._seconds, own, victim)
 
     def _do_open(self) -> None:
         with self._lock:

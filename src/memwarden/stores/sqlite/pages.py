@@ -117,6 +117,16 @@ def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 
 
+def discard(db: sqlite3.Connection, namespace: Namespace) -> None:
+    """Remove a namespace with everything."""
+    no, _, _ = _space(db, namespace)
+    for table in ("signals", "versions"):
+        db.execute(f"DELETE FROM {table} WHERE row > ? << 32 AND row < (? + 1) << 32", (no, no))
+    for table in ("memories", "journal", "relations", "threads", "receipts"):
+        db.execute(f"DELETE FROM {table} WHERE ns = ?", (no,))
+    db.execute("DELETE FROM namespaces WHERE no = ?", (no,))
+
+
 def prepare(page: Page) -> Callable[[sqlite3.Connection], None]:
     """Encode a page, outside any lock, and return what writes it. Raises InvalidInput."""
     space = page.namespace

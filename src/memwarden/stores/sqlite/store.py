@@ -33,7 +33,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
-from memwarden.stores.pages import PAGE, About, Page, Tally
+from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.query import condition_sql, order_sql
 from memwarden.stores.sqlite.rows import (
@@ -210,6 +210,10 @@ class SqliteStore:
 
     async def load_page(self, page: Page) -> None:
         await self._ready().writer.submit(partial(pages.prepare, page), len(page.changes) + 1)
+
+    async def discard(self, namespace: Namespace) -> None:
+        check_canary(namespace)
+        await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
 
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
         """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""

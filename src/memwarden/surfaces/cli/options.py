@@ -44,11 +44,16 @@ class Options:
         """
         settings = self.settings
         url = settings.db or config.default_db()
-        if existing and url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists():
+        if existing:
+            self.check_there(url)
+        return AsyncWarden.open(url, settings)
+
+    def check_there(self, url: str) -> None:
+        """Raise NotFound for a SQLite file that is not there."""
+        if url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists():
             raise NotFound(
                 f"there is no store at {url!r} yet; memwarden observe FILE makes one, --db URL names another one"
             )
-        return AsyncWarden.open(url, settings)
 
     def scope(self, warden: AsyncWarden, *, user: str | None = None, thread: str | None = None) -> AsyncScope:
         """Return the verbs for whoever these options name; ``user`` overrides."""

@@ -1,0 +1,130 @@
+"""``memwarden doctor``: whether a store is well, and whether it keeps apart what has to stay apart."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memwarden import config
+from memwarden.errors import InvalidInput
+from memwarden.records import Namespace
+from memwarden.stores.base import Store
+from memwarden.stores.url import store_at, without_login
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import clean, print_json, printer
+from memwarden.surfaces.doctor.leaks import Found, look_for_leaks
+
+FAILED = 1
+NOT_BY_THE_ENGINE = (
+    "This engine has no row security: whoever can read its file or its process reads all of it. What was tried here "
+    "holds for calls through memwarden; PostgreSQL has a second wall."
+)
+
+
+@command
+async def doctor(
+    options: Options,
+    leaks: Annotated[
+        bool, typer.Option("--leaks", help="Try every path from one tenant, user, project or agent to another's.")
+    ] = False,
+) -> int:
+    """Tell whether a store is well: engine, schema, model, size, and what each namespace holds.
+
+    With --leaks canaries are planted in it, every way from one to another is tried, and they are taken out again. Exit
+    code 1 when something leaked.
+
+    \b
+    Examples:
+      memwarden doctor
+      memwarden doctor --leaks --db postgresql://memwarden:secret@db/memwarden
+    """
+    if leaks:
+        return await _leaks(options)
+    url = options.settings.db or config.default_db()
+    if url == "memory://":
+        raise InvalidInput("memory:// is empty in every new process; name a file or a database")
+    options.check_there(url)
+    store = store_at(url)
+    await store.open()
+    try:
+        told = await _health(store, url)
+    finally:
+        await store.close()
+    if options.as_json:
+        print_json(told)
+    else:
+        _print_health(told)
+    return 0
+
+
+async def _health(store: Store, url: str) -> dict[str, Any]:
+    about = await store.about()
+    return {
+        "db": without_login(url),
+        **about._asdict(),
+        "promises": store.promises,
+        "namespaces": [await _space(store, one) for one in await store.namespaces()],
+    }
+
+
+async def _space(store: Store, namespace: Namespace) -> dict[str, Any]:
+    newest = await store.journal(namespace, descending=True, limit=1)
+    return {
+        "tenant": namespace.tenant,
+        "path": namespace.path,
+        "revision": (await store.head(namespace)).rev,
+        "changed_at": newest[0].at if newest else None,
+        "rows": (await store.tally(namespace))._asdict(),
+    }
+
+
+def _print_health(told: dict[str, Any]) -> None:
+    console = printer()
+    size = "" if told["bytes"] is None else f", {told['bytes'] / 1e6:,.1f} MB"
+    console.print(clean(f"{told['db']} opens: {told['engine']}, schema {told['schema']}{size}."))
+    console.print(clean(f"Embedding model: {told['model'] or 'none yet'}."))
+    if not told["namespaces"]:
+        console.print("No namespace was written to yet.")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_row("namespace", "revision", "last changed", "memories", "versions", "links")
+    for one in told["namespaces"]:
+        changed, rows = one["changed_at"], one["rows"]
+        counts = (str(rows[name]) for name in ("memories", "versions", "relations"))
+        when = f"{changed:%Y-%m-%d %H:%M:%S}" if changed else ""
+        table.add_row(clean(f"{one['tenant']}:{one['path']}"), str(one["revision"]), when, *counts)
+    console.print(table)
+
+
+async def _leaks(options: Options) -> int:
+    async with options.open(existing=True) as warden:
+        found = await look_for_leaks(warden)
+        enforced = warden.store.promises.rows_enforced
+    if options.as_json:
+        paths = [one._asdict() for one in found.tried]
+        print_json({"leaks": found.leaks, "rows_enforced": enforced, "canaries_left": found.left, "paths": paths})
+    else:
+        _print_leaks(found, enforced)
+    return FAILED if found.leaks or found.left else 0
+
+
+def _print_leaks(found: Found, enforced: bool) -> None:
+    console = printer()
+    table = Table.grid(padding=(0, 2))
+    table.add_row("across", "path", "tried", "leaked")
+    for one in found.tried:
+        leaked = Text(str(len(one.leaks)), style="bold red" if one.leaks else "")
+        table.add_row(one.boundary, one.path, str(one.tried), leaked)
+    console.print(table)
+    for one in found.tried:
+        if one.leaks:
+            console.print(clean(f"LEAK across {one.boundary} by {one.path}: {one.leaks[0]}"))
+    tried = sum(one.tried for one in found.tried)
+    console.print(f"{tried:,} attempts, {found.leaks or 'no'} {'leak' if found.leaks == 1 else 'leaks'}.")
+    if found.left:
+        console.print(clean(f"The canaries were NOT removed: {found.left}"))
+    if not enforced:
+        console.print(Text(NOT_BY_THE_ENGINE, style="dim"))

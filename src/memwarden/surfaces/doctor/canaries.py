@@ -1,0 +1,111 @@
+"""Canaries: tenants, users, projects and agents made only to see whether one can reach what is another's."""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memwarden.backend import ContextItem
+from memwarden.errors import StoreError
+from memwarden.records import Memory, Namespace
+from memwarden.stores.base import Store
+from memwarden.stores.pages import CANARY_TENANT
+from memwarden.warden import AsyncScope, AsyncWarden
+
+KEY, THREAD, MESSAGE, ITEM = "canary-key", "canary-thread", "canary-message", "canary-item"
+"""The same for all of them on purpose: whoever mixes namespaces up answers with what is another's."""
+PROFILE = "profile"
+HOME = "The spare key of the canary house hangs behind the blue door"
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """What was planted somewhere.
+
+    secret: a word that stands in everything of it and nowhere else. ids: of its memories, in every state. memories: the
+    active ones. revs: revisions to ask about. embedding: of one of its memories; empty without an embedder.
+    """
+
+    namespace: Namespace
+    secret: str
+    ids: tuple[str, ...]
+    memories: tuple[Memory, ...]
+    rev: int
+    embedding: tuple[float, ...]
+
+
+async def plant_user(warden: AsyncWarden, tenant: str, user: str) -> Canary:
+    """Let a canary user talk, state facts, change its mind, forget, and keep an item."""
+    secret, me = _secret(), warden.scope(tenant=tenant, user=user, thread=THREAD, actor="canary")
+    await me.observe([{"role": "user", "content": f"{HOME}. {secret}", "id": MESSAGE}], key=KEY)
+    await _state_facts(me, secret, "activity")
+    await me.propose_context({"preferred_name": f"Ana {secret}"})
+    await _add_item(warden, tenant, f"user/{user}", secret)
+    return await _canary(warden.store, me.who.namespace, secret)
+
+
+async def plant_facts(warden: AsyncWarden, tenant: str, user: str, category: str) -> Canary:
+    """Let a canary user state facts in one category. The secret stands in no turn, whose category is another one."""
+    secret, me = _secret(), warden.scope(tenant=tenant, user=user, thread=THREAD, actor="canary")
+    await _state_facts(me, secret, category)
+    if category == PROFILE:
+        await me.propose_context({"preferred_name": f"Ana {secret}"})
+    return await _canary(warden.store, me.who.namespace, secret)
+
+
+async def _state_facts(me: AsyncScope, secret: str, category: str) -> None:
+    """Some are changed, linked and forgotten."""
+    for text in (HOME, "Canary Ana lives in Berlin", "Canary Ana lives in Lisbon now", "The canary bike is red"):
+        await me.remember(f"{text}. {secret}", category=category, tags=[secret], source=f"canary/{secret}")
+    kept = [one for one in await me.find(order_by="written", descending=False) if one.channel != "turn"]
+    await me.update(kept[0].id, text=f"{HOME}, no longer. {secret}")
+    await me.forget(kept[-1].id)
+
+
+async def plant_items(warden: AsyncWarden, tenant: str, path: str) -> Canary:
+    """Let a canary project, task or the global namespace of a tenant keep items."""
+    secret = _secret()
+    await _add_item(warden, tenant, path, secret)
+    return await _canary(warden.store, Namespace(tenant, path), secret)
+
+
+async def remove(store: Store, tenants: Sequence[str]) -> str:
+    """Take canary tenants out of the store. Returns an empty text, or why that could not be."""
+    try:
+        for one in await store.namespaces():
+            if one.tenant in tenants:
+                await store.discard(one)
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
+def new_tenants() -> tuple[str, str]:
+    """Two tenants that nobody has."""
+    run = secrets.token_hex(6)
+    return f"{CANARY_TENANT}{run}-a", f"{CANARY_TENANT}{run}-b"
+
+
+async def talk(me: AsyncScope) -> None:
+    """Give who asks something of its own, so that an empty answer is no proof."""
+    await me.observe([{"role": "user", "content": "I have a canary of my own.", "id": "own-message"}], key="own-key")
+
+
+def _secret() -> str:
+    return f"zq{secrets.token_hex(8)}"
+
+
+async def _add_item(warden: AsyncWarden, tenant: str, path: str, secret: str) -> None:
+    for name in (ITEM, f"item-{secrets.token_hex(8)}"):  # an id that others have too, and one that they have not
+        item = ContextItem(name, "note", payload={"text": f"{HOME}. {secret}"}, tags=[secret], source=secret)
+        await warden.backend(path, tenant=tenant).add(item)
+
+
+async def _canary(store: Store, namespace: Namespace, secret: str) -> Canary:
+    page = await store.dump_page(namespace, limit=10_000)
+    active = tuple(one.memory for one in page.memories if one.live)
+    ids = tuple(one.memory.id for one in page.memories)
+    vector = next((one.signals.vector for one in page.memories if one.signals.vector), b"")
+    return Canary(namespace, secret, ids, active, page.rev, struct.unpack(f"<{len(vector) // 2}e", vector))

@@ -1,0 +1,286 @@
+"""Every path from one tenant, user, project or agent to what is another's, tried (F12, E5).
+
+Tried are ids that were guessed, crafted filters, searches, the past, history, deltas, relations, undo and restore,
+idempotency keys, listings, the backend of design E, a search by embedding, the store's own protocol, and on PostgreSQL
+raw SQL and spoiled connections. A leak is an answer that holds another's secret word, a count that is too large, or a
+change of what is another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from memwarden.backend import AsyncBackend, ContextItem
+from memwarden.errors import Conflict, MemwardenError, StoreError
+from memwarden.filters import FIELDS, TEXT, parse
+from memwarden.records import Namespace, QueryResult, WriteResult
+from memwarden.stores.base import Store
+from memwarden.stores.tried import Tried
+from memwarden.surfaces.doctor import canaries
+from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
+from memwarden.warden import AsyncScope, AsyncWarden
+
+QUESTIONS = ("Where does the spare key hang?", "Where does canary Ana live?", HOME)
+
+
+class Found(NamedTuple):
+    """What all attempts came to. left: why canaries could not be removed; empty when they were."""
+
+    tried: tuple[Tried, ...]
+    left: str
+
+    @property
+    def leaks(self) -> int:
+        return sum(len(one.leaks) for one in self.tried)
+
+
+class Leak(str):
+    """An answer that is a leak by itself, in words."""
+
+
+Attempt = Callable[[], Awaitable[object]]
+
+
+async def look_for_leaks(warden: AsyncWarden) -> Found:
+    """Plant canaries in an open warden's store, try every path between them, and take them out again."""
+    tenants = canaries.new_tenants()
+    try:
+        tried = await _try_all(warden, *tenants)
+    finally:
+        left = await canaries.remove(warden.store, tenants)
+    return Found(tuple(tried), left)
+
+
+async def _try_all(warden: AsyncWarden, tenant: str, other: str) -> list[Tried]:
+    ana = await canaries.plant_user(warden, tenant, "ana")
+    projects = [await canaries.plant_items(warden, tenant, path) for path in ("project/one", "task/one", "global")]
+    await canaries.plant_items(warden, tenant, "project/two")
+    tried: list[Tried] = []
+    for boundary, who in (("tenant", (other, "ana")), ("user", (tenant, "tom"))):
+        me = warden.scope(tenant=who[0], user=who[1], thread=THREAD)
+        await canaries.talk(me)
+        tried += await _run(warden, boundary, ana, "", scope_paths(me, ana))
+        mine = warden.backend(f"user/{who[1]}", tenant=who[0])
+        tried += await _run(warden, boundary, ana, "backend ", backend_paths(mine, ana))
+        tried += await _run(warden, boundary, ana, "store ", store_paths(warden.store, me.who.namespace, ana))
+    for number, victim in enumerate(projects):
+        me = warden.scope(tenant=tenant, user=f"tom{number}", thread=THREAD)
+        two = warden.backend("project/two", tenant=tenant)
+        elsewhere = warden.backend(victim.namespace.path, tenant=other)
+        tried += await _run(warden, "project", victim, "", scope_paths(me, victim))
+        tried += await _run(warden, "project", victim, "backend ", backend_paths(two, victim))
+        tried += await _run(warden, "tenant", victim, "backend ", backend_paths(elsewhere, victim))
+        tried += await _run(warden, "project", victim, "store ", store_paths(warden.store, two.namespace, victim))
+    tried += await _try_agents(warden, tenant)
+    try_wall = getattr(warden.store, "try_wall", None)
+    if warden.store.promises.rows_enforced and try_wall is not None:
+        tried += await try_wall(Namespace(tenant, "user/tom"), ana.namespace)
+    return _joined(tried)
+
+
+async def _try_agents(warden: AsyncWarden, tenant: str) -> list[Tried]:
+    """Each agent against the categories that it may not read, in a namespace of its own user."""
+    categories, tried = warden.settings.categories, list[Tried]()
+    for number, (agent, allowed) in enumerate(categories.allowlists.items()):
+        hidden = next((name for name in categories.declared if name not in allowed), None)
+        if hidden is None:
+            continue  # it may read everything
+        victim = await canaries.plant_facts(warden, tenant, f"reader{number}", hidden)
+        me = warden.scope(tenant=tenant, user=f"reader{number}", agent=agent, thread=THREAD)
+        tried += await _run(warden, "agent", victim, "", {**_reading(me, victim), **agent_paths(me, victim, hidden)})
+    return tried
+
+
+async def _run(
+    warden: AsyncWarden, boundary: str, victim: Canary, prefix: str, paths: Mapping[str, list[Attempt]]
+) -> list[Tried]:
+    tried = []
+    for path, attempts in paths.items():
+        leaks = [said for one in attempts if (said := await _leak(one, victim))]
+        head = await warden.store.head(victim.namespace)
+        if head.rev != victim.rev:
+            leaks.append(f"changed what is another's: revision {head.rev} instead of {victim.rev}")
+        tried.append(Tried(boundary, prefix + path, len(attempts), tuple(leaks)))
+        if head.rev != victim.rev:
+            break  # from here on every path would seem to have changed it
+    return tried
+
+
+async def _leak(attempt: Attempt, victim: Canary) -> str:
+    """What an attempt gave away, or an empty text."""
+    try:
+        answer = await attempt()
+    except StoreError:
+        raise  # what could not be tried is not safe
+    except MemwardenError as error:
+        answer = str(error)
+    except Exception as error:
+        answer = Leak(f"broke with {type(error).__name__}")
+    if isinstance(answer, Leak):
+        return answer
+    told = repr(answer)
+    at = told.find(victim.secret)
+    return "" if at < 0 else f"told: {told[max(0, at - 60) : at]}..."
+
+
+def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
+    """Every verb of a scope, aimed at what is another's."""
+    turn = [{"role": "user", "content": "I keep four canaries in the kitchen.", "id": MESSAGE}]
+    again = [{"role": "user", "content": "My own canaries eat millet in the morning.", "id": "second"}]
+    return {
+        **_reading(me, victim),
+        "observe with the same key": [lambda: _first_time(victim, me.observe(again, key=KEY))],
+        "observe with the same id": [lambda: _first_time(victim, me.observe(turn))],
+        "remember the same": [lambda: _first_time(victim, me.remember("The canary bike is red."))],
+        "extract the same": [lambda: _first_time(victim, me.extract('["The canary bike is red."]'))],
+        "look through": [partial(me.look_through, again=True)],
+        "remember with sources": [lambda: me.remember("The canary sings.", sources=[*victim.ids])],
+        "decide": [partial(me.decide, i, True) for i in victim.ids],
+        "acknowledge": [partial(me.acknowledge, i) for i in victim.ids],
+        "propose context": [partial(me.propose_context, {"tone": "curt"}, sources=[*victim.ids])],
+        "update": [partial(me.update, i, importance=0.1) for i in victim.ids],
+        "pin": [partial(me.pin, i) for i in victim.ids],
+        "forget": [partial(me.forget, i) for i in victim.ids],
+        "restore": [partial(me.restore, i) for i in victim.ids],
+        "undo": [partial(me.undo, n) for n in range(victim.rev, victim.rev + 3)],
+    }
+
+
+def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
+    said = [{"role": "user", "content": question} for question in QUESTIONS]
+    past: list[Any] = [*range(1, victim.rev + 1), *(one.created_at for one in victim.memories)]
+    return {
+        "get by guessed id": [partial(me.get, i) for i in victim.ids],
+        "find": [lambda: me.find(limit=10_000)],
+        "find by crafted filters": [partial(me.find, f) for f in _filters(victim)],
+        "find in the past": [partial(me.find, as_of=p) for p in past],
+        "query": [partial(_everything, me, q) for q in (*QUESTIONS, victim.secret)],
+        "query by crafted filters": [partial(_everything, me, HOME, filters=f) for f in _filters(victim)],
+        "query in the past": [partial(_everything, me, HOME, as_of=p) for p in past],
+        "context": [partial(me.context, [m], 5000, threshold=0.0) for m in said],
+        "delta": [partial(me.delta, n) for n in (0, 1, None)],
+        "history": [lambda: me.history(limit=10_000)],
+        "history of a guessed id": [partial(me.history, i) for i in victim.ids],
+        "relations": [partial(me.relations, i) for i in victim.ids],
+        "audit": [me.audit],
+        "user context": [me.user_context],
+        "consents": [partial(me.consents, None)],
+    }
+
+
+def agent_paths(me: AsyncScope, victim: Canary, hidden: str) -> dict[str, list[Attempt]]:
+    """What an agent can say about a category that it may not read."""
+    filters: list[Mapping[str, Any]] = [
+        {"category": hidden}, {"category": [hidden]}, {"category": {"$ne": "none"}}, {"category": {"$gte": ""}},
+    ]  # fmt: skip
+    return {
+        "find by category": [partial(me.find, f) for f in filters],
+        "query by categories": [partial(me.query, HOME, categories=[hidden], threshold=0.0)],
+        "query by category": [partial(_everything, me, HOME, filters=f) for f in filters],
+        "update": [partial(me.update, i, importance=0.1) for i in victim.ids],
+        "update to a hidden category": [partial(me.update, i, category=hidden) for i in victim.ids],
+        "forget": [partial(me.forget, i) for i in victim.ids],
+        "restore": [partial(me.restore, i) for i in victim.ids],
+        "undo": [partial(me.undo, n) for n in range(1, victim.rev + 1)],
+    }
+
+
+def backend_paths(mine: AsyncBackend, victim: Canary) -> dict[str, list[Attempt]]:
+    """Every verb of design E's contract, aimed at what is another's."""
+    ids = (*victim.ids, ITEM)
+    limit = len(victim.ids) + 1000
+    paths: dict[str, list[Attempt]] = {
+        "get": [partial(mine.get, i) for i in ids],
+        "query": [partial(mine.query, f, limit) for f in _filters(victim)],
+        "list": [mine.list_all],
+        "count": [lambda: _counted(mine)],
+        "query_semantic": [lambda: mine.query_semantic(victim.embedding, limit)],
+        "delete": [partial(mine.delete, i) for i in victim.ids],
+        "promote": [partial(mine.promote, i, to) for i in victim.ids if i != ITEM for to in ("global", "project/two")],
+        "add with the same id": [lambda: mine.add(ContextItem(ITEM, "note", payload={"text": "mine"}))],
+        "clear": [mine.clear],
+    }
+    return paths
+
+
+def store_paths(store: Store, own: Namespace, victim: Canary) -> dict[str, list[Attempt]]:
+    """The engine itself, asked for one namespace about another's."""
+    ids = list(victim.ids)
+    versions = [(i, version) for i in ids for version in (1, 2, 3)]
+    return {
+        "get": [lambda: store.get(own, ids, removed=True)],
+        "find": [partial(_found, store, own, f) for f in ({}, *_filters(victim))],
+        "count": [lambda: _none(store.count(own, parse({"id": [one for one in ids if one != ITEM]})))],
+        "scan": [lambda: store.scan(own), lambda: store.scan(own, 1)],
+        "versions": [lambda: store.versions(own, versions)],
+        "journal": [partial(_no_entries, store, own, i) for i in ids if i != ITEM],
+        "relations": [lambda: _none(_length(store.relations(own, ids)))],
+        "pages": [lambda: store.dump_page(own, limit=10_000)],
+    }
+
+
+def _filters(victim: Canary) -> Iterator[Mapping[str, Any]]:
+    """Filters that name what is another's, and some that try to be more than filters."""
+    yield {"id": list(victim.ids)}
+    yield {"tags": victim.secret}
+    yield {"importance": {"$gte": 0}}
+    for name in sorted(one for one, kind in FIELDS.items() if kind == TEXT):
+        known = {value for one in victim.memories if isinstance(value := getattr(one, name, None), str)}
+        yield {name: sorted(known)}
+        yield {name: {"$gte": ""}}
+        yield {name: {"$ne": "nothing"}}
+        yield {name: f"' OR tenant = '{victim.namespace.tenant}' --"}
+    for name in ("tenant", "namespace", "path", "scope"):
+        yield {name: victim.namespace.path}
+
+
+async def _first_time(victim: Canary, call: Awaitable[WriteResult]) -> object:
+    """A call that nobody made before is not answered as if somebody had."""
+    try:
+        written = await call
+    except Conflict as error:
+        return Leak(f"refused because of another's: {error}")
+    taken = [one.id for one in written.results if one.id in victim.ids]
+    return Leak(f"answered with another's memory {taken[0]}") if taken else written
+
+
+async def _everything(
+    me: AsyncScope, question: str, filters: Mapping[str, Any] | None = None, as_of: Any = None
+) -> QueryResult:
+    """Ask without a bar and without a budget."""
+    return await me.query(
+        question, filters=filters, as_of=as_of, threshold=0.0, top_k=1000, budget_tokens=None, explain=True
+    )
+
+
+async def _found(store: Store, own: Namespace, filters: Mapping[str, Any]) -> object:
+    return await store.find(own, parse(filters))
+
+
+async def _no_entries(store: Store, own: Namespace, memory_id: str) -> object:
+    return await _none(_length(store.journal(own, memory_id=memory_id)))
+
+
+async def _counted(mine: AsyncBackend) -> object:
+    listed, counted = len(await mine.list_all()), await mine.count()
+    return Leak(f"counts {counted} of {listed}") if counted != listed else counted
+
+
+async def _none(number: Awaitable[int]) -> object:
+    found = await number
+    return Leak(f"finds {found} of another's") if found else found
+
+
+async def _length(found: Awaitable[list[Any]]) -> int:
+    return len(await found)
+
+
+def _joined(tried: list[Tried]) -> list[Tried]:
+    """One row for each boundary and path, in the order in which they were tried."""
+    rows: dict[tuple[str, str], Tried] = {}
+    for one in tried:
+        before = rows.get((one.boundary, one.path), Tried(one.boundary, one.path, 0, ()))
+        rows[one.boundary, one.path] = Tried(one.boundary, one.path, before.tried + one.tried, before.leaks + one.leaks)
+    return list(rows.values())
