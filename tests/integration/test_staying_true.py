@@ -481,12 +481,3 @@ async def test_a_repeated_key_of_what_was_held_back_says_so_again(me: AsyncScope
     first = await me.remember(order, trust="external", key="k")
     again = await me.remember(order, trust="external", key="k")
     assert [one.outcome for one in (*first.results, *again.results)] == ["quarantined", "quarantined"]
-
-
-async def test_an_undo_of_an_undo_says_that_the_fact_is_over_again(me: AsyncScope) -> None:
-    old = await said(me, "Ana lives in Berlin.", created_at=MAY)
-    await said(me, "Ana lives in Lisbon now.", created_at=MAY + timedelta(days=2))
-    back = await me.undo(await last(me, "SUPERSEDE"))
-    assert [(one.id, one.outcome) for one in back.results] == [(old, "restored")]
-    again = await me.undo(await last(me, "RESTORE"))
-    assert [(one.id, one.outcome) for one in again.results] == [(old, "superseded")]

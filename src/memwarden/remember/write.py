@@ -22,7 +22,6 @@ from memwarden.recall.signs import Flag
 from memwarden.records import (
     Applied,
     Batch,
-    BatchChange,
     Change,
     Channel,
     Link,
@@ -203,7 +202,7 @@ class Writer:
         receipt = await self._store.apply(batch)
         outcomes = zip(changes, receipt.applied, strict=True)
         told = {
-            one.id: Written(one.id, _undone(change, one.outcome))
+            one.id: Written(one.id, _OUTCOMES[one.outcome])
             for change, one in outcomes
             if not isinstance(change, Link | Unlink)
         }
@@ -284,12 +283,6 @@ class Writer:
         most = min(2 * len(said) + 10, max(len(said), MOST_COMPARED))
         tail = await self._store.find(scope.namespace, where, limit=most, order_by=filters.WRITTEN)
         return continued(said, tail[::-1])
-
-
-def _undone(change: BatchChange, outcome: str) -> str:
-    """What became of a memory; one whose validity is ended again, by undoing an undo, was not restored."""
-    ended = isinstance(change, Put) and change.memory.valid_to is not None
-    return Outcome.SUPERSEDED if ended else _OUTCOMES[outcome]
 
 
 def _fingerprint(scope: Scope, asked: Sequence[Any]) -> str:
