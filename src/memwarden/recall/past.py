@@ -234,11 +234,16 @@ def edges_at(now: Iterable[Edge], changes: Iterable[Change]) -> list[Edge]:
     return list(edges.values())
 
 
-async def entries_after(store: Store, namespace: Namespace, since: int, *, turns: bool = True) -> list[Change]:
-    """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out."""
+async def entries_after(
+    store: Store, namespace: Namespace, since: int, *, turns: bool = True, memory_id: str | None = None
+) -> list[Change]:
+    """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out.
+
+    memory_id: only those of one memory.
+    """
     entries: list[Change] = []
     while True:
-        page = await store.journal(namespace, since=since, turns=turns, limit=PAGE)
+        page = await store.journal(namespace, since=since, turns=turns, memory_id=memory_id, limit=PAGE)
         entries += page
         if len(page) < PAGE:
             return entries

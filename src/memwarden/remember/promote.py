@@ -14,6 +14,7 @@ from datetime import datetime
 
 from memwarden.errors import NotFound, StoreUnavailable
 from memwarden.models.base import Embedder
+from memwarden.recall.past import entries_after
 from memwarden.recall.signals import signals_of
 from memwarden.records import Batch, Event, Memory, Namespace, Put, WriteMode
 from memwarden.remember.made import new_id
@@ -52,7 +53,7 @@ def _content(memory: Memory) -> str:
 
 async def _close(store: Store, memory: Memory, target: Namespace, copy_id: str, at: datetime) -> None:
     """Say in the source's journal where it went, unless that was said."""
-    entries = await store.journal(memory.namespace, memory_id=memory.id, limit=10**6)
+    entries = await entries_after(store, memory.namespace, 0, memory_id=memory.id)
     if any(entry.event == Event.PROMOTE and (entry.meta or {}).get("id") == copy_id for entry in entries):
         return
     told = {"to": target.path, "id": copy_id}

@@ -17,6 +17,7 @@ from memwarden import clock, filters
 from memwarden.errors import Conflict, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
+from memwarden.recall.past import entries_after
 from memwarden.recall.signals import signals_of
 from memwarden.recall.signs import Flag
 from memwarden.records import (
@@ -56,8 +57,6 @@ from memwarden.stores.base import Store
 
 TURN_CATEGORY = "activity"
 
-PAGE = 1000
-"""A store's journal is read so many entries at a time."""
 _OUTCOMES: Mapping[str, str] = {
     "deleted": Outcome.DELETED,
     "restored": Outcome.RESTORED,
@@ -184,7 +183,11 @@ class Writer:
         namespace, at = scope.namespace, self._now()
         head = await self._store.head(namespace)
         changed = dict.fromkeys(entry.memory_id for entry in entries)
-        later = [one for each in changed for one in await self._after(namespace, each, entries[-1].seq)]
+        later = [
+            one
+            for each in changed
+            for one in await entries_after(self._store, namespace, entries[-1].seq, memory_id=each)
+        ]
         check_last(entries, later)
         wanted = contents_wanted(entries)
         contents = await self._store.versions(namespace, wanted)
@@ -215,15 +218,6 @@ class Writer:
                 raise Conflict(
                     f"change {step} took a link of memory {end!r} away, which is not there now; restore it first"
                 )
-
-    async def _after(self, namespace: Namespace, memory_id: str, seq: int) -> list[Change]:
-        entries: list[Change] = []
-        while True:
-            some = await self._store.journal(namespace, since=seq, memory_id=memory_id)
-            entries += some
-            if len(some) < PAGE:
-                return entries
-            seq = some[-1].seq
 
     async def put(self, memory: Memory) -> None:
         """Store a memory under its own id, in place of one that has it already (E1's add)."""
