@@ -20,8 +20,9 @@ from packaging.markers import Marker
 
 import memwarden
 from memwarden.backend import AsyncBackend
+from memwarden.scope import AsyncScope
 from memwarden.sync import Backend, BoundScope, Warden
-from memwarden.warden import AsyncScope, AsyncWarden
+from memwarden.warden import AsyncWarden
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (*"numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)

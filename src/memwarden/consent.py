@@ -1,6 +1,6 @@
 """The verbs of a scope that are about consent (B10): the user context, proposals for it, and what is decided of them.
 
-They are the methods of :class:`memwarden.warden.AsyncScope` under the same names.
+They are the methods of :class:`memwarden.scope.AsyncScope` under the same names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The blocking twin: one facade over one event loop that runs in a thread of its own.
 
 Every method is the async one, called on that loop; a call costs about 50 microseconds more. Nothing is written twice:
-the signatures and docstrings are those of :mod:`memwarden.warden`, and a test compares the two.
+the signatures and docstrings are those of :mod:`memwarden.warden` and :mod:`memwarden.scope`, as a test checks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from memwarden.backend import AsyncBackend
 from memwarden.config import Settings
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
 from memwarden.records import Namespace, Scope
+from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
-from memwarden.warden import AsyncScope, AsyncWarden, Config
+from memwarden.warden import AsyncWarden, Config
 
 if TYPE_CHECKING:
     from memwarden.models.base import ChatModel, Reranker
@@ -145,7 +146,7 @@ def blocking(
 
 
 class BoundScope(Facade):
-    """The verbs, bound to who asks. See :class:`memwarden.warden.AsyncScope`."""
+    """The verbs, bound to who asks. See :class:`memwarden.scope.AsyncScope`."""
 
     _inner: AsyncScope
 

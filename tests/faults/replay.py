@@ -14,7 +14,7 @@ from typing import Any
 from memwarden import AsyncWarden
 from memwarden.errors import Conflict, NotFound
 from memwarden.records import Memory, WriteResult
-from memwarden.warden import AsyncScope
+from memwarden.scope import AsyncScope
 
 USERS = ("ana", "ben")
 CALLS = 600
@@ -66,7 +66,7 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
         message = {"role": "user", "content": given, "created_at": MAY + timedelta(days=number)}
         return await me.observe([message], key=f"call {number}")
     if verb == "undo":
-        rev = (await me._warden.store.head(me.who.namespace)).rev
+        rev = (await me._parts.store.head(me.who.namespace)).rev
         return await me.undo(max(1, rev - which % 12))
     known = await created(me)
     one = known[-1 - which % min(20, len(known))] if known else "none"
@@ -79,7 +79,7 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
 
 async def created(me: AsyncScope) -> list[str]:
     """The ids of all memories that there ever were, in the order in which they were created."""
-    journal = await me._warden.store.journal(me.who.namespace, limit=10**6)
+    journal = await me._parts.store.journal(me.who.namespace, limit=10**6)
     return list(dict.fromkeys(entry.memory_id for entry in journal if entry.event == "ADD"))
 
 
@@ -93,7 +93,7 @@ class Tape:
 
 async def tape(me: AsyncScope) -> Tape:
     """Read a namespace's tape."""
-    store, namespace = me._warden.store, me.who.namespace
+    store, namespace = me._parts.store, me.who.namespace
     numbers = {one: number for number, one in enumerate(await created(me))}
     journal = await store.journal(namespace, limit=10**6)
     entries = [

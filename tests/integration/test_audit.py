@@ -16,8 +16,9 @@ from memwarden.models import wordllama
 from memwarden.recall.signals import signals_of
 from memwarden.records import CARD, EXTRACTED_BY, Audit, Batch, Finding, Memory, Put, State
 from memwarden.remember.audit import auditor
+from memwarden.scope import AsyncScope
 from memwarden.testing.examples import a_memory
-from memwarden.warden import AsyncScope
+from whose import warden_of
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 KEY = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -53,7 +54,7 @@ async def put(me: AsyncScope, memory_id: str, text: str, **fields: Any) -> str:
     """Store a memory past every check, as an old version or another program may have done."""
     memory = a_memory(memory_id, me.who.namespace, text=text, **fields)
     (signals,) = await signals_of([(text, memory.created_at)], wordllama.shared())
-    await me._warden.store.apply(Batch(me.who.namespace, (Put(memory, signals),), MAY))
+    await me._parts.store.apply(Batch(me.who.namespace, (Put(memory, signals),), MAY))
     return memory_id
 
 
@@ -67,14 +68,14 @@ async def only(me: AsyncScope) -> Finding:
 
 
 async def contents(me: AsyncScope) -> dict[str, tuple[Any, ...]]:
-    store = me._warden.store
+    store = me._parts.store
     found = [one for state in State for one in await store.find(me.who.namespace, limit=999, state=state)]
     return {one.id: (one.text, one.valid_to, one.state) for one in found}
 
 
 async def cleaned(me: AsyncScope, found: Audit) -> int:
     """Apply every fix in its order; return the revision before."""
-    before = (await me._warden.store.head(me.who.namespace)).rev
+    before = (await me._parts.store.head(me.who.namespace)).rev
     for one in found.findings:
         await getattr(me, one.fix.verb)(one.fix.memory_id, **one.fix.arguments)
     return before
@@ -92,7 +93,7 @@ async def test_nothing_is_wrong_where_nothing_is(url: str) -> None:
         ended = await said(me, "Ana rents a garage.", 1)
         await me.update(ended, valid_to="2026-05-20")
         await put(me, "switch", "on", channel="state")
-        await me._warden.backend("user/ana").add(_item("item", {"answer": "ok", "count": 5}))
+        await warden_of(me).backend("user/ana").add(_item("item", {"answer": "ok", "count": 5}))
         found = await me.audit()
         assert found.findings == ()
         assert found.looked_at == 8
@@ -230,7 +231,7 @@ async def test_a_fact_whose_turns_were_all_forgotten(me: AsyncScope) -> None:
     by_id = await said(me, "Honey is what Tom eats.", sources=[first])
     half = await said(me, "There are six hives.", sources=["m1", second])
     await said(me, "The roof is red.", sources=["m1", "never observed"])
-    await me._warden.scope(user="ana", thread="t2").remember("The door is blue.", sources=["m1"])
+    await warden_of(me).scope(user="ana", thread="t2").remember("The door is blue.", sources=["m1"])
     assert await told(me) == []
     await me.forget(first)
     assert sorted(await told(me)) == sorted([("source_gone", (by_source, first)), ("source_gone", (by_id, first))])
@@ -258,7 +259,7 @@ async def test_a_fact_whose_successor_was_forgotten(url: str) -> None:
 
 async def test_nothing_is_written_and_every_fix_can_be_undone(me: AsyncScope) -> None:
     await _mess(me)
-    store, namespace = me._warden.store, me.who.namespace
+    store, namespace = me._parts.store, me.who.namespace
     before, rev = await contents(me), (await store.head(namespace)).rev
     found = await me.audit()
     assert (await store.head(namespace)).rev == rev
@@ -331,13 +332,13 @@ async def test_counts_and_how_old(me: AsyncScope) -> None:
     assert {state: one.count for state, one in counts.items()} == {
         "active": 0, "soft_deleted": 1, "merged": 0, "candidate": 0, "quarantined": 1, "proposed": 0,
     }  # fmt: skip
-    (held,) = await me._warden.store.find(me.who.namespace, state=State.QUARANTINED)
+    (held,) = await me._parts.store.find(me.who.namespace, state=State.QUARANTINED)
     assert counts["quarantined"].oldest == held.updated_at
     assert counts["merged"].oldest is None
 
 
 async def test_an_agent_is_told_nothing_of_what_it_may_not_read(me: AsyncScope) -> None:
-    planner = me._warden.scope(user="ana", agent="planner")
+    planner = warden_of(me).scope(user="ana", agent="planner")
     hidden: list[Memory] = []
     for category in ("preferences", "tasks"):
         first = await said(me, "Ana lives in Berlin.", 1, category=category)
@@ -354,7 +355,7 @@ async def test_an_agent_is_told_nothing_of_what_it_may_not_read(me: AsyncScope) 
 
 async def test_an_agent_is_not_told_of_turns_and_successors_that_it_may_not_read(url: str) -> None:
     async with opened(url) as me:
-        planner = me._warden.scope(user="ana", agent="planner")
+        planner = warden_of(me).scope(user="ana", agent="planner")
         turn = str((await me.observe([{"role": "user", "content": "I keep bees.", "id": "m1"}])).results[0].id)
         await said(me, "Ana keeps bees.", category="tasks", sources=["m1"])
         await said(me, "Ana lives in Berlin now.", 1, category="tasks")

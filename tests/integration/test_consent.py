@@ -15,8 +15,8 @@ from memwarden import AsyncWarden, Warden
 from memwarden.backend import AsyncBackend, ContextItem
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, MemwardenError, NotFound
 from memwarden.records import Change, Consent, State, UserContext
+from memwarden.scope import AsyncScope
 from memwarden.sync import BoundScope
-from memwarden.warden import AsyncScope
 
 SENSITIVE = ("preferred_name", "pronouns", "city", "language")
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -28,8 +28,7 @@ class Clock:
     def __init__(self, warden: Warden | AsyncWarden) -> None:
         self.now = START
         inner = warden._inner if isinstance(warden, Warden) else warden
-        assert inner._consents is not None
-        inner._consents._now = lambda: self.now
+        inner._parts.working.consents._now = lambda: self.now
 
 
 def ana(warden: Warden, **who: Any) -> BoundScope:

@@ -22,13 +22,13 @@ from memwarden import AsyncWarden, config
 from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
+from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.doctor.leaks import Found, look_for_leaks
-from memwarden.warden import AsyncScope
 
 MEMWARDEN = Path(sys.executable).with_name("memwarden")
 SETTINGS = config.settings_from({})

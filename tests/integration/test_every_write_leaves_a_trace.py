@@ -20,8 +20,8 @@ import memwarden
 from memwarden import AsyncWarden
 from memwarden.backend import AsyncBackend, ContextItem
 from memwarden.records import EXTRACTED_BY, Change
+from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
-from memwarden.warden import AsyncScope
 
 CLASSES: tuple[type[Any], ...] = (AsyncScope, AsyncBackend, AsyncWarden)
 MAY = datetime(2026, 5, 1, tzinfo=UTC)

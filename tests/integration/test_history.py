@@ -10,7 +10,8 @@ import pytest
 from memwarden import AsyncWarden, clock
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, Event, HistoryEntry, Link, Unlink
-from memwarden.warden import AsyncScope
+from memwarden.scope import AsyncScope
+from whose import warden_of
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
 async def test_links_have_no_contents(me: AsyncScope) -> None:
     one, other = await stated(me, "Ship v1."), await stated(me, "The dog eats fish.")
     for change in (Link(one, other, strength=0.6), Unlink(one, other)):
-        await me._warden.store.apply(Batch(me.who.namespace, (change,), clock.now()))
+        await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
     entries = await me.history(one)
     assert [(entry.event, entry.old, entry.new) for entry in entries[1:]] == [
         ("LINK", None, None),
@@ -78,7 +79,7 @@ async def test_all_of_a_user_page_by_page(me: AsyncScope) -> None:
     one = await stated(me, "Ship v1 by August.")
     await me.forget(one)
     whole = await me.history()
-    assert [entry.seq for entry in whole] == list(range(1, (await me._warden.store.head(me.who.namespace)).rev + 1))
+    assert [entry.seq for entry in whole] == list(range(1, (await me._parts.store.head(me.who.namespace)).rev + 1))
     pages, since = [], 0
     while page := await me.history(since=since, limit=2):
         pages += page
@@ -90,12 +91,12 @@ async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
     private = await stated(me, "Preferred name is Ana.", category="profile")
     goal = await stated(me, "Ship v1 by August.", category="goals")
     moved = await stated(me, "The dog eats fish.", category="profile")
-    await me._warden.store.apply(
+    await me._parts.store.apply(
         Batch(me.who.namespace, (Link(goal, private, strength=0.6), Link(goal, moved, strength=0.6)), clock.now())
     )
     await me.update(moved, category="goals")
     await me.update(moved, text="The dog eats meat.")
-    planner = me._warden.scope(user="ana", agent="planner")
+    planner = warden_of(me).scope(user="ana", agent="planner")
     with pytest.raises(NotFound):
         await planner.history(private)
     assert told(await planner.history(moved)) == [("UPDATE", "The dog eats fish.", "The dog eats meat.")]
@@ -116,7 +117,7 @@ async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch,
     one = await stated(me, "Ship v1 by August.", category="goals")
     await me.update(one, text="Ship v1 by September.")
     await stated(me, "Preferred name is Ana.", category="profile")
-    asking = me._warden.scope(user="ana", agent=agent)
+    asking = warden_of(me).scope(user="ana", agent=agent)
     whole = await asking.history()
     assert len(whole) > 4
     assert await asking.history(descending=True) == whole[::-1]
@@ -130,7 +131,7 @@ async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch,
 async def test_what_names_a_hidden_one_says_nothing(me: AsyncScope) -> None:
     old = await stated(me, "Ana lives in Paris.", category="goals")
     new = await stated(me, "Ana lives in Berlin now.", category="goals")
-    planner = me._warden.scope(user="ana", agent="planner")
+    planner = warden_of(me).scope(user="ana", agent="planner")
     (_, closing) = await planner.history(old)
     assert (closing.meta or {})["by"] == new
     await me.update(new, category="profile")
@@ -149,11 +150,11 @@ async def test_undo_does_not_find_what_history_does_not_show(me: AsyncScope) -> 
     private = await stated(me, "The owner of the shop fears dogs.", category="preferences")
     moved = (await me.update(private, category="tasks")).rev
     for change in (Link(plan, private, strength=0.6), Unlink(plan, private)):
-        await me._warden.store.apply(Batch(me.who.namespace, (change,), clock.now()))
+        await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
     linked = [entry.seq for entry in await me.history(plan)][-2:]
     away = (await me.update(private, category="preferences")).rev
     await me.forget(private)
-    planner = me._warden.scope(user="ana", agent="planner")
+    planner = warden_of(me).scope(user="ana", agent="planner")
     before = await me.history()
     for hidden in (moved, *linked, away):
         with pytest.raises(NotFound) as error:

@@ -13,8 +13,9 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable
 from memwarden.records import Memory, State
+from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
-from memwarden.warden import AsyncScope
+from whose import warden_of
 
 MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
 NURSE = "I work as a nurse at St Mary's hospital in Porto."
@@ -74,7 +75,7 @@ async def test_the_assistants_words_are_nobodys_facts(me: AsyncScope) -> None:
 
 async def test_what_is_always_offered_is_never_extracted(me: AsyncScope) -> None:
     await me.observe(talk(NURSE))
-    declared = me._warden.settings.categories.declared
+    declared = warden_of(me).settings.categories.declared
     assert await facts(me)
     assert not [one for one in await facts(me) if declared[one.category].always]
     assert not (await me.query("How do the rings of Saturn stay in place?")).items
@@ -117,7 +118,7 @@ async def test_nothing_is_kept_twice(me: AsyncScope) -> None:
 
 
 async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None:
-    namespace, store = me.who.namespace, me._warden.store
+    namespace, store = me.who.namespace, me._parts.store
     said = "I have a blue kayak."
     await me.observe(talk(said))
     waiting = await store.find(namespace, state=State.CANDIDATE)
@@ -125,7 +126,7 @@ async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None
     assert waiting[0].purge_at is not None
     assert await facts(me) == []
     assert "kayak" not in str((await me.query("kayak", filters={"channel": "semantic"}, threshold=0.0)).text)
-    await me._warden.scope(user="ana", thread="t2").observe(talk(f"{said} "))
+    await warden_of(me).scope(user="ana", thread="t2").observe(talk(f"{said} "))
     (confirmed,) = await facts(me)
     assert confirmed.id == waiting[0].id
     assert len(confirmed.sources) == 2
@@ -164,7 +165,7 @@ async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.Monkey
         kept = await facts(me)
         assert len(kept) <= 2
         later = clock.now() + timedelta(days=1)
-        extractor = me._started_extractor
+        extractor = me._parts.working.extractor
         monkeypatch.setattr(extractor, "_now", lambda: later)
         await me.look_through()
         assert len(await facts(me)) > len(kept)

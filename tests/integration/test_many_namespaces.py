@@ -16,8 +16,8 @@ HOUR = 3_600.0
 
 
 def indexes(warden: AsyncWarden) -> Indexes:
-    assert warden._indexes is not None
-    return warden._indexes
+
+    return warden._parts.working.indexes
 
 
 def kept(warden: AsyncWarden) -> set[str]:

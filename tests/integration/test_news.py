@@ -13,9 +13,9 @@ from memwarden import AsyncWarden, clock
 from memwarden.config import Settings
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.records import Batch, Change, Event, Link, Memory, Namespace, Remove, ThreadMarks
+from memwarden.scope import AsyncScope
 from memwarden.stores.memory import MemoryStore
 from memwarden.tokens import estimate
-from memwarden.warden import AsyncScope
 
 QUESTION = "Where is the key?"
 SETTINGS: dict[str, Any] = {"embedder": "none"}
@@ -221,8 +221,8 @@ async def test_an_answer_that_never_left_has_told_nothing(monkeypatch: pytest.Mo
         one = (await me.remember("The key hangs in the hall.")).results[0].id or ""
         other = (await me.remember("Blueberry pancakes need buttermilk.")).results[0].id or ""
         await warden.store.apply(Batch(me.who.namespace, (Link(one, other, strength=0.9),), clock.now()))
-        recall, asked = warden._recall, []
-        assert recall is not None
+        recall, asked = warden._parts.working.recall, []
+
         read = recall._read
 
         async def failing(*what: Any) -> Any:

@@ -13,7 +13,8 @@ from closing import close_validity
 from memwarden import AsyncWarden, clock
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
 from memwarden.records import Batch, Event, Remove, State
-from memwarden.warden import AsyncScope
+from memwarden.scope import AsyncScope
+from whose import warden_of
 
 QUESTION = "Where does Ana live?"
 DAY = timedelta(days=1)
@@ -38,7 +39,7 @@ async def texts(me: AsyncScope, as_of: Any, question: str = QUESTION) -> list[st
 async def test_by_time_the_fact_that_was_true_then(me: AsyncScope) -> None:
     old, _ = await stated(me, "Ana lives in Paris.", created_at="2024-01-10")
     await stated(me, "Ana lives in Berlin.", created_at="2025-06-01", valid_from="2025-03-01")
-    await close_validity(me._warden, me.who.namespace, old, datetime(2025, 3, 1, tzinfo=UTC))
+    await close_validity(warden_of(me), me.who.namespace, old, datetime(2025, 3, 1, tzinfo=UTC))
     assert await texts(me, None) == ["Ana lives in Berlin."]
     assert await texts(me, "2025-03-01") == ["Ana lives in Berlin."]  # known since June, true since March
     assert await texts(me, "2025-02-28") == ["Ana lives in Paris."]
@@ -53,7 +54,7 @@ async def test_by_time_the_fact_that_was_true_then(me: AsyncScope) -> None:
 async def test_by_time_the_words_that_were_in_force(me: AsyncScope) -> None:
     old, _ = await stated(me, "Ana lives in Paris.", created_at="2024-01-10")
     before = clock.now()
-    await close_validity(me._warden, me.who.namespace, old, before + DAY)
+    await close_validity(warden_of(me), me.who.namespace, old, before + DAY)
     (item,) = (await me.query(QUESTION, as_of=before)).items
     assert (item.memory.version, item.memory.valid_to) == (1, None)
     (item,) = (await me.query(QUESTION, as_of=clock.now())).items
@@ -79,7 +80,7 @@ async def test_the_past_stays_when_the_present_changes_between_two_questions(me:
     other, rev = await stated(me, "The dog eats fish.")
     assert (await texts(me, rev))[0] == "Ana lives in Paris."
     await me.forget(other)
-    await close_validity(me._warden, me.who.namespace, one, clock.now() - DAY)
+    await close_validity(warden_of(me), me.who.namespace, one, clock.now() - DAY)
     item = (await me.query("What does the dog eat?", as_of=rev)).items[0]
     assert (item.id, item.memory.version) == (other, 1)
     (memory,) = await me.find({"id": one}, as_of=rev)
@@ -95,7 +96,7 @@ async def test_what_is_learned_later_of_a_time_is_in_the_next_answer_about_it(me
 
 async def test_a_merged_one_stood_there_then(me: AsyncScope) -> None:
     one, rev = await stated(me, "Ana lives in Paris.")
-    await me._warden.store.apply(Batch(me.who.namespace, (Remove(one, State.MERGED, Event.MERGE),), clock.now()))
+    await me._parts.store.apply(Batch(me.who.namespace, (Remove(one, State.MERGED, Event.MERGE),), clock.now()))
     assert await texts(me, rev) == ["Ana lives in Paris."]
 
 
@@ -135,7 +136,7 @@ async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope
     ):
         with pytest.raises(InvalidInput, match="larger than any number"):
             await asked
-    store, namespace = me._warden.store, me.who.namespace
+    store, namespace = me._parts.store, me.who.namespace
     with suppress(InvalidInput):  # where the engine counts further there is nothing after it
         assert await store.journal(namespace, since=2**70) == []
     assert [memory.id for memory in await me.find()] == [one]
@@ -143,7 +144,7 @@ async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope
 
 async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None:
     _, rev = await stated(me, "Ana lives in Paris.", category="profile")
-    planner = me._warden.scope(agent="planner")
+    planner = warden_of(me).scope(agent="planner")
     assert (await planner.query(QUESTION, as_of=rev)).items == ()
     assert await planner.find(as_of=rev) == []
     with pytest.raises(CategoryDenied):
@@ -153,7 +154,7 @@ async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None
 async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: AsyncScope) -> None:
     one, rev = await stated(me, "Ana is pregnant.", category="goals")
     other, later = await stated(me, "Ana wants to sail.", category="goals")
-    planner, question = me._warden.scope(agent="planner"), "What is Ana?"
+    planner, question = warden_of(me).scope(agent="planner"), "What is Ana?"
     moment = clock.now()
 
     async def seen(agent: AsyncScope, as_of: Any) -> set[str]:
@@ -186,7 +187,7 @@ async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: Async
 async def test_what_never_was_in_reach_then_is_not_told_when_it_is_now(me: AsyncScope) -> None:
     one, rev = await stated(me, "Ana is pregnant.", category="profile")
     await me.update(one, category="goals")
-    planner = me._warden.scope(agent="planner")
+    planner = warden_of(me).scope(agent="planner")
     assert await planner.find(as_of=rev) == []
     assert [memory.id for memory in await planner.find(as_of=rev + 1)] == [one]
 
@@ -207,8 +208,8 @@ async def test_few_pasts_are_kept(me: AsyncScope) -> None:
     for number in range(5):
         await stated(me, f"Ana has {number} boats.")
         await texts(me, number)
-    recall = me._warden._recall
-    assert recall is not None
+    recall = me._parts.working.recall
+
     assert len(recall._pasts._kept) == 2
     recall._pasts._max_bytes = 1
     await texts(me, 3)

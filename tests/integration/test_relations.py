@@ -11,8 +11,9 @@ from closing import close_validity
 from memwarden import AsyncWarden, clock
 from memwarden.errors import NotFound
 from memwarden.records import Batch, Link, QueryResult
+from memwarden.scope import AsyncScope
 from memwarden.tokens import estimate
-from memwarden.warden import AsyncScope
+from whose import warden_of
 
 QUESTION = "Where is the greenhouse?"
 FACT = "The greenhouse is behind the old barn."
@@ -32,7 +33,7 @@ async def stated(me: AsyncScope, *texts: str, **fields: Any) -> list[str]:
 async def link(me: AsyncScope, one: str, *others: str, strength: float = 0.8) -> None:
     """The first is linked the most."""
     links = tuple(Link(one, other, strength=strength - 0.1 * number) for number, other in enumerate(others))
-    await me._warden.store.apply(Batch(me.who.namespace, links, clock.now()))
+    await me._parts.store.apply(Batch(me.who.namespace, links, clock.now()))
 
 
 def related(result: QueryResult) -> list[str]:
@@ -72,8 +73,8 @@ async def test_they_pass_the_gates(me: AsyncScope) -> None:
     (secret,) = await stated(me, OTHERS[1], category="profile")
     (good,) = await stated(me, OTHERS[2], category="tasks")
     await link(me, fact, over, secret, good)
-    await close_validity(me._warden, me.who.namespace, over, clock.now())
-    planner = me._warden.scope(agent="planner")
+    await close_validity(warden_of(me), me.who.namespace, over, clock.now())
+    planner = warden_of(me).scope(agent="planner")
     assert related(await planner.query(QUESTION, top_k=1)) == [good]
     assert related(await planner.query(QUESTION, top_k=1, filters={"tags": "x"})) == []
     assert [one.to_id for one in await planner.relations(fact)] == sorted([over, good])
@@ -95,7 +96,7 @@ async def test_they_stay_within_the_budget(me: AsyncScope) -> None:
 
 async def test_one_that_was_forgotten_is_gone_at_once_and_was_there_before(me: AsyncScope) -> None:
     fact, other, *_ = await stated(me, FACT, *OTHERS)
-    before = (await me._warden.store.head(me.who.namespace)).rev
+    before = (await me._parts.store.head(me.who.namespace)).rev
     await link(me, fact, other)
     rev = (await me.query(QUESTION, top_k=1)).rev
     await me.forget(other)

@@ -15,8 +15,9 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, NotFound
 from memwarden.records import Change, Memory
+from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
-from memwarden.warden import AsyncScope
+from whose import warden_of
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 URLS = ("memory://", "sqlite:///{}/m.db")
@@ -36,18 +37,18 @@ async def said(me: AsyncScope, text: str, **fields: Any) -> str:
 
 
 async def journal(me: AsyncScope, since: int = 0) -> list[Change]:
-    return await me._warden.store.journal(me.who.namespace, since=since)
+    return await me._parts.store.journal(me.who.namespace, since=since)
 
 
 async def state(me: AsyncScope) -> dict[str, Memory]:
     """Every active memory by id, apart from what counts writes."""
-    found = await me._warden.store.find(me.who.namespace)
+    found = await me._parts.store.find(me.who.namespace)
     return {one.id: replace(one, version=0, updated_at=MAY) for one in found}
 
 
 async def edges(me: AsyncScope) -> set[tuple[str, str, str]]:
     ids = list(await state(me))
-    return {(one.from_id, one.to_id, one.type) for one in await me._warden.store.relations(me.who.namespace, ids)}
+    return {(one.from_id, one.to_id, one.type) for one in await me._parts.store.relations(me.who.namespace, ids)}
 
 
 async def last(me: AsyncScope, event: str) -> int:
@@ -209,7 +210,7 @@ async def test_forgotten_and_restored(me: AsyncScope) -> None:
     one = await said(me, "Ana lives in Berlin.")
     before = await state(me)
     await me.forget(one)
-    (gone,) = await me._warden.store.get(me.who.namespace, [one], removed=True)
+    (gone,) = await me._parts.store.get(me.who.namespace, [one], removed=True)
     assert gone.state == "soft_deleted"
     assert gone.purge_at is not None
     forgotten_at = (await journal(me))[-1].at
@@ -264,7 +265,7 @@ async def test_a_correction_keeps_what_stood_before(me: AsyncScope) -> None:
     assert (told.id, told.outcome) == (one, "updated")
     memory = await me.get(one)
     assert (memory.text, memory.importance, memory.tags, memory.version) == ("Ana lives in Berlin.", 0.8, ("home",), 2)
-    (before,) = await me._warden.store.versions(me.who.namespace, [(one, 1)])
+    (before,) = await me._parts.store.versions(me.who.namespace, [(one, 1)])
     assert before.text == "Ana lives in Berln."
     assert [item.id for item in (await me.query("Who is in Berlin?")).items] == [one]
 
@@ -337,7 +338,7 @@ async def test_unknown_ids(me: AsyncScope, verb: str) -> None:
 async def test_an_agent_touches_what_it_may_read_and_nothing_else(me: AsyncScope) -> None:
     """The stylist may read preferences, not goals: it neither learns of them nor changes them."""
     secret = await said(me, "Ana lives in Berlin.", category="goals")
-    stylist = me._warden.scope(user="ana", agent="stylist")
+    stylist = warden_of(me).scope(user="ana", agent="stylist")
     (told,) = (await stylist.remember("Ana resides in Berlin.", category="preferences")).results
     assert told.outcome == "created"
     (told,) = (await stylist.remember("Ana lives in Lisbon now.", category="preferences")).results
@@ -417,7 +418,7 @@ async def test_a_fact_that_changes_meanwhile_is_judged_anew(tmp_path: Path) -> N
     async with AsyncWarden.open(url) as one, AsyncWarden.open(url) as two:
         mine, theirs = one.scope(user="ana"), two.scope(user="ana")
         await mine.remember("Ana lives in Berlin.", created_at=MAY)
-        facts = mine._writer._facts
+        facts = mine._parts.working.writer._facts
         settle, meanwhile = facts._settle, ["Ana lives in Madrid now."]
 
         async def disturbed(*args: Any) -> Any:
@@ -426,7 +427,7 @@ async def test_a_fact_that_changes_meanwhile_is_judged_anew(tmp_path: Path) -> N
                 await theirs.remember(meanwhile.pop(), created_at=MAY + timedelta(days=1))
             return decided
 
-        facts._settle = disturbed  # type: ignore[method-assign, assignment]
+        facts._settle = disturbed  # type: ignore[assignment]
         (told,) = (await mine.remember("Ana lives in Lisbon now.", created_at=MAY + timedelta(days=2))).results
         assert told.outcome == "superseded"
         answer = await mine.query("Where does Ana live?", top_k=5)
@@ -444,7 +445,7 @@ async def test_writers_at_once_pile_up_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_clock_that_was_put_back_changes_nothing(me: AsyncScope) -> None:
-    writer = me._writer
+    writer = me._parts.working.writer
     writer._now = lambda: MAY
     await me.remember("Ana lives in Berlin.")
     writer._now = lambda: MAY - timedelta(seconds=30)

@@ -81,9 +81,9 @@ async def test_find_lists_what_holds_and_get_answers_always(warden: AsyncWarden)
 async def test_a_namespace_without_ends_makes_no_mask(warden: AsyncWarden) -> None:
     me = warden.scope()
     old = await stated(warden, "Ana lives in Paris.")
-    assert warden._indexes is not None
-    assert (await warden._indexes.current(me.who.namespace)).valid(NOW) is None
+
+    assert (await warden._parts.working.indexes.current(me.who.namespace)).valid(NOW) is None
     await close_validity(warden, me.who.namespace, old, NOW)
-    mask = (await warden._indexes.current(me.who.namespace)).valid(NOW)
+    mask = (await warden._parts.working.indexes.current(me.who.namespace)).valid(NOW)
     assert mask is not None
     assert mask.tolist() == [True, False]  # the place of the version before, which is dead, and the one after

@@ -31,9 +31,9 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
+from memwarden.scope import AsyncScope
 from memwarden.stores.rows import index_row
 from memwarden.testing.examples import NAMESPACE, SIGNALS, START, a_memory
-from memwarden.warden import AsyncScope
 
 DAY = timedelta(days=1)
 QUESTIONS = ("Where does Ana live?", "What does the dog eat?")
@@ -62,7 +62,7 @@ async def take(me: AsyncScope, known: list[str], step: tuple[str, Any, int]) -> 
         return
     if not known:
         return
-    store, namespace = me._warden.store, me.who.namespace
+    store, namespace = me._parts.store, me.who.namespace
     one, other = known[number % len(known)], known[(number + 1) % len(known)]
     active = await store.get(namespace, [one])
     change: BatchChange

@@ -63,10 +63,8 @@ async def follow(url: str, script: list[tuple[Any, ...]]) -> list[Any]:
         for step in script:
             await take(warden, step)
         followed = await answers(warden)
-        warden._indexes = None
         cold = Indexes(warden.store, session_gap_hours=4.0, dimensions=128, max_bytes=2**30)
-        assert warden._recall is not None
-        warden._recall._indexes = cold
+        warden._parts.working.recall._indexes = cold
         assert same(followed, await answers(warden))
         return followed
 

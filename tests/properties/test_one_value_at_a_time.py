@@ -34,8 +34,8 @@ def lives(draw: st.DrawFn) -> tuple[list[int], list[int], list[Correction]]:
 async def check(url: str, told: list[int], moved: list[int], corrections: list[Correction]) -> None:
     async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
         me, now = warden.scope(user="ana"), day(0)
-        assert warden._writer is not None
-        warden._writer._now = lambda: now
+
+        warden._parts.working.writer._now = lambda: now
         ids = []
         for city, written, since in zip(CITIES, told, moved, strict=False):
             now = day(written)

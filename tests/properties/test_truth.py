@@ -25,8 +25,8 @@ from memwarden.errors import Conflict, NotFound
 from memwarden.records import Change, Link, Memory, Put, Remove, Signals, WriteResult
 from memwarden.remember import facts, settle, write
 from memwarden.remember.undo import inverse
+from memwarden.scope import AsyncScope
 from memwarden.stores.memory import MemoryStore
-from memwarden.warden import AsyncScope
 from told import Key, Told, check_steps, check_store, content, replay
 
 NewUrl = Callable[[Path], str]
@@ -95,7 +95,7 @@ class Witness:
 
     def __init__(self, me: AsyncScope) -> None:
         self.me = me
-        self.store, self.namespace = me._warden.store, me.who.namespace
+        self.store, self.namespace = me._parts.store, me.who.namespace
         self.journal: list[Change] = []
         self.states = [Told()]
         self.contents: dict[Key, Memory] = {}

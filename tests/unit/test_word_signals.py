@@ -33,8 +33,8 @@ async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> View:
         await me.query("boat")
         for one in chance.sample(ids, forgotten):
             await me.forget(one)
-        assert warden._indexes is not None
-        return (await warden._indexes.current(me.who.namespace)).view
+
+        return (await warden._parts.working.indexes.current(me.who.namespace)).view
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ from memwarden.recall.signals import make_signals
 from memwarden.records import Batch, BatchChange, Channel, Link, Memory, Put
 from memwarden.remember.made import new_id
 from memwarden.remember.settle import LINKS
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.bench.marks import grid, number
 from memwarden.surfaces.bench.metrics import percentile
 from memwarden.surfaces.bench.replay import Tick
 from memwarden.surfaces.bench.sentences import Fact, facts
-from memwarden.warden import AsyncScope, AsyncWarden
+from memwarden.warden import AsyncWarden
 
 SIZES = (100, 10_000)
 WARMING = 3
@@ -122,11 +123,11 @@ async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, fi
     ]
     sync = _sync(file)
     for sort in chance.sample(range(len(calls)), len(calls)):
-        before = await me._warden.store.head(me.who.namespace)
+        before = await me._parts.store.head(me.who.namespace)
         start = time.perf_counter()
         result = await calls[sort]()
         spent = 1_000 * (time.perf_counter() - start)
-        entries = await me._warden.store.journal(me.who.namespace, since=before.rev)
+        entries = await me._parts.store.journal(me.who.namespace, since=before.rev)
         if turn >= 0:
             became = "observed" if sort == 0 else result.results[0].outcome
             times.calls[became].append(spent)
@@ -140,7 +141,7 @@ async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, fi
 
 async def _edge(me: AsyncScope, turn: int) -> float:
     """Milliseconds that an edge adds: a memory is stored with as many links as one gets, and another without."""
-    store, namespace = me._warden.store, me.who.namespace
+    store, namespace = me._parts.store, me.who.namespace
     others = [one.id for one in await store.find(namespace, limit=LINKS)]
     spent = {}
     for links in (0, LINKS) if turn % 2 else (LINKS, 0):

@@ -14,10 +14,10 @@ from rich.text import Text
 from memwarden import AsyncWarden
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli import draw, given
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
-from memwarden.warden import AsyncScope
 
 Filters = Annotated[
     list[str] | None,

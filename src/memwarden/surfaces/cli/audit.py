@@ -13,10 +13,10 @@ from rich.text import Text
 
 from memwarden.errors import NotFound
 from memwarden.records import Audit, Fix, Memory, State
+from memwarden.scope import AsyncScope
 from memwarden.stores.url import without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Tick, clean, plain, print_json, printer, progress
-from memwarden.warden import AsyncScope
 
 FOUND = 1
 _WORDS: Mapping[str, str] = {"update": "edit"}

@@ -11,11 +11,11 @@ from rich.text import Text
 
 from memwarden.errors import NotFound
 from memwarden.records import HistoryEntry, Memory, WriteResult
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli import given
 from memwarden.surfaces.cli.memories import Id
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
-from memwarden.warden import AsyncScope
 
 _REASONS = ("rule", "guards", "by", "of", "into", "to", "type", "near", "undoes")
 """What of a change's meta is told in words, in this order."""

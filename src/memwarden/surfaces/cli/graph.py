@@ -12,10 +12,10 @@ from rich.tree import Tree
 
 from memwarden.errors import NotFound
 from memwarden.records import Memory, Relation, RelationType
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli.memories import Id
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
-from memwarden.warden import AsyncScope
 
 WIDEST_LABEL = 60
 

@@ -15,7 +15,7 @@ import typer
 from memwarden import AsyncWarden, config
 from memwarden.config import Settings
 from memwarden.errors import NotFound
-from memwarden.warden import AsyncScope
+from memwarden.scope import AsyncScope
 
 P = ParamSpec("P")
 _SQLITE = "sqlite:///"

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from memwarden.backend import ContextItem
 from memwarden.errors import StoreError
 from memwarden.records import Memory, Namespace
+from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.pages import CANARY_TENANT
-from memwarden.warden import AsyncScope, AsyncWarden
+from memwarden.warden import AsyncWarden
 
 KEY, THREAD, MESSAGE, ITEM = "canary-key", "canary-thread", "canary-message", "canary-item"
 """The same for all of them on purpose: whoever mixes namespaces up answers with what is another's."""

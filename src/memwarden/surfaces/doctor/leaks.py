@@ -16,11 +16,12 @@ from memwarden.backend import AsyncBackend, ContextItem
 from memwarden.errors import Conflict, MemwardenError, StoreError
 from memwarden.filters import FIELDS, TEXT, parse
 from memwarden.records import Namespace, QueryResult, WriteResult
+from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.tried import Tried
 from memwarden.surfaces.doctor import canaries
 from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
-from memwarden.warden import AsyncScope, AsyncWarden
+from memwarden.warden import AsyncWarden
 
 QUESTIONS = ("Where does the spare key hang?", "Where does canary Ana live?", HOME)
 

@@ -9,9 +9,9 @@ from rich.rule import Rule
 from rich.text import Text
 
 from memwarden.records import Delta, HistoryEntry, QueryResult, Written
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli.changes import history_table
 from memwarden.surfaces.cli.output import Printer, clean
-from memwarden.warden import AsyncScope
 
 QUESTION = "What is Ines' favourite colour?"
 THEN = datetime(2025, 12, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ class Changing:
 
 async def change(me: AsyncScope) -> Changing:
     """State a fact, the same again, and a new value; then look at what that did."""
-    before = (await me._warden.store.head(me.who.namespace)).rev
+    before = (await me._parts.store.head(me.who.namespace)).rev
     became = [
         (await me.remember(one.text, created_at=one.at, category="preferences", importance=0.6)).results[0]
         for one in STATED

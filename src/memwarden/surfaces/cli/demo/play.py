@@ -13,13 +13,13 @@ import typer
 
 from memwarden import AsyncWarden
 from memwarden.records import ContextBlock, Cut, Memory
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli.demo.changing import change
 from memwarden.surfaces.cli.demo.script import Asked, history, questions
 from memwarden.surfaces.cli.demo.waiting import ask
 from memwarden.surfaces.cli.observe import Summary, planned, store
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, progress
-from memwarden.warden import AsyncScope
 
 USER = "demo"
 

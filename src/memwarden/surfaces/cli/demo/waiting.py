@@ -9,9 +9,9 @@ from rich.rule import Rule
 from rich.text import Text
 
 from memwarden.records import Consent, Memory, UserContext
+from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli.consent import change
 from memwarden.surfaces.cli.output import Printer, clean
-from memwarden.warden import AsyncScope
 
 SAID = "they call me Nessie, I don't know yet if I allow it"
 """What Ines says in the history: a name that somebody might set too soon."""

@@ -1,0 +1,46 @@
+"""What a warden puts together when it opens, and hands to its scopes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memwarden.config import Settings
+from memwarden.errors import StoreUnavailable
+from memwarden.stores.base import Store
+
+if TYPE_CHECKING:
+    from memwarden.recall.index import Indexes
+    from memwarden.recall.recall import Recall
+    from memwarden.remember.consent.keeper import Consents
+    from memwarden.remember.extract import Extractor
+    from memwarden.remember.write import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """The parts that there are once the store is open."""
+
+    recall: Recall
+    writer: Writer
+    extractor: Extractor
+    indexes: Indexes
+    consents: Consents
+
+
+class Parts:
+    """A store, its settings and, once it is open, what works on it. One for a warden and all its scopes."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store = store
+        self.settings = settings
+        self.opened: Working | None = None
+
+    @property
+    def working(self) -> Working:
+        """The parts at work. Raises StoreUnavailable before the warden is open."""
+        if self.opened is None:
+            raise StoreUnavailable(
+                "the warden is not open; use it as a context manager: with Warden.open(...) as warden"
+            )
+        return self.opened
