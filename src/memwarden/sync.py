@@ -12,6 +12,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -21,6 +22,7 @@ from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
 from memwarden.records import Namespace, Scope
 from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
+from memwarden.stores.manifest import Manifest
 from memwarden.warden import AsyncWarden, Config
 
 if TYPE_CHECKING:
@@ -258,6 +260,10 @@ class Warden(Facade):
     def store(self) -> Store:
         """The store underneath, whose methods are async. See :attr:`memwarden.warden.AsyncWarden.store`."""
         return self._inner.store
+
+    def back_up(self, path: str | Path) -> Manifest:
+        """Copy the whole store as it stands now into a new file. See :meth:`memwarden.warden.AsyncWarden.back_up`."""
+        return self._loop.run(self._inner.back_up(path))
 
     def close(self) -> None:
         """Finish pending writes and let go of the store and the thread. May be called twice.

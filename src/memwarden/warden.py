@@ -19,6 +19,7 @@ from memwarden.records import (
 from memwarden.remember.messages import checked_name
 from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
+from memwarden.stores.manifest import Manifest, backed_up
 from memwarden.stores.url import store_at
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ class AsyncWarden:
             await self._parts.store.close()
             raise
         return self
+
+    async def back_up(self, path: str | Path) -> Manifest:
+        """Copy the whole store as it stands now into a new file, while it is in use.
+
+        Args:
+            path: where to; it must not be there yet. ``memwarden backup restore`` makes a store of it again.
+
+        Raises InvalidInput for ``memory://``, Conflict when ``path`` is there, StoreFull, StoreUnavailable,
+        StoreCorrupt.
+        """
+        return await backed_up(self.store).back_up(Path(path))
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""

@@ -44,7 +44,9 @@ class Migration(NamedTuple):
     script: bytes
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
+    """What a connection found out about server, database and login."""
+
     server: int
     encoding: str
     has_namespace: bool
@@ -58,16 +60,27 @@ def make_ready(db: Connection[Any], place: str) -> None:
 
     Raises StoreUnavailable, StoreTooNew, StoreCorrupt, psycopg's errors.
     """
-    state = _look(db)
-    if state.server < _OLDEST_SERVER:
-        raise StoreUnavailable(f"{place} is PostgreSQL {state.server // 10_000}; memwarden needs 16 or later")
-    if state.encoding != "UTF8":
-        raise StoreUnavailable(f"{place} has the encoding {state.encoding}; make a database with ENCODING 'UTF8'")
+    state = check_server(db, place)
     if not state.may_take_role or _schema(db, state, place) != migrations()[-1].number:
         _migrate(db, place)
     door = db.execute(_OPEN_DOORS).fetchone()
     if door is not None:
         raise StoreUnavailable(f"{place} would not keep namespaces apart: {door[0]}. Undo that, then open it again")
+
+
+def check_server(db: Connection[Any], place: str) -> State:
+    """Return what there is. Raises StoreUnavailable for a server or database that memwarden cannot use."""
+    state = look(db)
+    if state.server < _OLDEST_SERVER:
+        raise StoreUnavailable(f"{place} is PostgreSQL {state.server // 10_000}; memwarden needs 16 or later")
+    if state.encoding != "UTF8":
+        raise StoreUnavailable(f"{place} has the encoding {state.encoding}; make a database with ENCODING 'UTF8'")
+    return state
+
+
+def schema_number(db: Connection[Any], place: str) -> int:
+    """Return the number of the last migration, 0 without a schema. Raises StoreTooNew, StoreCorrupt."""
+    return _schema(db, look(db), place)
 
 
 @cache
@@ -78,13 +91,14 @@ def migrations() -> tuple[Migration, ...]:
     return tuple(Migration(int(one.name.split("_")[0]), one.read_bytes()) for one in files)
 
 
-def _look(db: Connection[Any]) -> _State:
+def look(db: Connection[Any]) -> State:
+    """Ask what there is."""
     found = db.execute(_STATE).fetchone()
     assert found is not None
-    return _State(*found)
+    return State(*found)
 
 
-def _schema(db: Connection[Any], state: _State, place: str) -> int:
+def _schema(db: Connection[Any], state: State, place: str) -> int:
     """The number of the last migration, 0 without a schema."""
     if not state.has_namespace:
         return 0
@@ -98,34 +112,49 @@ def _schema(db: Connection[Any], state: _State, place: str) -> int:
 
 
 def _migrate(db: Connection[Any], place: str) -> None:
-    with db.transaction(), _with_advice(place):
-        db.execute(f"SET LOCAL statement_timeout = '{_PATIENCE}'".encode())
-        db.execute(b"SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        _make_role(db, _look(db))
-        number = _schema(db, _look(db), place)
-        for migration in migrations():
-            if migration.number > number:
-                db.execute(migration.script)
-        db.execute(
-            b"INSERT INTO memwarden.meta (key, value) VALUES ('schema', %s::text) "
-            b"ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value",
-            (migrations()[-1].number,),
-        )
+    with db.transaction(), with_advice(place):
+        lock(db)
+        build(db, _schema(db, look(db), place), migrations()[-1].number)
 
 
-def _make_role(db: Connection[Any], state: _State) -> None:
+def lock(db: Connection[Any]) -> None:
+    """Keep everybody else from changing the schema until the transaction ends, and make the role."""
+    db.execute(f"SET LOCAL statement_timeout = '{_PATIENCE}'".encode())
+    db.execute(b"SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    _make_role(db, look(db))
+
+
+def hold(db: Connection[Any]) -> None:
+    """Keep everybody from changing the schema until the connection ends."""
+    db.execute(b"SELECT pg_advisory_lock_shared(%s)", (_LOCK,))
+
+
+def build(db: Connection[Any], number: int, to: int) -> None:
+    """Bring the schema from one number to another, in a transaction that has locked it."""
+    for migration in migrations():
+        if number < migration.number <= to:
+            db.execute(migration.script)
+    db.execute(
+        b"INSERT INTO memwarden.meta (key, value) VALUES ('schema', %s::text) "
+        b"ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value",
+        (to,),
+    )
+
+
+def _make_role(db: Connection[Any], state: State) -> None:
     if not state.has_role:
         try:
             with db.transaction():
                 db.execute(f"CREATE ROLE {ROLE} NOLOGIN NOINHERIT".encode())
         except (errors.DuplicateObject, errors.UniqueViolation):
             pass  # another database of this server has just made it
-    if not _look(db).may_take_role:
+    if not look(db).may_take_role:
         db.execute(f"GRANT {ROLE} TO CURRENT_USER".encode())
 
 
 @contextmanager
-def _with_advice(place: str) -> Iterator[None]:
+def with_advice(place: str) -> Iterator[None]:
+    """Let an error of missing rights say what the administrator has to do."""
     try:
         yield
     except errors.InsufficientPrivilege:

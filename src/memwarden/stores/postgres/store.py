@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from psycopg import Connection, Error
@@ -27,6 +28,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import pages
 from memwarden.stores.postgres.connections import Connections
@@ -152,6 +154,20 @@ class PostgresStore:
     async def discard(self, namespace: Namespace) -> None:
         check_canary(namespace)
         await self._in_thread(lambda db: pages.discard(db, namespace))
+
+    async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
+        """Copy the store into a new file (:class:`memwarden.stores.backup.BackedUp`). It need not be open."""
+        from memwarden.stores.postgres import backup  # seldom used, so not loaded with every store
+
+        connections = Connections(self._url, self._connect_seconds)
+        return await in_thread(lambda tell: backup.back_up(connections, target, tell), tick)
+
+    async def restore(self, path: Path, tick: Tick = no_tick) -> Manifest:
+        """Make this store of a backup (:class:`memwarden.stores.backup.BackedUp`). It must not be there yet."""
+        from memwarden.stores.postgres import backup
+
+        connections = Connections(self._url, self._connect_seconds)
+        return await in_thread(lambda tell: backup.restore(path, connections, tell), tick)
 
     async def try_wall(self, own: Namespace, victim: Namespace) -> list[Tried]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.wall`)."""

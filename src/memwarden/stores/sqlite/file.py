@@ -70,8 +70,7 @@ def check_before(path: Path) -> None:
     if mounts.exists():
         refuse_network(path, mounts.read_text(errors="replace"))
     if path.exists() and path.stat().st_size:
-        _check_header(path)
-        _check_schema_on_disk(path)
+        check_content(path)
         if not os.access(path, os.W_OK):
             raise StoreUnavailable(f"{path} is read-only; allow this user to write to it, or copy it elsewhere")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -79,6 +78,12 @@ def check_before(path: Path) -> None:
             f"the folder {path.parent} is read-only; SQLite writes a log beside the file, so allow this user to write "
             "to the folder, or choose another one"
         )
+
+
+def check_content(path: Path) -> None:
+    """Refuse, without changing anything, a file that is cut off, foreign or of a later memwarden."""
+    _check_header(path)
+    _check_schema_on_disk(path)
 
 
 def make_file(path: Path) -> None:

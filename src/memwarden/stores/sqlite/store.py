@@ -33,6 +33,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.query import condition_sql, order_sql
@@ -214,6 +215,18 @@ class SqliteStore:
     async def discard(self, namespace: Namespace) -> None:
         check_canary(namespace)
         await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
+
+    async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
+        """Copy the store into a new file (:class:`memwarden.stores.backup.BackedUp`). It need not be open."""
+        from memwarden.stores.sqlite import backup  # seldom used, so not loaded with every store
+
+        return await in_thread(lambda tell: backup.back_up(self.path, target, tell), tick)
+
+    async def restore(self, path: Path, tick: Tick = no_tick) -> Manifest:
+        """Make this store of a backup (:class:`memwarden.stores.backup.BackedUp`). It must not be there yet."""
+        from memwarden.stores.sqlite import backup
+
+        return await in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
 
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
         """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""

@@ -24,7 +24,8 @@ Begin here:
   memwarden observe chat.json               remember a conversation of your own
   memwarden query "Where does Ana work?"    ask about it
 \b
-Every command takes --db URL, --user, --agent, --tenant, --embedder and --json; migrate takes two URLs.
+Every command takes --db URL, --user, --agent, --tenant, --embedder and --json; migrate takes two URLs,
+backup restore one.
 Settings: option > environment MEMWARDEN_* > memwarden.toml > default; see memwarden config show.
 Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 denied, 5 done in part, 130 interrupted.
 """
@@ -66,6 +67,7 @@ COMMANDS: Mapping[str, Place] = {
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
     "doctor": Place(f"{_HERE}.doctor:doctor", "Tell whether a store is well; --leaks tries its walls."),
+    "backup": Place(f"{_HERE}.backup:app", "Copy a store into one file, check such a file, restore it."),
     "migrate": Place(f"{_HERE}.migrate:migrate", "Move everything of one store to another, and compare."),
     "thread": Place(f"{_HERE}.thread:app", "Show conversations and what was made of them."),
     "audit": Place(f"{_HERE}.audit:audit", "Show what is wrong with what is remembered, and what would mend it."),

@@ -1,0 +1,129 @@
+"""Backup and restore of the SQLite file (:mod:`memwarden.stores.backup`)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memwarden.errors import NotFound, StoreCorrupt
+from memwarden.stores import backup
+from memwarden.stores.manifest import Manifest, Stand, Table, Tick, no_tick
+from memwarden.stores.sqlite import file
+
+ENGINE = "sqlite"
+STORE = "store.db"
+"""The file in the backup: a SQLite file as any tool opens it."""
+
+_PAGES = 500  # are copied between two looks at the clock: 2 MB
+_BUSY_SECONDS = 30.0
+
+
+def back_up(source: Path, target: Path, tick: Tick = no_tick) -> Manifest:
+    """Copy a store as it stands now into a new file, while others write to it; it is not migrated.
+
+    Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt when the store is damaged.
+    """
+    if not source.exists():
+        raise NotFound(f"there is no store at {source}; there is nothing to back up")
+    with backup.unfinished(target) as folder:
+        backup.need_room(target, 2 * source.stat().st_size)  # the copy, and what it is packed into
+        file.check_content(source)
+        copy = folder / STORE
+        with _explained(source):
+            _copy(source, copy, tick)
+        with _explained(copy):
+            manifest = _look(copy, source)
+        packed = folder / "packed"
+        with backup.packing(packed) as archive:
+            backup.add_file(archive, STORE, copy)
+            backup.add_manifest(archive, manifest)
+        backup.place(packed, target)
+    return manifest
+
+
+def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
+    """Write a backup to a new file, whole or not at all, and bring it up to date.
+
+    Raises Conflict when ``target`` is there or the backup is of another engine, StoreCorrupt, StoreTooNew, StoreFull,
+    StoreUnavailable.
+    """
+    for beside in ("-wal", "-shm", "-journal"):
+        backup.refuse_existing(target.with_name(target.name + beside))
+    with backup.unpacking(path) as (archive, manifest), backup.unfinished(target) as folder:
+        backup.refuse_foreign(manifest, archive, ENGINE, path, STORE)
+        backup.refuse_newer(manifest.schema, file.migrations()[-1].number, path)
+        backup.need_room(target, archive.getinfo(STORE).file_size)
+        copy = folder / STORE
+        backup.take_out(archive, STORE, copy, tick)
+        file.check_before(copy)
+        with _explained(copy):
+            found = _look(copy, path)
+            if replace(found, made_at=manifest.made_at) != manifest:
+                raise StoreCorrupt(f"{path} does not hold what its manifest says; nothing was restored")
+            _bring_up_to_date(copy)
+        backup.place(copy, target)
+    return manifest
+
+
+def _copy(source: Path, copy: Path, tick: Tick) -> None:
+    file.make_file(copy)
+    with closing(file.connect(source, _BUSY_SECONDS, reading=True)) as db, closing(_plain(copy)) as other:
+        # Held to one moment. Else the copy would begin anew each time that another process commits.
+        db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        db.backup(other, pages=_PAGES, progress=lambda status, left, total: tick(total - left, total), sleep=0.01)
+        other.execute("PRAGMA journal_mode = DELETE").fetchone()  # it lives without a log beside it
+
+
+def _look(copy: Path, source: Path) -> Manifest:
+    """Check a copy that nobody else uses, and tell what is in it."""
+    with closing(_plain(copy)) as db:
+        found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            raise StoreCorrupt(
+                f"{source} is damaged ({found[0]}); no copy was made of it. memwarden doctor tells more, and --repair "
+                "mends indexes; else restore an earlier backup"
+            )
+        facts = dict(db.execute("SELECT key, value FROM meta").fetchall())
+        spaces = db.execute("SELECT tenant, path, rev FROM namespaces ORDER BY tenant, path").fetchall()
+        names = db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        return Manifest(
+            ENGINE,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            int(facts["schema"]),
+            facts.get("model"),
+            tuple(Stand(*row) for row in spaces),
+            {name: _table(db, name) for (name,) in sorted(names)},
+        )
+
+
+def _table(db: sqlite3.Connection, name: str) -> Table:
+    columns = tuple(str(row[0]) for row in db.execute("SELECT name FROM pragma_table_info(?)", (name,)))
+    return Table(columns, int(db.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]))
+
+
+def _bring_up_to_date(copy: Path) -> None:
+    with closing(file.connect(copy, _BUSY_SECONDS)) as db:
+        file.make_ready(db, copy, _BUSY_SECONDS)
+        db.execute("PRAGMA journal_mode = DELETE").fetchone()
+
+
+def _plain(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA synchronous = OFF")  # what it becomes part of is synced
+    db.execute("PRAGMA temp_store = MEMORY")
+    return db
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise file.explain(error, path) from error
