@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
@@ -11,7 +12,7 @@ from memwarden import arguments, clock, consent
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.categories import Categories
-from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.parts import Parts
 from memwarden.recall.history import all_shown
 from memwarden.recall.history import history as read_history
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
 RETURNS = get_args(Returns)
+log = logging.getLogger(__name__)
 MAX_TOP_K = 1_000
 MOST_TRIES = 5
 """So often a memory is read again because somebody changed it between the reading and the writing."""
@@ -76,7 +78,10 @@ class AsyncScope:
             self.who, read, checked_name(key, "key"), self._parts.working.recall.seen(self.who)
         )
         if await self._is_due():
-            await self.look_through()
+            try:
+                await self.look_through()
+            except Stale as error:  # what was said is stored; what it says waits for the next look
+                log.warning("looking through thread %r is put off: %s", self.who.thread, error)
         return result
 
     async def look_through(self, *, again: bool = False) -> WriteResult:

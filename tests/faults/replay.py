@@ -80,7 +80,7 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
 async def created(me: AsyncScope) -> list[str]:
     """The ids of all memories that there ever were, in the order in which they were created."""
     journal = await me._parts.store.journal(me.who.namespace, limit=10**6)
-    return list(dict.fromkeys(entry.memory_id for entry in journal if entry.event == "ADD"))
+    return list(dict.fromkeys(entry.memory_id for entry in journal if entry.event in ("ADD", "PROPOSE")))
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,14 @@ def _content(memory: Memory) -> Entry:
 class Undisturbed:
     """What a user's calls lead to when nothing comes in between.
 
-    revs: the revision after each call; revs[0] before the first. answers: to each call.
+    revs: the revision after each call; revs[0] before the first. answers: to each call. stops: the revisions at which
+    a kill may leave the namespace: those after each batch.
     """
 
     revs: list[int]
     answers: list[list[tuple[int | None, str]] | None]
     tape: Tape
+    stops: frozenset[int]
 
 
 async def undisturbed(user: str) -> Undisturbed:
@@ -136,4 +138,4 @@ async def undisturbed(user: str) -> Undisturbed:
         for number, call in enumerate(the_calls(user)):
             answers.append(await make_call(me, number, call))
             revs.append((await warden.store.head(me.who.namespace)).rev)
-        return Undisturbed(revs, answers, await tape(me))
+        return Undisturbed(revs, answers, await tape(me), frozenset(revs))

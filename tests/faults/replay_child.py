@@ -20,6 +20,7 @@ import sqlite3
 import sys
 import time
 import traceback
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,15 @@ async def main(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> None:
         death.armed = False
 
 
-def fork(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> int:
+Work = Callable[[dict[str, Any], dict[str, Undisturbed]], Coroutine[Any, Any, None]]
+
+
+def fork(job: dict[str, Any], wanted: dict[str, Undisturbed], work: Work = main) -> int:
     """Do a job in a fork and return how it ended. With "after" it is killed when so many seconds have passed."""
     child = os.fork()
     if not child:
         try:
-            asyncio.run(main(job, wanted))
+            asyncio.run(work(job, wanted))
         except BaseException:
             traceback.print_exc()
             os._exit(1)
@@ -97,9 +101,14 @@ def fork(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-if __name__ == "__main__":
+def serve(work: Work) -> None:
+    """Do the job of the command line, or those of stdin."""
     told = pickle.loads(Path(sys.argv[1]).read_bytes())
     if sys.argv[2:]:
-        asyncio.run(main(json.loads(sys.argv[2]), told))
+        asyncio.run(work(json.loads(sys.argv[2]), told))
     for line in sys.stdin if not sys.argv[2:] else ():
-        print(fork(json.loads(line), told), flush=True)  # noqa: T201
+        print(fork(json.loads(line), told, work), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    serve(main)

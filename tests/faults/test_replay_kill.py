@@ -19,11 +19,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from replay import SETTINGS, USERS, Undisturbed, tape, undisturbed
 from replay_child import LABELS
@@ -58,16 +60,21 @@ def nursery(pickled: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 class Site:
-    """A file, what was acknowledged, and what the calls lead to."""
+    """A file, what was acknowledged, and what the calls lead to. database: the URL of a PostgreSQL to use instead."""
 
     def __init__(self, folder: Path, nursery: subprocess.Popen[str], wanted: dict[str, Undisturbed]) -> None:
         self.file = folder / "memory.db"
+        self.database = ""
         self.acks = folder / "acks"
         self.wanted = wanted
         self._nursery = nursery
 
     def job(self, **job: Any) -> str:
-        return json.dumps({"file": str(self.file), "acks": str(self.acks), **job})
+        return json.dumps({"file": self.database or str(self.file), "acks": str(self.acks), **job})
+
+    @property
+    def url(self) -> str:
+        return self.database or f"sqlite:///{self.file}"
 
     def run(self, **job: Any) -> int:
         """Go on with the replay; how it ended, as ``subprocess`` tells it."""
@@ -87,25 +94,24 @@ class Site:
 
     def damage(self) -> str:
         """What is wrong with the file, or nothing."""
-        if not self.file.exists():
+        if not self.database and not self.file.exists():
             return ""
-        with closing(sqlite3.connect(self.file)) as db:
-            (check,) = db.execute("PRAGMA integrity_check").fetchone()
         try:
-            assert check == "ok", check
+            _check_whole(self.file) if not self.database else _wait_for_the_end(self.database)
             asyncio.run(self._examine())
         except AssertionError as error:
             return f"{error}"[:2_000] or "it is damaged"
         return ""
 
     async def _examine(self) -> None:
-        async with AsyncWarden.open(f"sqlite:///{self.file}", SETTINGS) as warden:
+        async with AsyncWarden.open(self.url, SETTINGS) as warden:
             for user, done in self.acknowledged().items():
                 me, should = warden.scope(user=user), self.wanted[user]
                 store, namespace = warden.store, me.who.namespace
                 rev, least = (await store.head(namespace)).rev, should.revs[done]
                 assert rev >= least, f"LOST: {user} was told of revision {least}, there are {rev}"
-                reachable = {least, min((one for one in should.revs if one > least), default=least)}
+                latest = min((one for one in should.revs if one > least), default=least)
+                reachable = {one for one in should.stops if least <= one <= latest}
                 assert rev in reachable, f"HALF: {user} is at revision {rev}, which is none of {reachable}"
                 found = await tape(me)
                 assert found.entries == should.tape.entries[:rev], f"the journal of {user} is another one"
@@ -116,6 +122,22 @@ class Site:
                 replay(journal, states)
                 check_steps(journal)
                 await check_store(store, namespace, states[-1])
+
+
+def _check_whole(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as db:
+        (check,) = db.execute("PRAGMA integrity_check").fetchone()
+    assert check == "ok", check
+
+
+def _wait_for_the_end(database: str) -> None:
+    """What a killed process sent last may still be under way in the server."""
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    deadline = time.monotonic() + 30
+    with psycopg.connect(database, autocommit=True) as db:
+        while db.execute(f"{others} AND backend_type = 'client backend'").fetchone() != (0,):
+            assert time.monotonic() < deadline, "the server does not let go of a killed process"
+            time.sleep(0.02)
 
 
 @pytest.fixture
@@ -160,21 +182,24 @@ def test_kills_until_the_replay_is_over(site: Site, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", SYSTEM_CALLS)
 def test_kills_at_system_calls(site: Site, pickled: Path, tmp_path: Path, call: str) -> None:
+    for nth in (9, 17, 40):
+        last = killed_at(call, nth, [sys.executable, str(_CHILD), str(pickled), site.job()], tmp_path)
+        assert "memory.db" in last
+        assert site.damage() == "", last
+
+
+def killed_at(call: str, nth: int, child: list[str], folder: Path) -> str:
+    """Run a child that is killed when it makes the nth such system call; return the last one, as strace shows it."""
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not there; kills at statements are tested above")
-    for number, nth in enumerate((9, 17, 40)):
-        trace = tmp_path / f"trace{number}"
-        inject = f"--inject={call}:signal=KILL:when={nth}"
-        options = ["-f", "-y", "-e", f"trace={call}", inject, "-o", str(trace)]
-        command = [strace, *options, sys.executable, str(_CHILD), str(pickled), site.job()]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if "ptrace" in done.stderr and "permitted" in done.stderr:
-            pytest.skip("this machine does not let a test trace a process")
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        last = [line for line in trace.read_text().splitlines() if f"{call}(" in line][-1]
-        assert "memory.db" in last
-        assert site.damage() == "", last
+    trace = folder / f"trace{nth}"
+    options = ["-f", "-y", "-e", f"trace={call}", f"--inject={call}:signal=KILL:when={nth}", "-o", str(trace)]
+    done = subprocess.run([strace, *options, *child], capture_output=True, text=True, timeout=60)
+    if "ptrace" in done.stderr and "permitted" in done.stderr:
+        pytest.skip("this machine does not let a test trace a process")
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return [line for line in trace.read_text().splitlines() if f"{call}(" in line][-1]
 
 
 @pytest.mark.parametrize(
@@ -193,21 +218,27 @@ def test_the_harness_finds_answers_that_come_too_early(site: Site) -> None:
 
 @pytest.mark.parametrize("fault", [None, "no sync"])
 def test_what_is_answered_was_synced(site: Site, pickled: Path, tmp_path: Path, fault: str | None) -> None:
-    """By the system calls: before a call is noted as answered, what it wrote to the log was synced."""
+    job = site.job(calls=9, users=["ana"], fault=fault)
+    assert synced_before_told([sys.executable, str(_CHILD), str(pickled), job], tmp_path, 9) == (fault is None)
+
+
+def synced_before_told(child: list[str], folder: Path, calls: int) -> bool:
+    """By the system calls of a child: whether, before a call is noted as answered, what it wrote to the log was synced.
+
+    calls: so many are noted.
+    """
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not there; the settings of the live connections are read back elsewhere")
-    trace = tmp_path / "trace"
+    trace = folder / "trace"
     options = ["-f", "-y", "-e", "trace=write,pwrite64,fdatasync,fsync", "-o", str(trace)]
-    job = site.job(calls=9, users=["ana"], fault=fault)
-    command = [strace, *options, sys.executable, str(_CHILD), str(pickled), job]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([strace, *options, *child], capture_output=True, text=True, timeout=60)
     if "ptrace" in done.stderr and done.returncode:
         pytest.skip("this machine does not let a test trace a process")
     assert done.returncode == 0, done.stderr
     story = "".join(_letter(line) for line in trace.read_text().splitlines())
-    assert story.count("A") == 9
-    assert ("w" not in re.sub(r"w+s", "", story.rpartition("A")[0])) == (fault is None), story
+    assert story.count("A") == calls
+    return "w" not in re.sub(r"w+s", "", story.rpartition("A")[0])
 
 
 def _letter(line: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.errors import ModelUnavailable
-from memwarden.records import Memory, State
+from memwarden.errors import ModelUnavailable, Stale
+from memwarden.records import Batch, Memory, Receipt, State
 from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
 from whose import warden_of
@@ -183,6 +183,43 @@ async def test_two_processes_look_through_a_thread_once(tmp_path: Path) -> None:
         assert len(await cards(mine)) == 3
         journal = await one.store.journal(mine.who.namespace, turns=False)
         assert not [entry for entry in journal if entry.event == "MERGE"]
+
+
+async def test_two_threads_that_say_the_same_at_once_leave_one_fact(url: str) -> None:
+    """Whoever comes second decides again: what was new to it may be known by now."""
+    off = {"extraction": "off", "embedder": "none"}
+    async with AsyncWarden.open(url, off) as one:
+        scopes = [one.scope(user="ana", thread=f"t{number}") for number in range(6)]
+        for each in scopes:
+            await each.observe(talk(MIA))
+        await asyncio.gather(*(each.look_through() for each in scopes))
+        texts = [memory.text for memory in await facts(scopes[0])]
+        assert sorted(texts) == sorted(set(texts))
+        assert "The user's daughter Mia is allergic to peanuts." in texts
+        assert len(await cards(scopes[0])) == len(scopes)
+
+
+async def test_a_look_that_is_always_too_late_costs_no_turn(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with AsyncWarden.open("memory://", {"extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        apply = warden.store.apply
+
+        async def changed_by_somebody(batch: Batch) -> Receipt:
+            if batch.extracted is not None:
+                raise Stale("somebody was faster")
+            return await apply(batch)
+
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(warden.store, "apply", changed_by_somebody)
+            result = await me.observe(talk(MIA))
+            assert [one.outcome for one in result.results] == ["created", "created"]
+            assert "somebody was faster" in caplog.text
+            with pytest.raises(Stale):
+                await me.look_through()
+        await me.observe(talk("Thanks!"))
+        assert await facts(me)
 
 
 async def test_facts_are_judged_like_everything_that_is_stated(me: AsyncScope) -> None:

@@ -37,6 +37,7 @@ MOST_TURNS = 200
 MOST_CANDIDATES = 200
 """A new statement is compared with so many of the latest candidates."""
 MOST_TRIES = 5
+"""So often the same turns are looked through anew because somebody wrote meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,16 @@ class Extractor:
         Stops before the user's facts of one day are more than allowed, and goes on another day.
         """
         settled: list[Settled] = []
-        tries = 0
+        tried_at, tries = -1, 0
         if again:
             await self._back_to_the_beginning(scope)
         while (work := await self._work(scope)) is not None:
+            # Where another process looked through the same turns, the mark has moved, and nothing was tried in vain.
+            tries = tries + 1 if work.since == tried_at else 1
+            tried_at = work.since
             try:
-                done, over = await self._keep(scope, work)
-            except Stale:  # another process looked through the same turns, or changed a memory meanwhile
-                tries += 1
+                done, over = await self._keep(scope, work, last_try=tries == MOST_TRIES)
+            except Stale:  # that, or somebody changed a memory or stated something meanwhile
                 if tries == MOST_TRIES:
                     raise
                 continue
@@ -159,7 +162,7 @@ class Extractor:
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
 
-    async def _keep(self, scope: Scope, work: Work) -> tuple[list[Settled], bool]:
+    async def _keep(self, scope: Scope, work: Work, *, last_try: bool) -> tuple[list[Settled], bool]:
         """Store what the exchanges give, with the mark; tell whether the day's facts are used up."""
         namespace, at = scope.namespace, self._now()
         index = await self._indexes.current(namespace)
@@ -184,18 +187,22 @@ class Extractor:
             Stated(memory, one, _look(item), item.tier != "card", meta={"why": item.reason})
             for (item, memory), one in zip(found, signals, strict=True)
         ]
-        candidates = await self._store.find(
-            namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE
-        )
         _, settled = await self._facts.write(
             stated,
             None,
             at,
             actor=EXTRACTED_BY,
             extracted=mark,
-            candidates=[one for one in candidates if one.actor_id == EXTRACTED_BY],
+            last_try=last_try,
+            candidates=lambda: self._candidates(namespace),
         )
         return settled, over
+
+    async def _candidates(self, namespace: Namespace) -> list[Memory]:
+        latest = await self._store.find(
+            namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE
+        )
+        return [one for one in latest if one.actor_id == EXTRACTED_BY]
 
     async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
         midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -95,23 +95,27 @@ class Facts:
         key: str | None = None,
         fingerprint: str | None = None,
         extracted: Extracted | None = None,
-        candidates: Sequence[Memory] = (),
+        last_try: bool = False,
+        candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
     ) -> tuple[Receipt, list[Settled]]:
         """Store statements of one namespace, in order, as one Batch; each sees those before it.
 
         Args:
             readable: the categories that the writer may read; others are never compared with. None: all.
-            extracted: the mark of the thread that they come from. candidates: what waits to be heard again.
+            extracted: the mark of the thread that they come from: then there is one try, since what is new has to be
+                read again; last_try says whether it is the caller's last.
+            candidates: reads what waits to be heard again.
 
         Raises Stale when the memories it touches kept changing under it.
         """
         namespace = stated[0].memory.namespace
         # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
-        compared = self._merging and extracted is None and any(one.memory.channel in DERIVED for one in stated)
-        for tries_left in range(MOST_TRIES - 1, -1, -1):
+        compared = self._merging and any(one.memory.channel in DERIVED for one in stated)
+        for tries_left in range(0 if last_try else MOST_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
             decided_at = index.rev
-            settled = await self._settle(stated, index, readable, at, list(candidates))
+            waiting = [] if candidates is None else await candidates()
+            settled = await self._settle(stated, index, readable, at, waiting)
             changes = tuple(change for one in settled for change in one.changes)
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
@@ -120,7 +124,7 @@ class Facts:
             try:
                 return await self._store.apply(batch), settled
             except Stale:
-                if extracted is not None or not tries_left:  # the mark may have moved: what is new must be read again
+                if extracted is not None or not tries_left:
                     raise
         raise AssertionError  # the last try returns or raises
 

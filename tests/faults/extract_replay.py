@@ -1,0 +1,203 @@
+"""A long talk that is observed with extraction on, the same in every process, and what undisturbed becomes of it.
+
+Two threads a user, in turns. What is said repeats, replaces and comes near to what was said before, so that facts are
+created, merged, superseded and linked, candidates wait and are confirmed, and cards are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from kill_child import Death
+from replay import MAY, SETTINGS, Tape, Undisturbed, created, tape
+
+from memwarden import AsyncWarden, config
+from memwarden.config import Settings
+from memwarden.errors import ModelUnavailable
+from memwarden.records import Batch, Receipt
+from memwarden.remember import extract
+from memwarden.scope import AsyncScope
+from memwarden.stores.memory import MemoryStore
+
+EXCHANGES = 90
+WAYS = ("rules", "model")
+THREADS = ("t0", "t1")
+AT_A_TIME = 6
+"""In these tests so few turns are looked through at a time, so that a thread takes many steps."""
+_NAMES = ("Mia", "Tom", "Rosa", "Ivo", "Lena")
+_CITIES = ("Berlin", "Lisbon", "Madrid", "Oslo", "Porto")
+_THINGS = ("kayak", "lamp", "drum", "tent", "loom")
+_MODEL_FAILS = 5
+"""Of so many exchanges the model answers one with half a JSON, and one with garbage, twice."""
+
+Message = dict[str, Any]
+
+
+def settings(extraction: str = "every_turn") -> Settings:
+    """Extraction on; no embedder, so that nothing differs by a rounding; no end to a day."""
+    return config.load(None, **SETTINGS, extraction=extraction, facts_a_day=1_000_000)
+
+
+def the_talk(user: str, exchanges: int = EXCHANGES) -> list[list[Message]]:
+    """What is handed over, call by call: mostly an exchange, sometimes only one side of it, sometimes two."""
+    chance, calls = random.Random(user), list[list[Message]]()
+    for number in range(exchanges):
+        at = MAY + timedelta(hours=number)
+        asked, answer = (
+            {"role": "user", "content": _said(chance), "created_at": at},
+            {"role": "assistant", "content": "All right, let me think about that.", "created_at": at},
+        )
+        calls.append([asked] if number % 7 == 3 else [asked, answer])
+    return calls
+
+
+def _said(chance: random.Random) -> str:
+    name, city, thing = chance.choice(_NAMES), chance.choice(_CITIES), chance.choice(_THINGS)
+    return chance.choice(
+        [
+            f"My sister {name} lives in {city} and I have a {thing}.",
+            f"My daughter {name} is allergic to peanuts.",
+            f"I live in {city}.",
+            f"I have a blue {thing}.",
+            f"I bought a {thing}.",
+            f"I'm planning to move to {city} in March 2027.",
+            f"My brother {name} is diabetic. I love hiking in {city}.",
+            "Thanks, that sounds great!",
+        ]
+    )
+
+
+def thread_of(number: int) -> str:
+    """In which thread a call is made."""
+    return THREADS[number % len(THREADS)]
+
+
+class Reader:
+    """Stands for a remote chat model: it answers by the prompt alone, so that every process hears the same.
+
+    Of some exchanges the answer breaks off and is repaired, of others it is useless, of others there is none.
+    """
+
+    name = "reader"
+
+    def __init__(self, death: Death | None = None) -> None:
+        self._death = death
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        self._pass("the model is asked")
+        answer = self._pairs(prompt) if "relations" in schema["properties"] else self._facts(prompt)
+        self._pass("the model has answered")
+        return answer
+
+    def _pass(self, label: str) -> None:
+        if self._death is not None:
+            self._death.passed(label)
+
+    def _pairs(self, prompt: str) -> str:
+        pairs = json.loads(prompt.split("\n", 1)[1].split("\n\nYour last answer")[0])
+        return json.dumps({"relations": ["related" if len(one["newer"]) % 3 else "update" for one in pairs]})
+
+    def _facts(self, prompt: str) -> str:
+        told, again, _ = prompt.partition("\n\nYour last answer")
+        turns = json.loads(told)
+        found = [
+            {"text": re.sub(r"\bMy\b", "The user's", re.sub(r"^I (\w+)", r"The user did \1", one["said"])),
+             "turn": one["turn"], "category": "tasks", "importance": 6}
+            for one in turns if one["by"] == "user"
+        ]  # fmt: skip
+        answer = json.dumps({"facts": found})
+        kind = len(told) % _MODEL_FAILS
+        if kind == 0 and not again:
+            return answer[: len(answer) // 2]
+        if kind == 1:
+            return "Sicher! Hier ist, was ich behalten würde."
+        if kind == 2 and len(turns) == 1:
+            raise ModelUnavailable("no line")
+        return answer
+
+
+async def answer_to(me: AsyncScope, number: int, messages: list[Message]) -> list[tuple[int | None, str]]:
+    """Make a call; its answer without ids, which differ from run to run."""
+    told = await me.observe(messages, key=f"call {number}")
+    return [(None, one.outcome) for one in told.results]
+
+
+async def whole(me: AsyncScope) -> Any:
+    """Everything that a namespace holds, in numbers of memories: also what waits apart, the sources and the marks."""
+    store, namespace = me._parts.store, me.who.namespace
+    ids = await created(me)
+    numbers = {one: place for place, one in enumerate(ids)}
+    held = await store.get(namespace, ids, removed=True)
+    memories = {
+        numbers[one.id]: (
+            one.state, one.channel, one.text, one.category, one.importance, one.valid_from, one.valid_to, one.tags,
+            tuple(numbers[source] for source in one.sources),
+        )
+        for one in held
+    }  # fmt: skip
+    marks = [(await store.thread(namespace, thread)).extracted for thread in THREADS]
+    return (await tape(me)), memories, marks
+
+
+class Noting(MemoryStore):
+    """The reference store, noting the revision after each batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stops: list[int] = [0]
+
+    async def apply(self, batch: Batch) -> Receipt:
+        receipt = await super().apply(batch)
+        self.stops.append(receipt.rev)
+        return receipt
+
+
+async def undisturbed(user: str, way: str) -> tuple[Undisturbed, Any]:
+    """What becomes of a user's talk: observed and looked through turn by turn."""
+    store = Noting()
+    async with AsyncWarden(store, settings(), chat_model=Reader() if way == "model" else None) as warden:
+        revs, answers = [0], list[list[tuple[int | None, str]] | None]()
+        for number, messages in enumerate(the_talk(user)):
+            me = warden.scope(user=user, thread=thread_of(number), actor="replay")
+            answers.append(await answer_to(me, number, messages))
+            revs.append((await store.head(me.who.namespace)).rev)
+        held = await whole(me)
+        return Undisturbed(revs, answers, held[0], frozenset(store.stops)), held
+
+
+async def observed_then_looked_through(user: str, exchanges: int) -> tuple[list[int], Any]:
+    """What becomes of a talk that is looked through when it is over. Returns the revisions that it stops at, too."""
+    store = Noting()
+    async with AsyncWarden(store, settings("off")) as warden:
+        await observe_all(warden, user, exchanges)
+        before = len(store.stops)
+        await look_through(warden, user)
+        return store.stops[before - 1 :], await whole(warden.scope(user=user))
+
+
+async def observe_all(warden: AsyncWarden, user: str, exchanges: int) -> None:
+    """Hand a talk over, in one thread."""
+    me = warden.scope(user=user, thread=THREADS[0], actor="replay")
+    for number, messages in enumerate(the_talk(user, exchanges)):
+        await me.observe(messages, key=f"call {number}")
+
+
+async def look_through(warden: AsyncWarden, user: str) -> None:
+    """Look through a user's thread, a few turns at a time."""
+    extract.MOST_TURNS = AT_A_TIME
+    await warden.scope(user=user, thread=THREADS[0], actor="replay").look_through()
+
+
+def kinds(held: tuple[Tape, Mapping[int, Sequence[Any]], list[int]]) -> dict[str, int]:
+    """How often each thing happened, so that a test can show that there was something to lose."""
+    counts: dict[str, int] = {}
+    for state, channel, *_ in held[1].values():
+        counts[f"{state} {channel}"] = counts.get(f"{state} {channel}", 0) + 1
+    for entry in held[0].entries:
+        counts[entry[1]] = counts.get(entry[1], 0) + 1
+    return counts

@@ -1,0 +1,214 @@
+"""SIGKILL while turns are looked through: extraction goes on by its mark, nothing is lost, nothing is kept twice (F7).
+
+A talk of two users in two threads each is observed with extraction on, by rules and with a model, and its process is
+killed at named points of the extractor and of the write path, at system calls and at random instants. After each kill
+the store must hold, entry by entry and byte by byte, what the same talk leads to undisturbed, up to the last call that
+was answered or a batch after it; in the end also every candidate, card, source and mark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from extract_child import AROUND, LABELS, MODEL, MOVE_MARK
+from extract_replay import WAYS, kinds, observed_then_looked_through, settings, undisturbed, whole
+from replay import USERS
+from test_replay_kill import SYSTEM_CALLS, Site, killed_at, synced_before_told
+
+from memwarden import AsyncWarden
+
+_CHILD = Path(__file__).with_name("extract_child.py")
+TOGETHER = 40
+"""So many exchanges are looked through by two processes at once."""
+Nursery = subprocess.Popen[str]
+
+
+@pytest.fixture(scope="module")
+def talks() -> dict[str, dict[str, Any]]:
+    """By way and user: what undisturbed becomes of the calls, and of everything in the end."""
+    return {way: {user: asyncio.run(undisturbed(user, way)) for user in USERS} for way in WAYS}
+
+
+@pytest.fixture(scope="module")
+def pickled(talks: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("talks")
+    for way in WAYS:
+        (folder / way).write_bytes(pickle.dumps({user: told for user, (told, _) in talks[way].items()}))
+    return {way: folder / way for way in WAYS}
+
+
+@pytest.fixture(scope="module")
+def nurseries(pickled: dict[str, Path]) -> Iterator[dict[str, list[Nursery]]]:
+    """For each way two processes that have everything imported and do each job in a fork."""
+    with ExitStack() as stack:
+        opened: dict[str, list[Nursery]] = {way: [] for way in WAYS}
+        for way in WAYS:
+            for _ in range(2 if way == "rules" else 1):
+                command = [sys.executable, str(_CHILD), str(pickled[way])]
+                opened[way].append(
+                    stack.enter_context(
+                        subprocess.Popen(
+                            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                        )
+                    )
+                )
+        yield opened
+        for one in (nursery for nurseries in opened.values() for nursery in nurseries):
+            assert one.stdin is not None
+            one.stdin.close()
+
+
+class Talk(Site):
+    """A store, what was acknowledged, and what the talk leads to."""
+
+    def __init__(self, folder: Path, nurseries: dict[str, list[Nursery]], talks: Any, way: str) -> None:
+        self.held = {user: held for user, (_, held) in talks[way].items()}
+        super().__init__(folder, nurseries[way][0], {user: told for user, (told, _) in talks[way].items()})
+        self.way = way
+
+    def job(self, **job: Any) -> str:
+        return super().job(**{"way": self.way, **job})
+
+    def finish(self) -> None:
+        """Go on to the end, and hold everything against the talk that was never disturbed."""
+        assert self.run() == 0
+        assert self.damage() == ""
+        assert asyncio.run(held_by(self.url, USERS)) == self.held
+
+
+async def held_by(url: str, users: Any) -> dict[str, Any]:
+    """Everything that users' namespaces hold."""
+    async with AsyncWarden.open(url, settings("off")) as warden:
+        return {user: await whole(warden.scope(user=user)) for user in users}
+
+
+@pytest.fixture
+def by_rules(tmp_path: Path, nurseries: dict[str, list[Nursery]], talks: Any) -> Talk:
+    return Talk(tmp_path, nurseries, talks, "rules")
+
+
+@pytest.fixture
+def by_model(tmp_path: Path, nurseries: dict[str, list[Nursery]], talks: Any) -> Talk:
+    return Talk(tmp_path, nurseries, talks, "model")
+
+
+def kill_everywhere(talk: Talk, labels: Any, seed: int, most: int, instants: int) -> set[str]:
+    """Kill at each of the points and at so many instants; return the points where it died."""
+    chance, died = random.Random(seed), set[str]()
+    points = list(labels)
+    chance.shuffle(points)
+    for label in points:
+        code = talk.run(at=label, nth=chance.randint(2, most))
+        assert code in (0, -signal.SIGKILL), "the talk itself failed"
+        if code:
+            died.add(label)
+        assert talk.damage() == "", f"killed at {label!r}"
+    for _ in range(instants):
+        assert talk.run(after=0.1 + chance.random() / 4) in (0, -signal.SIGKILL)
+        assert talk.damage() == ""
+    return died
+
+
+def test_there_is_much_to_lose(talks: Any) -> None:
+    """The talk has every kind of thing that could be lost or doubled."""
+    for way in WAYS:
+        for _, held in talks[way].values():
+            counts = kinds(held)
+            for what in ("active semantic", "active episodic", "PROPOSE", "CONFIRM", "MERGE", "SUPERSEDE", "LINK"):
+                assert counts.get(what, 0) >= 2, (way, what, counts)
+
+
+def test_kills_all_over_an_extraction(by_rules: Talk) -> None:
+    died = kill_everywhere(by_rules, LABELS, seed=5, most=12, instants=3)
+    assert died == set(LABELS)
+    assert len(died) >= 20
+    before = by_rules.acknowledged()
+    assert min(before.values()) > 0
+    by_rules.finish()
+
+
+def test_kills_while_a_model_is_asked(by_model: Talk) -> None:
+    died = kill_everywhere(by_model, (*MODEL, MOVE_MARK, "before what is kept", "commit"), 6, 9, instants=1)
+    assert died >= {*MODEL, MOVE_MARK}
+    by_model.finish()
+
+
+@pytest.mark.soak
+def test_kills_until_the_talk_is_over(by_rules: Talk, by_model: Talk, tmp_path: Path) -> None:
+    for seed in range(5):
+        for talk, labels in ((by_rules, LABELS), (by_model, (*MODEL, *LABELS))):
+            talk.file, talk.acks = tmp_path / f"{talk.way}{seed}.db", tmp_path / f"{talk.way}{seed}.acks"
+            while min(talk.acknowledged().values()) < len(talk.wanted[USERS[0]].answers):
+                kill_everywhere(talk, labels, seed, most=60, instants=6)
+            talk.finish()
+
+
+@pytest.mark.parametrize(("call", "nth"), list(zip(SYSTEM_CALLS, (31, 13), strict=True)))
+def test_kills_at_system_calls(by_rules: Talk, pickled: dict[str, Path], tmp_path: Path, call: str, nth: int) -> None:
+    child = [sys.executable, str(_CHILD), str(pickled["rules"])]
+    last = killed_at(call, nth, [*child, by_rules.job()], tmp_path)
+    assert "memory.db" in last
+    assert by_rules.damage() == "", last
+
+
+@pytest.mark.parametrize(("fault", "label"), [("mark later", "between"), ("mark first", "between")])
+def test_the_harness_finds_a_mark_that_is_moved_apart(by_rules: Talk, fault: str, label: str) -> None:
+    assert by_rules.run(at=label, nth=6, users=["ana"], fault=fault) == -signal.SIGKILL
+    again = by_rules.run(calls=40, users=["ana"])
+    assert again == 1 or by_rules.damage() != "", "what was kept twice, or not at all, was not seen"
+
+
+def test_the_harness_finds_a_store_without_transactions(by_rules: Talk) -> None:
+    assert by_rules.run(at=MOVE_MARK, nth=6, users=["ana"], fault="no transaction") == -signal.SIGKILL
+    again = by_rules.run(calls=40, users=["ana"])
+    assert again == 1 or by_rules.damage() != "", "a batch without its mark was not seen"
+
+
+@pytest.mark.parametrize("fault", [None, "no sync"])
+def test_what_is_kept_is_synced_before_it_is_told(
+    by_rules: Talk, pickled: dict[str, Path], tmp_path: Path, fault: str | None
+) -> None:
+    job = by_rules.job(calls=6, users=["ana"], fault=fault)
+    assert synced_before_told([sys.executable, str(_CHILD), str(pickled["rules"]), job], tmp_path, 6) == (fault is None)
+
+
+def test_two_processes_look_through_the_same_threads(
+    by_rules: Talk, nurseries: dict[str, list[Nursery]], talks: Any
+) -> None:
+    """Both are killed again and again; what is kept is what one of them alone would have kept."""
+    stops, held = zip(*(asyncio.run(observed_then_looked_through(user, TOGETHER)) for user in USERS), strict=True)
+    assert by_rules.run(way="off", calls=TOGETHER) == 0
+    chance, both = random.Random(2), nurseries["rules"]
+    for most in (0.35, 0.35, None):
+        for nursery in both:
+            after = {} if most is None else {"after": 0.1 + chance.random() * (most - 0.1)}
+            assert nursery.stdin is not None
+            nursery.stdin.write(by_rules.job(look=True, **after) + "\n")
+            nursery.stdin.flush()
+        for nursery in both:
+            assert nursery.stdout is not None
+            assert int(nursery.stdout.readline()) in ((0,) if most is None else (0, -signal.SIGKILL))
+        found = asyncio.run(held_by(by_rules.url, USERS))
+        for number, user in enumerate(USERS):
+            entries = found[user][0].entries
+            assert len(entries) in stops[number], f"{user} stands at {len(entries)}, between two batches"
+            assert entries == held[number][0].entries[: len(entries)]
+    assert found == dict(zip(USERS, held, strict=True))
+
+
+def test_kills_on_postgres(by_rules: Talk, postgres_url: str) -> None:
+    by_rules.database = postgres_url
+    died = kill_everywhere(by_rules, AROUND, seed=8, most=9, instants=2)
+    assert died == set(AROUND)
+    assert by_rules.run(calls=max(by_rules.acknowledged().values()) + 10) == 0
+    assert by_rules.damage() == ""
