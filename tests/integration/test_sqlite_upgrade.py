@@ -1,13 +1,32 @@
-"""A file of every earlier schema opens, and holds what it held."""
+"""A file of every earlier schema opens, holds what it held, and a copy of what it was is kept beside it."""
+
+# Nothing else runs on these tests' event loops, so blocking calls hold nobody up.
+# ruff: noqa: ASYNC240
 
 from __future__ import annotations
 
+import asyncio
+import re
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
+from collections import namedtuple
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
+from memwarden.errors import StoreCorrupt, StoreError, StoreFull
 from memwarden.records import Namespace, Remove
+from memwarden.stores.backup import read
+from memwarden.stores.manifest import Stand
 from memwarden.stores.sqlite import SqliteStore, file
+from memwarden.stores.sqlite.upgrade import KEPT, copies
 from memwarden.testing.examples import a_batch
+from told import Told, check_steps, check_store, replay
 
 NAMESPACE = Namespace("default", "user/ana")
 _MEMORY = """
@@ -87,3 +106,229 @@ async def test_the_designs_tables_can_be_read_as_views(tmp_path: Path) -> None:
     history = "SELECT event, old_ref, new_ref FROM history WHERE memory_id = 'fact' ORDER BY ts, id"
     assert db.execute(history).fetchall() == [("ADD", None, 1), ("UPDATE", 1, 2)]
     db.close()
+
+
+OLD = Path(__file__).with_name("old_stores")
+LANDED = {
+    "0001_first.sql": "03c831691f751d49",
+    "0002_journal.sql": "100005c2385cddb5",
+}
+"""Migrations that users may have run, with a digest of their statements: they never change again."""
+TEXTS = {
+    1: ["Lisbon in May", "How is it", "lives in Lisbon. Since May.", "has a cat named Żółć", "chess"],
+    2: ["What was new?", "lives in Porto", "has a cat named Żółć"],
+}
+
+
+def an_old_store(number: int, path: Path) -> Path:
+    """A file that the memwarden of that schema wrote: two tenants who talked, stated, corrected and forgot things."""
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript((OLD / f"sqlite_{number:04}.sql").read_text("utf-8"))
+    return path
+
+
+@pytest.mark.parametrize("name", LANDED)
+def test_what_landed_is_frozen(name: str) -> None:
+    number = int(name[:4])
+    statements = next(one.statements for one in file.migrations() if one.number == number)
+    bare = re.sub(r"--[^\n]*|\s+", "", "".join(statements))
+    assert sha256(bare.encode()).hexdigest()[:16] == LANDED[name], "write another migration; users have run this one"
+
+
+@pytest.mark.parametrize("number", TEXTS)
+async def test_a_store_of_every_schema_opens_after_a_copy_was_kept(number: int, tmp_path: Path) -> None:
+    path = an_old_store(number, tmp_path / "old.db")
+    before = dump(path)
+    store = SqliteStore(path)
+    await store.open()
+    for namespace in await store.namespaces():
+        states = [Told()]
+        journal = await store.journal(namespace, limit=1000)
+        replay(journal, states)
+        if number > 1:
+            check_steps(journal)
+        if number == 1:  # it kept signals of another shape for what was written past the public API
+            found = {one.id: one for one in await store.find(namespace, limit=1000)}
+            assert {one.id: one.version for one in found.values()} == states[-1].active
+        else:
+            found = await check_store(store, namespace, states[-1])
+        texts = [one.text for one in found.values()]
+        assert all(any(part in text for text in texts) for part in TEXTS[number]), texts
+        assert (await store.apply(a_batch(Remove(next(iter(found))), namespace=namespace))).rev == len(journal) + 1
+    assert (await store.about()).schema == file.migrations()[-1].number
+    await store.close()
+    kept = copies(path)
+    assert len(kept) == (number < file.migrations()[-1].number)
+    for one in kept:
+        assert one.name.startswith(f"old.db.schema-{number}.")
+        manifest = read(one)
+        assert (manifest.schema, [stand.path for stand in manifest.namespaces]) == (number, ["user/ana", "user/tom"])
+        shutil.unpack_archive(one, tmp_path / "out", "zip")
+        assert dump(tmp_path / "out" / "store.db") == before
+        await SqliteStore(tmp_path / "again.db").restore(one)
+        again = SqliteStore(tmp_path / "again.db")
+        await again.open()
+        assert (await again.about()).schema == file.migrations()[-1].number
+        assert [
+            (await again.head(Namespace(*name))).rev for name in (("default", "user/ana"), ("firm", "user/tom"))
+        ] == [stand.rev for stand in manifest.namespaces]
+        await again.close()
+    assert not list(tmp_path.glob("again.db.*"))  # what is restored needs no copy
+
+
+def dump(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as db:
+        return list(db.iterdump())
+
+
+async def test_a_copy_holds_what_was_only_in_the_log(tmp_path: Path) -> None:
+    path = an_old_store(1, tmp_path / "old.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("UPDATE namespaces SET epoch = 7")
+        db.commit()
+        await opened(path)
+    (copy,) = copies(path)
+    shutil.unpack_archive(copy, tmp_path / "out", "zip")
+    with closing(sqlite3.connect(tmp_path / "out" / "store.db")) as db:
+        assert db.execute("SELECT DISTINCT epoch FROM namespaces").fetchall() == [(7,)]
+
+
+async def opened(path: Path) -> None:
+    store = SqliteStore(path)
+    try:
+        await store.open()
+    finally:
+        await store.close()
+
+
+async def test_only_the_newest_copies_stay(tmp_path: Path) -> None:
+    """And nothing else beside the file is taken for one."""
+    path = tmp_path / "old.db"
+    others = [f"{path.name}.schema-1.mwbackup", "other.db.schema-1.20260101T000000000000.mwbackup", "old.db.mwbackup"]
+    for name in others:
+        (tmp_path / name).touch()
+    for _ in range(KEPT + 2):
+        path.unlink(missing_ok=True)
+        await opened(an_old_store(1, path))
+    kept = copies(path)
+    assert len(kept) == KEPT
+    assert kept == sorted(kept)
+    assert all((tmp_path / name).exists() for name in others)
+
+
+async def test_without_room_for_a_copy_nothing_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = an_old_store(1, tmp_path / "old.db")
+    usage = namedtuple("usage", "total used free")
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 1000, 1000))
+        with pytest.raises(StoreFull, match=r"was not upgraded.*make room"):
+            await opened(path)
+    assert dump(path) == dump(an_old_store(1, tmp_path / "same.db"))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["old.db", "same.db"]
+    await opened(path)
+    assert len(copies(path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    [
+        (1, "ALTER TABLE versions ADD COLUMN valid_to INTEGER"),
+        (1, "CREATE TABLE relations (ns)"),
+        (1, "UPDATE meta SET value = 2 WHERE key = 'schema'"),
+        (2, "UPDATE meta SET value = 1 WHERE key = 'schema'"),
+        (2, "DELETE FROM meta WHERE key = 'schema'"),
+        (2, "DROP TABLE threads"),
+        (2, "DROP TABLE meta"),
+        (2, "ALTER TABLE memories DROP COLUMN valid_to"),
+        (2, "ALTER TABLE journal RENAME COLUMN step TO steps"),
+    ],
+)
+async def test_a_half_migrated_store_is_recognised_and_left_alone(number: int, change: str, tmp_path: Path) -> None:
+    path = an_old_store(number, tmp_path / "old.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "DROP VIEW IF EXISTS change_log; DROP VIEW IF EXISTS history; DROP VIEW IF EXISTS thread_revision"
+        )
+        db.executescript(change)
+        db.execute("PRAGMA journal_mode = WAL")
+    before = sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(StoreCorrupt, match=r"left alone; restore a copy"):
+        await opened(path)
+    assert sha256(path.read_bytes()).hexdigest() == before
+    assert copies(path) == []
+
+
+async def test_a_first_schema_that_nobody_released_is_recognised(tmp_path: Path) -> None:
+    """While it was written the first migration changed; a file of such a day says 1, and has other columns."""
+    path = an_old_store(1, tmp_path / "old.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("ALTER TABLE signals RENAME COLUMN pieces TO parts")
+    with pytest.raises(StoreCorrupt, match="signals lacks pieces"):
+        await opened(path)
+
+
+async def test_a_damaged_old_store_is_not_upgraded(tmp_path: Path) -> None:
+    path = an_old_store(1, tmp_path / "old.db")
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'journal_by_memory'").fetchone()
+        db.execute("PRAGMA journal_mode = WAL")
+    with path.open("r+b") as raw:
+        raw.seek((page - 1) * 4096)
+        raw.write(b"\xff" * 4096)
+    before = sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(StoreError, match="was not upgraded"):
+        await opened(path)
+    assert sha256(path.read_bytes()).hexdigest() == before
+
+
+_KILLED = """
+import asyncio, os, re, signal, sys
+from memwarden.stores.sqlite import SqliteStore
+left = int(sys.argv[2])
+
+class Mortal(SqliteStore):
+    def _connect(self, *, reading):
+        db = super()._connect(reading=reading)
+        db.set_trace_callback(passed)
+        return db
+
+def passed(sql):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def audited(event, given):
+    if event in ("os.link", "tempfile.mkdtemp", "shutil.rmtree"):
+        passed(event)
+
+sys.addaudithook(audited)
+store = Mortal(sys.argv[1])
+asyncio.run(store.open())
+print("opened", left)
+asyncio.run(store.close())
+"""
+
+
+def test_a_kill_at_any_point_of_an_upgrade_loses_nothing(tmp_path: Path) -> None:
+    """Before each statement of it and each step of the copy: the file is the old one, whole, or the new one."""
+    killed, before = 0, dump(an_old_store(1, tmp_path / "same.db"))
+    for nth in (7, 18, 19, 20, 21, 23, 35, 45):
+        folder = tmp_path / str(nth)
+        folder.mkdir()
+        path = an_old_store(1, folder / "old.db")
+        command = [sys.executable, "-c", _KILLED, str(path), str(nth)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        killed += done.returncode == -signal.SIGKILL
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        with closing(sqlite3.connect(path)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            (schema,) = db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        assert schema == file.migrations()[-1].number or dump(path) == before
+        for one in copies(path):
+            assert read(one).namespaces == (Stand("default", "user/ana", 8), Stand("firm", "user/tom", 8))
+        asyncio.run(opened(path))
+        assert len(copies(path)) in (1, 2)
+        assert not list(folder.glob("*.partial")), "what a kill left is taken away by the next upgrade"
+    assert killed > 5

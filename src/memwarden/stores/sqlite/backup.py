@@ -110,7 +110,7 @@ def _table(db: sqlite3.Connection, name: str) -> Table:
 
 def _bring_up_to_date(copy: Path) -> None:
     with closing(file.connect(copy, _BUSY_SECONDS)) as db:
-        file.make_ready(db, copy, _BUSY_SECONDS)
+        file.make_ready(db, copy, _BUSY_SECONDS, copy=False)
         db.execute("PRAGMA journal_mode = DELETE").fetchone()
 
 

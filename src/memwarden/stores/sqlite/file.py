@@ -36,6 +36,10 @@ _PRAGMAS = (
     "PRAGMA wal_autocheckpoint = 4000",  # pages; 16 MB are folded into the file at once, many pages only one time
     "PRAGMA cache_size = -16000",  # kB; a batch of 1,000 must not spill before its commit
 )
+_COLUMNS = (
+    "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c "
+    "WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid"
+)
 
 
 class Migration(NamedTuple):
@@ -116,13 +120,16 @@ def refuse_network(path: Path, mounts: str) -> None:
         )
 
 
-def make_ready(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
-    """Claim a new file, switch it to WAL and bring its schema up to date. Several processes may do so at once."""
+def make_ready(db: sqlite3.Connection, path: Path, busy_seconds: float, *, copy: bool = True) -> None:
+    """Claim a new file, switch it to WAL and bring its schema up to date. Several processes may do so at once.
+
+    copy: keep a backup of an older file beside it (:mod:`memwarden.stores.sqlite.upgrade`).
+    """
     if _number(db, "PRAGMA application_id") != APPLICATION_ID:
         _claim(db, path)
     _switch_to_wal(db, path, busy_seconds)
-    if _schema(db) != migrations()[-1].number:
-        _migrate(db, path)
+    if not _is_up_to_date(db, path):
+        _migrate(db, path, copy)
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
@@ -252,20 +259,97 @@ def _switch_to_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> N
         raise StoreUnavailable(f"the file system of {path} cannot share memory (no WAL); use a local disk")
 
 
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
+def _is_up_to_date(db: sqlite3.Connection, path: Path) -> bool:
+    db.execute("BEGIN")  # number and tables of one moment
+    try:
+        number = _schema(db)
+        if number == migrations()[-1].number:
+            refuse_half(db, number, path)
+        return number == migrations()[-1].number
+    finally:
+        db.execute("ROLLBACK")
+
+
+def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
+    from memwarden.stores.sqlite import upgrade  # seldom used, so not loaded with every store
+
+    kept: Path | None = None
     db.execute("BEGIN IMMEDIATE")
     try:
-        current = _schema(db)
-        _refuse_newer(current, path)
-        for migration in migrations():
-            if migration.number > current:
-                for statement in migration.statements:
-                    db.execute(statement)
-        db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?)", (migrations()[-1].number,))
+        number = _schema(db)
+        _refuse_newer(number, path)
+        refuse_half(db, number, path)
+        if copy and number and number != migrations()[-1].number:
+            kept = upgrade.keep_copy(path, number)
+        _run_migrations(db, number, path)
         db.execute("COMMIT")
     except BaseException:
         _roll_back(db)
+        if kept:
+            kept.unlink()  # of what is still there
         raise
+    if kept:
+        upgrade.forget_oldest(path)
+
+
+def _run_migrations(db: sqlite3.Connection, number: int, path: Path) -> None:
+    try:
+        for migration in migrations():
+            if migration.number > number:
+                for statement in migration.statements:
+                    db.execute(statement)
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT):
+            raise
+        raise StoreCorrupt(
+            f"{path} cannot be brought from schema {number} to {migrations()[-1].number} ({error}); it was left as it "
+            "was. Restore a copy of it"
+        ) from error
+    db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?)", (migrations()[-1].number,))
+
+
+def refuse_half(db: sqlite3.Connection, number: int, path: Path) -> None:
+    """Raise StoreCorrupt for a file whose tables are not those of the schema that it names.
+
+    A migration is one transaction, so this is not what a kill leaves behind. Tables that no schema knows are nobody's
+    business.
+    """
+    wanted, known, found = tables_of(number), tables_of(migrations()[-1].number), _tables(db)
+    for name in sorted(known.keys() | wanted.keys()):
+        if found.get(name) != wanted.get(name):
+            lacks = sorted({*wanted.get(name, ())} - {*found.get(name, ())})
+            what = "is missing" if name not in found else f"lacks {', '.join(lacks)}" if lacks else "is of another one"
+            raise StoreCorrupt(
+                f"{path} says that it has schema {number}, but its table {name} {what}: half of an upgrade, or changed "
+                "by hand. It was left alone; restore a copy of it"
+            )
+
+
+def tables_of(number: int) -> dict[str, tuple[str, ...]]:
+    """Return the tables of a schema, each with its columns in order."""
+    return _tables_after(tuple(one for one in migrations() if one.number <= number))
+
+
+@cache
+def _tables_after(some: tuple[Migration, ...]) -> dict[str, tuple[str, ...]]:
+    with closing(made_by(some)) as db:
+        return _tables(db)
+
+
+def made_by(some: tuple[Migration, ...]) -> sqlite3.Connection:
+    """Return an empty store in memory that these migrations made: what a file is held against."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    for migration in some:
+        for statement in migration.statements:
+            db.execute(statement)
+    return db
+
+
+def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for table, column in db.execute(_COLUMNS):
+        found[table] = (*found.get(table, ()), column)
+    return found
 
 
 def _roll_back(db: sqlite3.Connection) -> None:
