@@ -1,13 +1,13 @@
 """Backup and restore of the PostgreSQL database (:mod:`memwarden.stores.backup`).
 
-Rows travel through COPY, read from one snapshot, table by table and namespace by namespace: the store's role sees one
-at a time, and a backup opens no way around that. Which tables there are is asked of the database, so that a new one
-comes along by itself; one that does not belong to a namespace has to be named in :data:`WHOLE`.
+Whole tables travel through COPY, read from one snapshot by the login that owns the schema: what one namespace at a time
+shows would leave out rows of a namespace that nobody named. Which tables there are is asked of the database, so that a
+new one comes along by itself; what holds data and is no table is refused (:data:`DERIVED`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +24,15 @@ from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
 from memwarden.stores.postgres.rows import told
-from memwarden.stores.postgres.transaction import Kind, begin
 
 ENGINE = "postgres"
-WHOLE = ("meta",)
-"""Tables that belong to no namespace: they are copied whole. Every other one has the columns tenant and namespace."""
+TABLES = "rp"
+DERIVED = "vitcI"
+"""Kinds of relations (``pg_class.relkind``) that hold nothing of their own: views, indexes, toast, types."""
 
-_FOR_EVER = 10**6  # seconds; a large table takes its time
+_KINDS = b"""
+    SELECT relname, relkind::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace ORDER BY relname
+"""
 _TABLES = """
     SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum)
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -39,12 +41,15 @@ _TABLES = """
     GROUP BY c.relname ORDER BY c.relname
 """
 _SPACES = "SELECT tenant, namespace, rev FROM memwarden.namespaces ORDER BY tenant, namespace"
-_UTF8 = b"SET LOCAL client_encoding = 'UTF8'"
-_NAME = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
+_BEGIN = (
+    b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    b"SET LOCAL memwarden.whole = 'on'",
+    b"SET LOCAL statement_timeout = 0",  # a large table takes its time
+    b"SET LOCAL client_encoding = 'UTF8'",
+)
+_UTF8 = _BEGIN[-1]
 
 Columns = tuple[str, ...]
-Owner = tuple[str, str]
-"""Tenant and namespace, as they are stored."""
 
 
 def back_up(connections: Connections, target: Path, tick: Tick = no_tick) -> Manifest:
@@ -58,8 +63,9 @@ def back_up(connections: Connections, target: Path, tick: Tick = no_tick) -> Man
             schema.hold(db)
             if not schema.schema_number(db, connections.place):
                 raise NotFound(f"{connections.place} holds no store of memwarden; there is nothing to back up")
-            begin(db, None, _FOR_EVER, Kind.READ, listing=True)
-            db.execute(_UTF8)
+            schema.let_owner_read(db, connections.place)
+            for statement in _BEGIN:
+                db.execute(statement)
             manifest = _pack(db, archive, tick)
             db.execute(b"COMMIT")
             backup.add_manifest(archive, manifest)
@@ -93,26 +99,25 @@ def restore(path: Path, connections: Connections, tick: Tick = no_tick) -> Manif
     return manifest
 
 
-def decided(tables: dict[str, Columns]) -> dict[str, Columns]:
-    """Return the tables with their columns. Raises StoreUnavailable for one that nobody decided how to copy."""
-    for name, columns in tables.items():
-        if name not in WHOLE and not {"tenant", "namespace"} <= set(columns):
+def refuse_undecided(kinds: Iterable[tuple[str, str]]) -> None:
+    """Raise StoreUnavailable for a relation, given with its kind, that nobody decided how to copy."""
+    for name, kind in kinds:
+        if kind not in TABLES + DERIVED:
             raise StoreUnavailable(
-                f"the table memwarden.{name} belongs to no namespace, and this memwarden does not know how to copy it; "
+                f"memwarden.{name} (of the kind {kind!r}) holds data that this memwarden does not know how to copy; "
                 "use pg_dump, or upgrade memwarden"
             )
-    return tables
 
 
 def _pack(db: Connection[Any], archive: ZipFile, tick: Tick) -> Manifest:
     facts = dict(db.execute(b"SELECT key, value FROM memwarden.meta").fetchall())
     stands = db.execute(_SPACES.encode()).fetchall()
-    spaces = [(tenant, path) for tenant, path, _ in stands]
-    tables = decided(dict(_tables(db)))
+    refuse_undecided(db.execute(_KINDS).fetchall())
+    tables = dict(_tables(db))
     rows: dict[str, int] = {}
     for number, (name, columns) in enumerate(tables.items()):
         with archive.open(_member(name), "w", force_zip64=True) as out:
-            rows[name] = sum(_copy_out(db, name, columns, owner, out) for owner in _owners(db, name, spaces))
+            rows[name] = _copy_out(db, name, columns, out)
         tick(number + 1, len(tables))
     return Manifest(
         ENGINE,
@@ -124,23 +129,9 @@ def _pack(db: Connection[Any], archive: ZipFile, tick: Tick) -> Manifest:
     )
 
 
-def _owners(db: Connection[Any], name: str, spaces: Sequence[Owner]) -> Sequence[Owner | None]:
-    """Whose rows there are: the known namespaces, and others where a policy of the table lists them as well."""
-    if name in WHOLE:
-        return [None]
-    db.execute(_NAME, ("", ""))
-    listed = db.execute(SQL("SELECT DISTINCT tenant, namespace FROM {}").format(_name(name))).fetchall()
-    return sorted({*spaces, *listed})
-
-
-def _copy_out(db: Connection[Any], name: str, columns: Columns, owner: Owner | None, out: IO[bytes]) -> int:
-    where = SQL("")
-    if owner is not None:
-        db.execute(_NAME, owner)
-        where = SQL(" WHERE tenant = %s AND namespace = %s")
+def _copy_out(db: Connection[Any], name: str, columns: Columns, out: IO[bytes]) -> int:
     with db.cursor() as cursor:
-        sql = SQL("COPY (SELECT {} FROM {}{}) TO STDOUT").format(_names(columns), _name(name), where)
-        with cursor.copy(sql, owner) as copy:
+        with cursor.copy(SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(_names(columns), _name(name))) as copy:
             for block in copy:
                 out.write(block)
         return cursor.rowcount

@@ -39,6 +39,36 @@ _OPEN_DOORS = f"""
 """.encode()
 
 
+# Backup and repair read whole tables, as the owner and only when they say so. The role of the store is no member of the
+# owner, so for what it may see this changes nothing. Made here and not by a migration, so that no table is forgotten.
+_WHOLE = """
+    SELECT c.oid::regclass::text, pg_get_userbyid(c.relowner) FROM pg_class c
+    WHERE c.relnamespace = 'memwarden'::regnamespace AND c.relkind IN ('r', 'p') AND c.relrowsecurity
+    AND NOT EXISTS (SELECT FROM pg_policy p
+        WHERE p.polrelid = c.oid AND p.polname = 'whole' AND p.polroles @> ARRAY[c.relowner])
+"""
+_LET_OWNER_READ = f"""
+DO $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN {_WHOLE.replace("::text", " AS name").replace("(c.relowner) FROM", "(c.relowner) AS owner FROM")} LOOP
+        EXECUTE format('DROP POLICY IF EXISTS whole ON %s', one.name);
+        EXECUTE format(
+            'CREATE POLICY whole ON %s FOR SELECT TO %I USING (current_setting(''memwarden.whole'', true) = ''on'')',
+            one.name, one.owner);
+    END LOOP;
+END
+$$
+""".encode()
+_NOT_OWNED = b"""
+    SELECT oid::regclass::text, pg_get_userbyid(relowner) FROM pg_class
+    WHERE relnamespace = 'memwarden'::regnamespace AND relkind IN ('r', 'p') AND NOT pg_has_role(relowner, 'USAGE')
+    LIMIT 1
+"""
+_LOCK_PATIENCE = "10s"
+
+
 class Migration(NamedTuple):
     number: int
     script: bytes
@@ -124,6 +154,22 @@ def lock(db: Connection[Any]) -> None:
     _make_role(db, look(db))
 
 
+def let_owner_read(db: Connection[Any], place: str) -> None:
+    """See that this login is the owner and may read whole tables when it sets ``memwarden.whole``.
+
+    Raises StoreUnavailable for another login.
+    """
+    other = db.execute(_NOT_OWNED).fetchone()
+    if other is not None:
+        raise StoreUnavailable(
+            f"{place}: this takes the login that owns the schema memwarden ({other[1]}), since it reads every namespace"
+        )
+    if db.execute(_WHOLE.encode()).fetchone():
+        with db.transaction():
+            db.execute(f"SET LOCAL lock_timeout = '{_LOCK_PATIENCE}'".encode())
+            db.execute(_LET_OWNER_READ)
+
+
 def hold(db: Connection[Any]) -> None:
     """Keep everybody from changing the schema until the connection ends."""
     db.execute(b"SELECT pg_advisory_lock_shared(%s)", (_LOCK,))
@@ -134,6 +180,7 @@ def build(db: Connection[Any], number: int, to: int) -> None:
     for migration in migrations():
         if number < migration.number <= to:
             db.execute(migration.script)
+    db.execute(_LET_OWNER_READ)
     db.execute(
         b"INSERT INTO memwarden.meta (key, value) VALUES ('schema', %s::text) "
         b"ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value",
