@@ -24,11 +24,13 @@ _FILLED_TABLES = """
 """
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "json", "sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store of each kind."""
     if request.param == "postgres":
         return str(request.getfixturevalue("postgres_url"))
+    if request.param == "json":
+        return f"json:///{tmp_path / 'store'}"
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
 
 

@@ -564,11 +564,13 @@ class Promises:
         durable: an acknowledged write survives the death of the process at any instruction.
         shared: several processes may use one store at once and see each other's writes in the next answer.
         rows_enforced: the engine itself keeps scopes apart, below memwarden.
+        exclusive: one process (one open store) at a time; a second one gets StoreUnavailable.
     """
 
     durable: bool
     shared: bool
     rows_enforced: bool
+    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

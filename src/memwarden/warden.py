@@ -64,7 +64,7 @@ class AsyncWarden:
         """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
 
         Args:
-            url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db`` or
+            url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db``, ``json:///folder`` or
                 ``postgresql://login:password@host/database`` (extra ``postgres``). None means the setting
                 ``db``, by default a file in the user's data folder.
             config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment

@@ -1,10 +1,11 @@
-"""Both shipped stores fulfil the contract, with no test skipped."""
+"""The shipped stores that need no server fulfil the contract, with no test skipped."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from memwarden.stores.base import Store
+from memwarden.stores.jsonfile import JsonStore
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.store_tests import StoreTests
@@ -18,3 +19,8 @@ class TestMemoryStore(StoreTests):
 class TestSqliteStore(StoreTests):
     def make_store(self, folder: Path) -> Store:
         return SqliteStore(folder / "memory.db")
+
+
+class TestJsonStore(StoreTests):
+    def make_store(self, folder: Path) -> Store:
+        return JsonStore(folder / "memory")

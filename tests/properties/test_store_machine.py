@@ -1,4 +1,4 @@
-"""Random calls: SQLite and PostgreSQL answer as the reference does; and a broken store is found out."""
+"""Random calls: SQLite, JSON files and PostgreSQL answer as the reference does; and a broken store is found out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from memwarden.filters import Where
 from memwarden.records import Batch, Memory, Namespace, Receipt, Scan, State
 from memwarden.stores.base import Store
+from memwarden.stores.jsonfile import JsonStore
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.sqlite import SqliteStore
@@ -30,6 +31,10 @@ _SETTINGS = settings(
 
 def test_sqlite_answers_as_the_reference_does() -> None:
     run_state_machine_as_test(store_machine(lambda folder: SqliteStore(folder / "memory.db")), settings=_SETTINGS)
+
+
+def test_json_answers_as_the_reference_does() -> None:
+    run_state_machine_as_test(store_machine(lambda folder: JsonStore(folder / "memory")), settings=_SETTINGS)
 
 
 def test_postgres_answers_as_the_reference_does(emptied: Callable[[], str]) -> None:

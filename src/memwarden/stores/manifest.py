@@ -75,7 +75,9 @@ class BackedUp(Protocol):
 def backed_up(store: object) -> BackedUp:
     """Return the store, if it can be copied and restored. Raises InvalidInput."""
     if not isinstance(store, BackedUp):
-        raise InvalidInput(f"{type(store).__name__} keeps nothing that could be backed up; use a file or a database")
+        raise InvalidInput(
+            f"{type(store).__name__} has no backup of its own; memwarden migrate copies a store to a SQLite file"
+        )
     return store
 
 

@@ -41,7 +41,19 @@ from memwarden.records import (
 from memwarden.stores.chunks import check_kinds
 from memwarden.stores.decide import born, check_all, check_mark
 from memwarden.stores.forms import once
-from memwarden.stores.pages import PAGE, About, Answer, Kept, KeptEdge, Page, Tally, check_canary, check_follows
+from memwarden.stores.pages import (
+    PAGE,
+    About,
+    Answer,
+    Earlier,
+    Kept,
+    KeptEdge,
+    Mark,
+    Page,
+    Tally,
+    check_canary,
+    check_follows,
+)
 from memwarden.stores.rows import index_row
 from memwarden.stores.space import EdgeKey, Space, active
 
@@ -138,17 +150,29 @@ class _Draft:
         self._edges[key] = KeptEdge(rev, False, edge.relation)
         return Applied(unlink.from_id, "deleted", unlink.step)
 
-    def keep(self) -> int:
-        """Make the draft the truth and return the new revision."""
-        for row in self._rows.values():
-            self._space.keep(row)
-        self._space.count = self._count
-        self._space.versions.update(self._versions)
-        self._space.source_keys.update(self._source_keys)
-        self._space.edges.update(self._edges)
-        self._space.journal.extend(self._journal)
-        self._space.rev += len(self._journal)
-        return self._space.rev
+    def page(self, applied: tuple[Applied, ...]) -> Page:
+        """What the batch makes of the namespace, as the page that follows what there was."""
+        space, batch, rev = self._space, self._batch, self._space.rev + len(self._journal)
+        seen: dict[str, int] = {}
+        for one in batch.seen:
+            seen[one.thread_id] = max(one.rev, seen.get(one.thread_id, space.seen.get(one.thread_id, 0)))
+        marks = [Mark(thread, mark, None) for thread, mark in seen.items()]
+        if batch.extracted is not None:
+            marks.append(Mark(batch.extracted.thread_id, None, batch.extracted.rev))
+        answers = () if batch.key is None else (Answer(batch.key, batch.fingerprint, batch.at, Receipt(rev, applied)),)
+        return Page(
+            batch.namespace,
+            space.rev,
+            rev,
+            rev,
+            self._count,
+            tuple(self._journal),
+            tuple(self._rows.values()),
+            tuple(Earlier(self._rows[key[0]].n, memory) for key, memory in self._versions.items()),
+            tuple(self._edges.values()),
+            tuple(marks),
+            answers,
+        )
 
     def _create(self, put: Put, memory: Memory, taken: bool) -> Applied:
         if put.source_key is not None:
@@ -247,8 +271,7 @@ class MemoryStore:
         return self._model
 
     async def apply(self, batch: Batch) -> Receipt:
-        self._ready()
-        space = self._spaces.get(batch.namespace) or Space()
+        space = await self._space(batch.namespace)
         batch = _checked(batch)
         if batch.key is not None and batch.key in space.receipts:
             first = space.receipts[batch.key]
@@ -262,21 +285,17 @@ class MemoryStore:
             check_all(batch, any(one.channel != Channel.TURN for one in later))
         draft = _Draft(space, batch)
         applied = tuple(draft.apply(one) for one in batch.changes)
-        receipt = Receipt(draft.keep(), applied)
-        for one in batch.seen:
-            space.seen[one.thread_id] = max(one.rev, space.seen.get(one.thread_id, 0))
-        if batch.extracted is not None:
-            space.extracted[batch.extracted.thread_id] = batch.extracted.rev
-        if batch.key is not None:
-            space.receipts[batch.key] = Answer(batch.key, batch.fingerprint, batch.at, receipt)
+        page = draft.page(applied)
+        await self._write(page)
+        space.follow(page)
         self._spaces[batch.namespace] = space
-        return receipt
+        return Receipt(page.rev, applied)
 
     async def head(self, namespace: Namespace) -> Head:
-        return self._space(namespace).head
+        return (await self._space(namespace)).head
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
-        rows = self._space(namespace).rows
+        rows = (await self._space(namespace)).rows
         return [rows[one].memory for one in ids if one in rows and (removed or rows[one].live)]
 
     async def find(
@@ -291,7 +310,7 @@ class MemoryStore:
     ) -> list[Memory]:
         by = sort_field(order_by)
         _not_negative(limit)
-        matching = self._space(namespace).matching(where, state, newest_first=descending)
+        matching = (await self._space(namespace)).matching(where, state, newest_first=descending)
         if by == WRITTEN:
             return list(islice(matching, min(limit, sys.maxsize)))
         found = list(matching)
@@ -301,10 +320,10 @@ class MemoryStore:
         return [*having, *lacking][:limit]
 
     async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
-        return sum(1 for _ in self._space(namespace).matching(where, state))
+        return sum(1 for _ in (await self._space(namespace)).matching(where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
-        space = self._space(namespace)
+        space = await self._space(namespace)
         rows = [
             index_row(row.n, row.memory, row.signals, live=row.live) for row in space.rows.values() if row.rev > since
         ]
@@ -312,7 +331,7 @@ class MemoryStore:
         return Scan(rows, space.head, edges)
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
-        space = self._space(namespace)
+        space = await self._space(namespace)
         found = (space.content(*one) for one in wanted)
         return [one for one in found if one is not None]
 
@@ -329,7 +348,7 @@ class MemoryStore:
         limit: int = 1000,
     ) -> list[Change]:
         _not_negative(limit)
-        entries = self._space(namespace).journal
+        entries = (await self._space(namespace)).journal
         wanted = [
             one
             for one in (reversed(entries) if descending else entries)
@@ -342,15 +361,15 @@ class MemoryStore:
         return wanted[:limit]
 
     async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
-        return max((one.seq for one in self._space(namespace).journal if one.at <= moment), default=0)
+        return max((one.seq for one in (await self._space(namespace)).journal if one.at <= moment), default=0)
 
     async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
-        edges = self._space(namespace).edges
+        edges = (await self._space(namespace)).edges
         asked = set(ids)
         return [edges[key].relation for key in sorted(edges) if edges[key].live and asked & {key[0], key[1]}]
 
     async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
-        space = self._space(namespace)
+        space = await self._space(namespace)
         entries = [one for one in space.journal if one.thread_id == thread_id]
         said = [one.seq for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
         began = entries[0].seq if entries else None
@@ -366,17 +385,18 @@ class MemoryStore:
         return About("memory", 0, self._model, None)
 
     async def tally(self, namespace: Namespace) -> Tally:
-        return self._space(namespace).tally()
+        return (await self._space(namespace)).tally()
 
     async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
-        return self._space(namespace).page(namespace, since, limit)
+        return (await self._space(namespace)).page(namespace, since, limit)
 
     async def load_page(self, page: Page) -> None:
-        space = self._space(page.namespace)
+        space = await self._space(page.namespace)
         for memory in (*(one.memory for one in page.memories), *(one.memory for one in page.earlier)):
             if memory.namespace != page.namespace:
                 raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, not of {page.namespace}")
         check_follows(page, space.rev)
+        await self._write(page)
         space.take_in(page)
         self._spaces[page.namespace] = space
 
@@ -389,9 +409,12 @@ class MemoryStore:
         if not self._open:
             raise StoreUnavailable("the store is not open; call open() first")
 
-    def _space(self, namespace: Namespace) -> Space:
+    async def _space(self, namespace: Namespace) -> Space:
         self._ready()
         return self._spaces.get(namespace) or Space()
+
+    async def _write(self, page: Page) -> None:
+        """Make a page durable, before anybody sees it. A store in memory promises nothing of the kind."""
 
 
 def _checked(batch: Batch) -> Batch:

@@ -99,11 +99,20 @@ class Space:
 
     def take_in(self, page: Page) -> None:
         """See :meth:`memwarden.stores.base.Store.load_page`."""
+        self.follow(page)
+        self.sort()
+        self.epoch += 1
+
+    def sort(self) -> None:
+        """Put the rows in the order in which they were first written; a page has them in another one."""
+        self.rows = dict(sorted(self.rows.items(), key=lambda item: item[1].n))
+
+    def follow(self, page: Page) -> None:
+        """Take in a page whose new rows were first written after those that are here, as a batch makes it."""
         for one in page.memories:
             self.keep(one)
             if one.once is not None:
                 self.source_keys[one.once] = one.memory.id
-        self.rows = dict(sorted(self.rows.items(), key=lambda item: item[1].n))
         self.versions.update(((one.memory.id, one.memory.version), one.memory) for one in page.earlier)
         for edge in page.edges:
             said = edge.relation
@@ -112,7 +121,7 @@ class Space:
         self.seen.update((one.thread_id, one.seen) for one in page.marks if one.seen is not None)
         self.extracted.update((one.thread_id, one.extracted) for one in page.marks if one.extracted is not None)
         self.receipts.update((one.key, one) for one in page.answers)
-        self.rev, self.epoch, self.count = page.rev, self.epoch + 1, max(self.count, page.rows)
+        self.rev, self.count = page.rev, max(self.count, page.rows)
 
     def _marks(self) -> tuple[Mark, ...]:
         threads = sorted(self.seen.keys() | self.extracted.keys())

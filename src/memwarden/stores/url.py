@@ -17,11 +17,15 @@ def store_at(url: str) -> Store:
         from memwarden.stores.memory import MemoryStore
 
         return MemoryStore()
-    prefix, _, path = url.partition(":///")
-    if prefix == "sqlite" and path:
+    place = place_of(url)
+    if place is not None and url.startswith("sqlite"):
         from memwarden.stores.sqlite import SqliteStore
 
-        return SqliteStore(Path(path))
+        return SqliteStore(place)
+    if place is not None:
+        from memwarden.stores.jsonfile import JsonStore
+
+        return JsonStore(place)
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from memwarden.stores.postgres import PostgresStore
@@ -29,9 +33,15 @@ def store_at(url: str) -> Store:
             raise InvalidConfig("PostgreSQL needs the extra: pip install 'memwarden[postgres]'") from None
         return PostgresStore(url)
     raise InvalidConfig(
-        f"{without_login(url)!r} names no store; use memory://, sqlite:///file.db, sqlite:////absolute/file.db or "
-        "postgresql://login:password@host/database"
+        f"{without_login(url)!r} names no store; use memory://, sqlite:///file.db, sqlite:////absolute/file.db, "
+        "json:///folder or postgresql://login:password@host/database"
     )
+
+
+def place_of(url: str) -> Path | None:
+    """Return the file or folder that a URL names; None for a store in memory or on a server."""
+    prefix, _, path = url.partition(":///")
+    return Path(path) if prefix in ("sqlite", "json") and path else None
 
 
 def without_login(url: str) -> str:

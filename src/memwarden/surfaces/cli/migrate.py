@@ -15,11 +15,10 @@ from memwarden.errors import InvalidInput, NotFound
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.move import Moved, Part, move, plan
-from memwarden.stores.url import store_at, without_login
+from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 
 FAILED = 1
-_SQLITE = "sqlite:///"
 
 
 def migrate(
@@ -80,7 +79,8 @@ def _is_there(url: str) -> bool:
 
 
 def _file(url: str) -> Path | None:
-    return Path(url.removeprefix(_SQLITE)).resolve() if url.startswith(_SQLITE) else None
+    place = place_of(url)
+    return None if place is None else place.resolve()
 
 
 def _told(one: Part | Moved) -> dict[str, object]:

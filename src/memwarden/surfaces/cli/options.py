@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 
 import typer
@@ -16,9 +15,9 @@ from memwarden import AsyncWarden, config
 from memwarden.config import Settings
 from memwarden.errors import NotFound
 from memwarden.scope import AsyncScope
+from memwarden.stores.url import place_of
 
 P = ParamSpec("P")
-_SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Options:
     def open(self, *, existing: bool = False) -> AsyncWarden:
         """Return a warden, to be used as an async context manager.
 
-        existing: refuse a SQLite file that is not there, so that a question to a mistyped path makes no empty store.
+        existing: refuse a file or folder that is not there, so that a question to a mistyped path makes no empty store.
         """
         settings = self.settings
         url = settings.db or config.default_db()
@@ -49,8 +48,9 @@ class Options:
         return AsyncWarden.open(url, settings)
 
     def check_there(self, url: str) -> None:
-        """Raise NotFound for a SQLite file that is not there."""
-        if url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists():
+        """Raise NotFound for a file or folder that is not there."""
+        place = place_of(url)
+        if place is not None and not place.exists():
             raise NotFound(
                 f"there is no store at {url!r} yet; memwarden observe FILE makes one, --db URL names another one"
             )

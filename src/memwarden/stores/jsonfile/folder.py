@@ -1,0 +1,230 @@
+"""The files of one namespace: a snapshot that people can read, and a log of what came after it.
+
+A page is appended to the log and synced before a write is acknowledged. From time to time a new log is begun,
+everything is written to a new snapshot beside the old one, which then takes its place, and the logs before the new one
+go. So whenever the process dies, the snapshot and the logs that are there hold everything that was acknowledged; a log
+may hold what the snapshot has already.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.records import Namespace
+from memwarden.stores.jsonfile.forms import page_json, page_lines, page_of
+from memwarden.stores.pages import Page
+
+FORMAT = 1
+"""Number of the form of these files. A store of a higher one was written by a later memwarden."""
+SNAPSHOT = "memory.json"
+_NEW = "memory.json.new"
+_LOG = re.compile(r"log\.(\d{8})\.jsonl")
+_END = re.compile(rb'\n, "crc32": "([0-9a-f]{8})"\}\n\Z')
+_WHOSE = re.compile(r'\{"tenant": ("(?:[^"\\]|\\.)*"), "path": ("(?:[^"\\]|\\.)*"), ')
+_CHECK = 9
+"""Bytes before the JSON of a log's line: its CRC-32 in hexadecimal digits and a space."""
+
+
+class Folder:
+    """The files of one namespace. Used by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._log: BinaryIO | None = None
+        self._number = 0
+
+    def pages(self) -> list[Page]:
+        """Return what the snapshot and the logs hold, in the order of writing; begin to append after it.
+
+        The last line of the last log may be half of one that nobody was told of; it is cut off. Raises StoreCorrupt for
+        anything else that is not as it was written.
+        """
+        with _told(self.path):
+            logs = self._logs()
+            found = [*self._snapshot(), *(page for log in logs for page in self._lines(log, last=log == logs[-1]))]
+            self._number = _number(logs[-1]) if logs else 0
+        return found
+
+    def namespace(self) -> Namespace | None:
+        """Return whose folder it is, by the beginning of what is there; None while nothing was acknowledged."""
+        with _told(self.path):
+            file = self.path / SNAPSHOT
+            if file.exists():
+                with file.open("rb") as snapshot:
+                    snapshot.readline()
+                    head = snapshot.readline()
+            else:
+                with self._logs()[0].open("rb") as log:
+                    head = log.readline()[_CHECK:]
+        found = _WHOSE.match(head.decode(errors="replace")) if head.endswith(b"\n") else None
+        return Namespace(json.loads(found[1]), json.loads(found[2])) if found else None
+
+    def append(self, page: Page) -> None:
+        """Add a page to the log, synced to the disk. When that fails, the log is as it was before."""
+        said = page_json(page).encode()
+        with _told(self.path):
+            log = self._log or self._begin()
+            whole = log.tell()
+            try:
+                log.write(b"%08x %s\n" % (zlib.crc32(said), said))
+                log.flush()
+                os.fsync(log.fileno())
+            except BaseException:
+                self._cut(log, whole)
+                raise
+
+    def turn(self) -> int:
+        """Begin a new log and return its number: a snapshot that holds all there is now replaces the logs before it."""
+        with _told(self.path):
+            self.close()
+            self._number += 1
+            self._begin()
+        return self._number
+
+    def save(self, page: Page, number: int) -> None:
+        """Write the snapshot, from the first revision on, and remove the logs before ``number``. Atomic."""
+        new = self.path / _NEW
+        with _told(self.path):
+            with _opened(new, "wb") as file:
+                check = 0
+                for said in self._said(page):
+                    check = zlib.crc32(said, check)
+                    file.write(said)
+                file.write(b'\n, "crc32": "%08x"}\n' % check)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.path / SNAPSHOT)
+            sync_folder(self.path)
+            for log in self._logs():
+                if _number(log) < number:
+                    log.unlink()
+
+    def close(self) -> None:
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
+
+    @staticmethod
+    def _said(page: Page) -> Iterator[bytes]:
+        yield b'{"format": %d, "page":\n' % FORMAT
+        for said in page_lines(page):
+            yield said.encode()
+
+    def _snapshot(self) -> list[Page]:
+        file = self.path / SNAPSHOT
+        if not file.exists():
+            return []
+        said = file.read_bytes()
+        end = _END.search(said)
+        if end is None or zlib.crc32(said[: end.start()]) != int(end[1], 16):
+            _too_new(said, file)
+            raise StoreCorrupt(f"{file} is not as memwarden wrote it; restore a copy of the folder {self.path}")
+        return [_page(json.loads(said)["page"], file)]
+
+    def _lines(self, log: Path, *, last: bool) -> Iterator[Page]:
+        said = log.read_bytes()
+        begin = 0
+        while begin < len(said):
+            end = said.find(b"\n", begin)
+            if end < 0:
+                if not last:
+                    raise StoreCorrupt(f"{log} ends in the middle of a line; restore a copy of the folder {self.path}")
+                os.truncate(log, begin)  # it was never acknowledged
+                return
+            line = said[begin:end]
+            if not re.match(rb"[0-9a-f]{8} ", line) or zlib.crc32(line[_CHECK:]) != int(line[: _CHECK - 1], 16):
+                raise StoreCorrupt(
+                    f"{log} is not as memwarden wrote it, from byte {begin} on; restore a copy of {self.path}"
+                )
+            yield _page(json.loads(line[_CHECK:]), log)
+            begin = end + 1
+
+    def _logs(self) -> list[Path]:
+        if not self.path.is_dir():
+            return []
+        return sorted((one for one in self.path.iterdir() if _LOG.fullmatch(one.name)), key=_number)
+
+    def _begin(self) -> BinaryIO:
+        make_folder(self.path)
+        new = not self._current.exists()
+        self._log = log = _opened(self._current, "ab")
+        if new:
+            sync_folder(self.path)
+        return log
+
+    @property
+    def _current(self) -> Path:
+        return self.path / f"log.{self._number:08}.jsonl"
+
+    def _cut(self, log: BinaryIO, size: int) -> None:
+        """Take back half a line. What cannot be taken back now is cut off, or found whole, at the next opening."""
+        self._log = None
+        with suppress(OSError):
+            log.close()
+        with suppress(OSError):
+            os.truncate(self._current, size)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, for this user alone, so that they are there after a power cut."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make what was made, renamed or removed in a folder durable, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _opened(file: Path, mode: str) -> BinaryIO:
+    """Open a file that its owner alone can read if it is new."""
+    return cast("BinaryIO", open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)))
+
+
+def _number(log: Path) -> int:
+    found = _LOG.fullmatch(log.name)
+    assert found is not None
+    return int(found[1])
+
+
+def _page(said: Any, file: Path) -> Page:
+    try:
+        return page_of(said)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreCorrupt(f"{file} holds a page that memwarden cannot read: {error!r}") from None
+
+
+def _too_new(said: bytes, file: Path) -> None:
+    found = re.match(rb'\{"format": (\d+),', said)
+    if found and int(found[1]) > FORMAT:
+        raise StoreTooNew(f"{file} was written by a later memwarden; upgrade memwarden")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say what the system refused in our words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise StoreFull(f"no room left on the disk of {path}; make room and call again") from error
+        raise StoreUnavailable(f"the folder {path} cannot be used: {error.strerror}") from error

@@ -1,0 +1,154 @@
+"""A page of a namespace as JSON and back. Both files of a namespace are written in it: the log and the snapshot."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from datetime import datetime
+from typing import Any
+
+from memwarden.records import Applied, Change, Memory, Namespace, Receipt, Relation, Signals
+from memwarden.stores.pages import Answer, Earlier, Kept, KeptEdge, Mark, Page
+
+_TIMES = {"created_at", "updated_at", "valid_from", "valid_to", "purge_at", "at"}
+_TUPLES = {"tags", "sources", "characters"}
+_USUAL = {one.name: one.default for one in fields(Memory) if one.default is not MISSING}
+
+
+def page_json(page: Page) -> str:
+    """Return a page as JSON of one line."""
+    return _line({**_head(page), **{name: list(parts) for name, parts in _parts(page)}})
+
+
+def page_lines(page: Page) -> Iterator[str]:
+    """Return a page as JSON of many lines, one for each memory, entry and so on, for people who look into the file."""
+    yield _line(_head(page))[:-1]
+    for name, parts in _parts(page):
+        yield f', "{name}": ['
+        ending = "\n"
+        for one in parts:
+            yield ending + _line(one)
+            ending = ",\n"
+        yield "\n]"
+    yield "\n}"
+
+
+def page_of(said: Mapping[str, Any]) -> Page:
+    """Return the page that one of the two wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    namespace = Namespace(said["tenant"], said["path"])
+    return Page(
+        namespace,
+        said["since"],
+        said["rev"],
+        said["head"],
+        said["rows"],
+        tuple(_change(one, namespace) for one in said["changes"]),
+        tuple(_kept(one, namespace) for one in said["memories"]),
+        tuple(Earlier(one["n"], _memory(one["memory"], namespace)) for one in said["earlier"]),
+        tuple(_edge(one) for one in said["edges"]),
+        tuple(Mark(*one) for one in said["marks"]),
+        tuple(_answer(one) for one in said["answers"]),
+    )
+
+
+def _head(page: Page) -> dict[str, Any]:
+    where = page.namespace
+    numbers = {"since": page.since, "rev": page.rev, "head": page.head, "rows": page.rows}
+    return {"tenant": where.tenant, "path": where.path, **numbers}
+
+
+def _parts(page: Page) -> Iterator[tuple[str, Iterator[Any]]]:
+    """What there may be much of, a memory's own words first."""
+    yield "memories", (_kept_json(one) for one in page.memories)
+    yield "earlier", ({"memory": _memory_json(one.memory), "n": one.n} for one in page.earlier)
+    yield "edges", (_edge_json(one) for one in page.edges)
+    yield "changes", (_change_json(one) for one in page.changes)
+    yield "marks", (list(one) for one in page.marks)
+    yield "answers", (_answer_json(one) for one in page.answers)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if name in _TUPLES else value
+
+
+def _rich(name: str, value: Any) -> Any:
+    if name in _TIMES and value is not None:
+        return datetime.fromisoformat(value)
+    return tuple(value) if name in _TUPLES else value
+
+
+def _memory_json(memory: Memory) -> dict[str, Any]:
+    """The fields that say more than every new memory does; the namespace stands at the head of the page."""
+    values = {one.name: getattr(memory, one.name) for one in fields(memory) if one.name != "namespace"}
+    return {name: _plain(name, value) for name, value in values.items() if value != _USUAL.get(name, MISSING)}
+
+
+def _memory(said: Mapping[str, Any], namespace: Namespace) -> Memory:
+    return Memory(namespace=namespace, **{name: _rich(name, value) for name, value in said.items()})
+
+
+def _kept_json(one: Kept) -> dict[str, Any]:
+    about = {"n": one.n, "rev": one.rev, "once": one.once}
+    return {"memory": _memory_json(one.memory), **about, "signals": _signals_json(one.signals)}
+
+
+def _kept(said: Mapping[str, Any], namespace: Namespace) -> Kept:
+    return Kept(said["n"], said["rev"], said["once"], _memory(said["memory"], namespace), _signals(said["signals"]))
+
+
+def _signals_json(signals: Signals) -> dict[str, Any]:
+    values = {one.name: getattr(signals, one.name) for one in fields(signals)}
+    return {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _signals(said: Mapping[str, Any]) -> Signals:
+    values: dict[str, Any] = {
+        name: base64.b64decode(value, validate=True) if isinstance(value, str) else value
+        for name, value in said.items()
+    }
+    return Signals(**values)
+
+
+def _edge_json(one: KeptEdge) -> dict[str, Any]:
+    said = one.relation
+    ends = {"from": said.from_id, "to": said.to_id, "type": str(said.type), "strength": said.strength}
+    return {**ends, "created_at": said.created_at.isoformat(), "rev": one.rev, "live": one.live}
+
+
+def _edge(said: Mapping[str, Any]) -> KeptEdge:
+    made = datetime.fromisoformat(said["created_at"])
+    return KeptEdge(said["rev"], said["live"], Relation(said["from"], said["to"], said["type"], said["strength"], made))
+
+
+def _change_json(one: Change) -> dict[str, Any]:
+    values = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "namespace"}
+    return {name: _plain(name, value) for name, value in values.items() if value is not None}
+
+
+def _change(said: Mapping[str, Any], namespace: Namespace) -> Change:
+    absent = dict.fromkeys(("old_version", "new_version", "actor", "thread_id"))
+    values = {**absent, **{name: _rich(name, value) for name, value in said.items()}}
+    return Change(namespace=namespace, **values)
+
+
+def _answer_json(one: Answer) -> dict[str, Any]:
+    applied = [list(each) for each in one.receipt.applied]
+    about = {"key": one.key, "fingerprint": one.fingerprint, "at": one.at.isoformat()}
+    return {**about, "rev": one.receipt.rev, "applied": applied}
+
+
+def _answer(said: Mapping[str, Any]) -> Answer:
+    receipt = Receipt(said["rev"], tuple(Applied(*one) for one in said["applied"]))
+    return Answer(said["key"], said["fingerprint"], datetime.fromisoformat(said["at"]), receipt)

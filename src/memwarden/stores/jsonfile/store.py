@@ -1,0 +1,277 @@
+"""The store as readable files: the tables of the store in memory, each namespace backed by a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from filelock import FileLock, Timeout
+
+from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.records import Batch, Namespace, Promises, Receipt
+from memwarden.stores.jsonfile.folder import FORMAT, SNAPSHOT, Folder, make_folder, sync_folder
+from memwarden.stores.jsonfile.names import folder_of
+from memwarden.stores.memory import MemoryStore
+from memwarden.stores.pages import About, Page
+from memwarden.stores.space import Space
+
+MOST_ITEMS = 10_000
+"""A namespace of more memories than these belongs in a store that does not hold and write all of it."""
+QUIET_SECONDS = 1.0
+"""A snapshot is written when a namespace was left alone for so long,"""
+LATEST_SECONDS = 10.0
+"""or when its log has been going for so long."""
+_ABOUT = "store.json"
+_LOCK = "store.lock"
+T = TypeVar("T")
+
+
+class JsonStore(MemoryStore):
+    """A folder of JSON files, for one process at a time and up to 10,000 memories in a namespace (E8).
+
+    Each namespace has a folder of its own: ``memory.json`` is a snapshot for people to read, and what came after it
+    lies beside it in a log, synced before a write is acknowledged. It is read at the first access. Another process gets
+    StoreUnavailable; a write of more memories than there is room for StoreFull, with the command that moves everything
+    to a store that takes more.
+    """
+
+    promises: ClassVar[Promises] = Promises(durable=True, shared=False, rows_enforced=False, exclusive=True)
+
+    def __init__(self, root: Path, *, most_items: int = MOST_ITEMS, quiet_seconds: float = QUIET_SECONDS) -> None:
+        super().__init__()
+        self._root = root
+        self._most_items = most_items
+        self._quiet_seconds = quiet_seconds
+        self._lock = FileLock(root / _LOCK, thread_local=False, mode=0o600)
+        self._process = 0
+        self._folders: dict[Namespace, Folder] = {}
+        self._closing = False
+        self._binding = asyncio.Lock()
+        self._loads: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._running: set[asyncio.Task[Any]] = set()
+        self._savers: dict[Namespace, asyncio.Task[None]] = {}
+
+    async def open(self) -> None:
+        if self._open:
+            return
+        await asyncio.to_thread(self._take)
+        self._process = os.getpid()
+        await super().open()
+
+    async def close(self) -> None:
+        """Finish what is being written, write the snapshots that are due and let the next process in."""
+        if not self._open or self._closing:
+            return
+        self._closing = True
+        due, savers = list(self._savers), list(self._savers.values())
+        for saver in savers:
+            saver.cancel()
+        await asyncio.gather(*savers, *self._running, return_exceptions=True)
+        await super().close()
+        for namespace in due:
+            with suppress(StoreFull, StoreUnavailable):  # the log holds it
+                await self._save(namespace)
+        for folder in self._folders.values():
+            folder.close()
+        self._folders.clear()
+        self._spaces.clear()
+        self._savers.clear()
+        self._turns.clear()
+        self._loads.clear()
+        self._lock.release()
+        self._closing = False
+
+    async def identity(self, model: str) -> str:
+        return await self._whole(self._identity(model))
+
+    async def apply(self, batch: Batch) -> Receipt:
+        return await self._whole(self._apply(batch))
+
+    async def load_page(self, page: Page) -> None:
+        await self._whole(self._load_page(page))
+
+    async def discard(self, namespace: Namespace) -> None:
+        await self._whole(self._discard(namespace))
+
+    async def namespaces(self) -> list[Namespace]:
+        self._ready()
+        for namespace in await asyncio.to_thread(self._namespaces_there):
+            await self._space(namespace)
+        return await super().namespaces()
+
+    async def about(self) -> About:
+        self._ready()
+        taken = await asyncio.to_thread(self._taken)
+        return About("json", FORMAT, self._model, taken)
+
+    # The way in
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do it to the end, also when the caller is cancelled: the files and the tables must not part."""
+        try:
+            self._ready()
+            if self._closing:
+                raise StoreUnavailable("the store is being closed; open it again")
+        except StoreUnavailable:
+            work.close()
+            raise
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _identity(self, model: str) -> str:
+        async with self._binding:
+            if self._model is None:
+                await asyncio.to_thread(self._bind, model)
+                self._model = model
+            return self._model
+
+    async def _apply(self, batch: Batch) -> Receipt:
+        async with self._turns[batch.namespace]:
+            return await super().apply(batch)
+
+    async def _load_page(self, page: Page) -> None:
+        async with self._turns[page.namespace]:
+            await super().load_page(page)
+
+    async def _discard(self, namespace: Namespace) -> None:
+        async with self._turns[namespace]:
+            await super().discard(namespace)
+            folder = self._folders.pop(namespace, None) or Folder(self._root / folder_of(namespace))
+            saver = self._savers.pop(namespace, None)
+            if saver is not None:
+                saver.cancel()
+            folder.close()
+            await asyncio.to_thread(shutil.rmtree, folder.path, ignore_errors=True)
+
+    async def _space(self, namespace: Namespace) -> Space:
+        self._ready()
+        if namespace not in self._folders:
+            async with self._loads[namespace]:
+                if namespace not in self._folders:
+                    folder = Folder(self._root / folder_of(namespace))
+                    space = await asyncio.to_thread(_read, folder, namespace)
+                    self._folders[namespace], self._spaces[namespace] = folder, space
+        return self._spaces.get(namespace) or Space()
+
+    async def _write(self, page: Page) -> None:
+        if page.rows > max(self._most_items, self._spaces[page.namespace].count):
+            where = f"json:///{self._root}"
+            raise StoreFull(
+                f"{page.namespace} would hold {page.rows:,} memories, JSON files take {self._most_items:,}. "
+                f"Move to one that takes more: memwarden migrate --from {where} --to sqlite:///FILE"
+            )
+        try:
+            await asyncio.to_thread(self._folders[page.namespace].append, page)
+        except BaseException:
+            self._forget(page.namespace)
+            raise
+        self._save_later(page.namespace)
+
+    def _forget(self, namespace: Namespace) -> None:
+        """Read the files again at the next access: what they hold after a failed write they know best."""
+        self._folders.pop(namespace).close()
+        self._spaces.pop(namespace, None)
+
+    # Snapshots
+
+    def _save_later(self, namespace: Namespace) -> None:
+        if namespace not in self._savers:
+            self._savers[namespace] = asyncio.ensure_future(self._save_when_quiet(namespace))
+
+    async def _save_when_quiet(self, namespace: Namespace) -> None:
+        loop = asyncio.get_running_loop()
+        latest, rev = loop.time() + LATEST_SECONDS, -1
+        while namespace in self._spaces and rev != self._spaces[namespace].rev and loop.time() < latest:
+            rev = self._spaces[namespace].rev
+            await asyncio.sleep(self._quiet_seconds)
+        self._savers.pop(namespace, None)
+        with suppress(StoreFull, StoreUnavailable):  # the log holds it; the next write tries again
+            await self._whole(self._save(namespace))
+
+    async def _save(self, namespace: Namespace) -> None:
+        async with self._turns[namespace]:
+            folder, space = self._folders.get(namespace), self._spaces.get(namespace)
+            if folder is None or space is None:
+                return
+            page = space.page(namespace, 0, max(space.rev, 1))
+            number = await asyncio.to_thread(folder.turn)
+            await asyncio.to_thread(folder.save, page, number)
+
+    # Files
+
+    def _take(self) -> None:
+        make_folder(self._root)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreUnavailable(
+                f"another process has {self._root} open; a store of JSON files is for one at a time, "
+                "sqlite:///FILE for several"
+            ) from None
+        except OSError as error:
+            raise StoreUnavailable(f"the folder {self._root} cannot be used: {error.strerror}") from error
+        try:
+            if not (self._root / _ABOUT).exists():
+                self._bind(None)
+            self._model = self._bound()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _bound(self) -> str | None:
+        file = self._root / _ABOUT
+        try:
+            said = json.loads(file.read_text())
+            number, model = int(said["format"]), said["model"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreCorrupt(f"{file} is not as memwarden wrote it ({error}); restore a copy of it") from None
+        if number > FORMAT:
+            raise StoreTooNew(f"{self._root} was written by a later memwarden; upgrade memwarden")
+        return None if model is None else str(model)
+
+    def _bind(self, model: str | None) -> None:
+        new = self._root / f"{_ABOUT}.new"
+        with new.open("w") as file:
+            json.dump({"format": FORMAT, "model": model}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._root / _ABOUT)
+        sync_folder(self._root)
+
+    def _namespaces_there(self) -> set[Namespace]:
+        folders = {one.parent for name in (SNAPSHOT, "log.*.jsonl") for one in self._root.rglob(name)}
+        return {one for one in (Folder(path).namespace() for path in folders) if one is not None}
+
+    def _taken(self) -> int:
+        return sum(one.stat().st_size for one in self._root.rglob("*") if one.is_file())
+
+    def _ready(self) -> None:
+        super()._ready()
+        if os.getpid() != self._process:
+            raise StoreUnavailable("the store was opened by another process before a fork; open it in this one")
+
+
+def _read(folder: Folder, namespace: Namespace) -> Space:
+    """The tables of a namespace as its files have them."""
+    space = Space()
+    for page in folder.pages():
+        if page.namespace != namespace:
+            raise StoreCorrupt(f"{folder.path} is the folder of {namespace}, and holds {page.namespace}")
+        if page.since > space.rev:
+            raise StoreCorrupt(
+                f"{folder.path} lacks the revisions {space.rev + 1} to {page.since}; restore a copy of the folder"
+            )
+        if page.rev > space.rev or page.since == space.rev:
+            space.follow(page)
+    space.sort()
+    return space
