@@ -246,7 +246,7 @@ def test_doctor_tells_the_health_of_a_store(tmp_path: Path) -> None:
     assert told["schema"] >= 2
     assert told["bytes"] > 4096
     assert told["model"].startswith("wordllama")
-    assert told["promises"] == {"durable": True, "shared": True, "rows_enforced": False}
+    assert told["promises"] == {"durable": True, "shared": True, "rows_enforced": False, "exclusive": False}
     (space,) = told["namespaces"]
     assert (space["path"], space["revision"], space["rows"]["memories"]) == ("user/ana", 1, 1)
     assert "default:user/ana" in cli("doctor", "--db", db)
