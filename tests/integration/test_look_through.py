@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.errors import ModelUnavailable, Stale
+from memwarden.models import answers
+from memwarden.models.base import ChatModel
 from memwarden.records import Batch, Memory, Receipt, State
+from memwarden.remember.extract_model import is_foreign
 from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
 from whose import warden_of
@@ -232,7 +236,7 @@ def by_model(*found: dict[str, Any]) -> str:
     return json.dumps({"facts": [{"turn": 1, "category": "tasks", "importance": 7, **one} for one in found]})
 
 
-async def with_model(model: ScriptedModel, *said: str) -> list[Memory]:
+async def with_model(model: ChatModel, *said: str) -> list[Memory]:
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(*said))
@@ -259,12 +263,94 @@ async def test_a_model_reads_the_exchange_in_place_of_the_rules() -> None:
         [ModelUnavailable("down")],
         [RuntimeError("theirs")],
         ['{"facts": [{"text": "The user', "[]"],
+        ["Natürlich! Ich behalte, dass Mia allergisch ist.", "もちろんです。"],
+        [by_model({"text": "Die Tochter der Nutzerin ist gegen Erdnüsse allergisch."})] * 2,
+        [by_model({"text": "用户的女儿米娅对花生过敏。"})] * 2,
+        ["[" * 100_000, '{"facts": ' * 1_000],
     ],
 )
-async def test_a_model_that_fails_costs_nothing(garbage: list[Any]) -> None:
-    assert "The user's daughter Mia is allergic to peanuts." in [
-        one.text for one in await with_model(ScriptedModel(*garbage), MIA)
-    ]
+async def test_a_model_that_fails_costs_nothing(garbage: list[Any], caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing but a line in the log: the rules take over, and the turns are there anyhow."""
+    model = ScriptedModel(*garbage)
+    assert "The user's daughter Mia is allergic to peanuts." in [one.text for one in await with_model(model, MIA)]
+    assert [one.levelname for one in caplog.records] == ["WARNING"]
+    assert len(model.asked) <= 2
+
+
+class Late:
+    """Stands for a remote model that takes longer than it may."""
+
+    name = "late"
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        time.sleep(0.3)
+        return by_model({"text": "Much too late for Mia."})
+
+
+async def test_a_model_that_is_late_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(answers, "SECONDS", 0.05)
+    texts = [one.text for one in await with_model(Late(), MIA)]
+    assert "The user's daughter Mia is allergic to peanuts." in texts
+    assert "Much too late for Mia." not in texts
+    assert "longer than 0.05 seconds" in caplog.text
+
+
+async def test_an_answer_is_repaired_once() -> None:
+    model = ScriptedModel('{"facts": [{"te', by_model({"text": "The user's daughter is called Mia."}))
+    assert [one.text for one in await with_model(model, MIA)] == ["The user's daughter is called Mia."]
+    assert "Your last answer could not be used" in model.asked[1].prompt
+
+
+@pytest.mark.parametrize("category", ["nonsense", "profile", "", "x" * 500, None, 7, ["tasks"]])
+async def test_a_category_that_nobody_declared_or_that_is_always_offered_is_not_taken(category: Any) -> None:
+    told = by_model({"text": "The user's daughter is called Mia.", "category": category})
+    assert [one.category for one in await with_model(ScriptedModel(told), MIA)] == ["activity"]
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"), [(7, 0.7), (0.4, 0.4), (99, 1.0), (-3, 0.0), ("high", 0.5), (True, 0.5), (None, 0.5)]
+)
+async def test_an_importance_is_brought_to_its_scale(given: Any, stored: float) -> None:
+    told = by_model({"text": "The user's daughter is called Mia.", "importance": given})
+    assert [one.importance for one in await with_model(ScriptedModel(told), MIA)] == [stored]
+
+
+async def test_a_turn_gives_three_facts_at_most_whatever_a_model_says() -> None:
+    told = by_model(
+        *({"text": f"The user's cousin {name} lives in Oslo."} for name in ("Ida", "Tom", "Eva", "Jo", "Al"))
+    )
+    assert len(await with_model(ScriptedModel(told), MIA)) == 3
+
+
+async def test_a_day_has_its_limit_with_a_model_too() -> None:
+    told = [by_model({"text": f"The user's cousin {name} lives in Oslo."}) for name in ("Ida", "Tom", "Eva")]
+    settings = {"facts_a_day": 2, "extraction": "every_turn"}
+    async with AsyncWarden.open("memory://", settings, chat_model=ScriptedModel(*told)) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        for said in (MIA, NURSE, LISBON):
+            await me.observe(talk(said))
+        assert len(await facts(me)) == 2
+        waiting = [one for one in await me.find({"channel": "turn"}) if one.text == LISBON]
+        assert len(waiting) == 1
+
+
+@pytest.mark.parametrize(
+    ("fact", "said", "foreign"),
+    [
+        ("The user's daughter Mia is allergic to peanuts.", MIA, False),
+        ("Die Tochter ist gegen Erdnüsse allergisch und das ist schlimm.", MIA, True),
+        ("L'utilisateur travaille dans un hôpital et il est à Porto.", NURSE, True),
+        ("用户的女儿米娅对花生过敏。", MIA, True),
+        ("The user lives in Lisbon.", "Ich wohne in Lissabon und das ist nicht weit vom Meer.", True),
+        ("Die Nutzerin wohnt in Lissabon, nicht weit vom Meer.", "Ich wohne in Lissabon, nicht weit vom Meer.", False),
+        ("ミアはピーナッツアレルギーです。", "娘のミアはピーナッツアレルギーなんです。", False),
+        ("Mia: Erdnussallergie.", MIA, False),  # too short to tell
+    ],
+)
+def test_a_fact_keeps_the_language_in_which_it_was_said(fact: str, said: str, foreign: bool) -> None:
+    assert is_foreign(fact, said) == foreign
 
 
 async def test_what_a_model_says_is_checked_and_capped() -> None:

@@ -12,6 +12,7 @@ from memwarden.models.base import ChatModel
 from memwarden.records import Channel, Kind, Memory
 from memwarden.remember.extraction import checks
 from memwarden.remember.extraction.records import MOST_A_TURN, MOST_CHARACTERS, Extracted, Item
+from memwarden.remember.same_fact.languages import SURE, chosen, votes
 
 MOST_FACTS = 5
 """So many are asked for (B13); of one turn no more are kept than the rules would keep."""
@@ -19,6 +20,7 @@ _MOST_TOKENS = 600
 _LONG = 280
 """A person's turn of more characters is shown to the model even when the rules see nothing in it (B13)."""
 _TURN_CHARACTERS = 2_000
+_AFTER_LATIN = "\u0370"
 
 SYSTEM: Final = (
     "You read one exchange of a conversation and list what is worth remembering about the people in it for months: "
@@ -92,14 +94,37 @@ def _read(answer: Any, exchange: Sequence[Memory]) -> tuple[Item, ...]:
     if not isinstance(listed, list):
         raise TypeError("facts is no list")
     kept: dict[int, list[Item]] = {}
+    foreign = 0
     for one in listed[:MOST_FACTS]:
         number = one["turn"]
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(exchange):
             raise ValueError("no such turn")
         item = _item(one, exchange[number - 1])
-        if item is not None and len(kept.setdefault(number, [])) < MOST_A_TURN:
+        if item is not None and is_foreign(item.text, exchange[number - 1].text):
+            foreign += 1
+        elif item is not None and len(kept.setdefault(number, [])) < MOST_A_TURN:
             kept[number].append(item)
+    if foreign and not any(kept.values()):
+        raise ValueError("not in the language of the exchange")
     return tuple(item for items in kept.values() for item in items)
+
+
+def is_foreign(fact: str, said: str) -> bool:
+    """Whether a fact is plainly written in another language, or another script, than the words that it is drawn from.
+
+    What is too short to tell is not foreign.
+    """
+    if _is_latin(fact) != _is_latin(said):
+        return True
+    known, told = votes(said), votes(fact)
+    sure = bool(known and told) and min(known[0][1], told[0][1]) >= SURE
+    return sure and bool(chosen(known) and chosen(told)) and chosen(known) != chosen(told)
+
+
+def _is_latin(text: str) -> bool:
+    """Whether most letters are Latin ones; true for a text without letters."""
+    letters = [one for one in text if one.isalpha()]
+    return 2 * sum(one < _AFTER_LATIN for one in letters) >= len(letters)
 
 
 def _item(one: Mapping[str, Any], turn: Memory) -> Item | None:

@@ -15,6 +15,7 @@ from memwarden import AsyncWarden
 from memwarden.records import ContextBlock, Cut, Memory
 from memwarden.scope import AsyncScope
 from memwarden.surfaces.cli.demo.changing import change
+from memwarden.surfaces.cli.demo.held import hold
 from memwarden.surfaces.cli.demo.script import Asked, history, questions
 from memwarden.surfaces.cli.demo.waiting import ask
 from memwarden.surfaces.cli.observe import Summary, planned, store
@@ -63,7 +64,8 @@ async def demo(
     Two people and an assistant talk over eight months about a bread stall, a dog and a move; plans change, facts are
     corrected. Each question shows the exact block that would be put before it, why each memory is in, what was cut by
     which gate, and whether the message that holds the answer is in. Some have no answer: then nothing may be put in.
-    At the end a fact is stated that changes: what is told of it, its history, and what was true before.
+    At the end a fact is stated that changes: what is told of it, its history, and what was true before. A page that gives
+    orders is held back, and a name that nobody agreed to waits for consent.
 
     \b
     Examples:
@@ -81,14 +83,16 @@ async def demo(
             memories = {memory.id: memory for memory in await me.find(limit=10_000)}
             played = [await _ask(me, one, memories, budget_tokens, threshold) for one in questions()]
             changing = await change(me)
+            held = await hold(me)
             asked = await ask(me, memories)
         stays = (keep or options.db is not None) and url != "memory://"
         if options.as_json:
-            print_json(_told(url if stays else None, summary, played) | {"changing": changing, "consent": asked})
+            told = _told(url if stays else None, summary, played)
+            print_json(told | {"changing": changing, "held": held, "consent": asked})
             return
         from memwarden.surfaces.cli.demo.show import show
 
-        show(history(), summary, played, memories, changing, asked, mine if stays else None)
+        show(history(), summary, played, memories, changing, held, asked, mine if stays else None)
 
 
 def _file(stack: ExitStack, keep: bool) -> str:

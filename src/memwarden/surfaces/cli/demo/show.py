@@ -10,6 +10,7 @@ from rich.text import Text
 from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
 from memwarden.surfaces.cli.demo.changing import Changing, show_changing
+from memwarden.surfaces.cli.demo.held import Held, show_held
 from memwarden.surfaces.cli.demo.play import Missed, Played
 from memwarden.surfaces.cli.demo.waiting import Asked, show_waiting
 from memwarden.surfaces.cli.observe import Summary
@@ -24,6 +25,7 @@ def show(
     played: Sequence[Played],
     memories: Mapping[str, Memory],
     changing: Changing,
+    held: Held,
     asked: Asked,
     kept: Options | None,
 ) -> None:
@@ -33,6 +35,7 @@ def show(
     for number, one in enumerate(played, 1):
         _question(console, number, len(played), one, memories)
     show_changing(console, changing)
+    show_held(console, held)
     show_waiting(console, asked)
     _conclude(console, played, kept)
 
