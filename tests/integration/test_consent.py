@@ -362,17 +362,19 @@ def test_observing_alone_is_no_consent(warden: Warden) -> None:
 
 
 class Site:
-    """A store in which a city is agreed on and other values wait, and everything that has public coroutines."""
+    """A store in which a field is agreed on and others wait, and everything that has public coroutines."""
 
-    def __init__(self, warden: AsyncWarden) -> None:
+    def __init__(self, warden: AsyncWarden, agreed: str = "city") -> None:
         self.warden = warden
+        self.agreed = agreed
         self.me = warden.scope(user="ana", thread="t1")
         self.items = warden.backend("user/ana")
         self.waiting = self.declined = self.turn = ""
 
     async def prepare(self) -> None:
         ids = []
-        for patch in ({"city": "Lisbon"}, {"preferred_name": "Mallory"}, {"pronouns": "xe"}):
+        others = [field for field in SENSITIVE if field != self.agreed]
+        for patch in ({self.agreed: "Lisbon"}, *({field: EVIL[field]} for field in others[:2])):
             ids.append(str((await self.me.propose_context(patch)).results[0].id))
         await self.me.decide(ids[0], True)
         await self.me.decide(ids[2], False)
@@ -458,7 +460,7 @@ READS = {
     "AsyncScope.delta", "AsyncScope.history", "AsyncScope.audit",
     "AsyncScope.user_context", "AsyncScope.consents", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
-    "AsyncWarden.close",
+    "AsyncWarden.close", "AsyncWarden.back_up",
 }  # fmt: skip
 
 
