@@ -64,8 +64,8 @@ async def demo(
     Two people and an assistant talk over eight months about a bread stall, a dog and a move; plans change, facts are
     corrected. Each question shows the exact block that would be put before it, why each memory is in, what was cut by
     which gate, and whether the message that holds the answer is in. Some have no answer: then nothing may be put in.
-    At the end a fact is stated that changes: what is told of it, its history, and what was true before. A page that gives
-    orders is held back, and a name that nobody agreed to waits for consent.
+    At the end a fact is stated that changes: what is told of it, its history, and what was true before. A page that
+    gives orders is held back, and a name that nobody agreed to waits for consent.
 
     \b
     Examples:
