@@ -33,9 +33,9 @@ def back_up(source: Path, target: Path, tick: Tick = no_tick) -> Manifest:
         backup.need_room(target, 2 * source.stat().st_size)  # the copy, and what it is packed into
         file.check_content(source)
         copy = folder / STORE
-        with _explained(source):
-            _copy(source, copy, tick)
-        with _explained(copy):
+        with explained(source):
+            copy_pages(source, copy, tick)
+        with explained(copy):
             manifest = _look(copy, source)
         packed = folder / "packed"
         with backup.packing(packed) as archive:
@@ -60,7 +60,7 @@ def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
         copy = folder / STORE
         backup.take_out(archive, STORE, copy, tick)
         file.check_before(copy)
-        with _explained(copy):
+        with explained(copy):
             found = _look(copy, path)
             if replace(found, made_at=manifest.made_at) != manifest:
                 raise StoreCorrupt(f"{path} does not hold what its manifest says; nothing was restored")
@@ -69,9 +69,10 @@ def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
     return manifest
 
 
-def _copy(source: Path, copy: Path, tick: Tick) -> None:
+def copy_pages(source: Path, copy: Path, tick: Tick = no_tick) -> None:
+    """Copy a file as it stands now, whatever is in its pages, into a new one without a log beside it."""
     file.make_file(copy)
-    with closing(file.connect(source, _BUSY_SECONDS, reading=True)) as db, closing(_plain(copy)) as other:
+    with closing(file.connect(source, _BUSY_SECONDS, reading=True)) as db, closing(plain(copy)) as other:
         # Held to one moment. Else the copy would begin anew each time that another process commits.
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -81,7 +82,7 @@ def _copy(source: Path, copy: Path, tick: Tick) -> None:
 
 def _look(copy: Path, source: Path) -> Manifest:
     """Check a copy that nobody else uses, and tell what is in it."""
-    with closing(_plain(copy)) as db:
+    with closing(plain(copy)) as db:
         found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
             raise StoreCorrupt(
@@ -114,7 +115,8 @@ def _bring_up_to_date(copy: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE").fetchone()
 
 
-def _plain(path: Path) -> sqlite3.Connection:
+def plain(path: Path) -> sqlite3.Connection:
+    """Open a copy that nobody else uses."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")  # what it becomes part of is synced
     db.execute("PRAGMA temp_store = MEMORY")
@@ -122,7 +124,8 @@ def _plain(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
+    """Let an error of SQLite say what happened to ``path``."""
     try:
         yield
     except sqlite3.Error as error:

@@ -33,6 +33,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.sqlite import file, pages
@@ -227,6 +228,18 @@ class SqliteStore:
         from memwarden.stores.sqlite import backup
 
         return await in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
+
+    async def examine(self) -> list[Finding]:
+        """Look through the whole file (:class:`memwarden.stores.health.Examined`). The store need not be open."""
+        from memwarden.stores.sqlite import health
+
+        return await asyncio.to_thread(health.examine, self.path)
+
+    async def repair(self, copy: Path | None = None) -> Repaired:
+        """Mend the file (:class:`memwarden.stores.health.Examined`). The store need not be open."""
+        from memwarden.stores.sqlite import health
+
+        return await asyncio.to_thread(health.repair, self.path, copy)
 
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
         """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""

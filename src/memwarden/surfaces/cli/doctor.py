@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,15 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from memwarden import config
-from memwarden.errors import InvalidInput
+from memwarden.errors import InvalidInput, StoreCorrupt
 from memwarden.records import Namespace
 from memwarden.stores.base import Store
+from memwarden.stores.health import Examined, Finding, Repaired
 from memwarden.stores.url import store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 from memwarden.surfaces.doctor.leaks import Found, look_for_leaks
 
 FAILED = 1
+NOT_MENDED = (
+    "What no repair can mend was lost or changed on the disk: memwarden backup restore FILE --to URL makes a store of "
+    "a backup."
+)
 NOT_BY_THE_ENGINE = (
     "This engine has no row security: whoever can read its file or its process reads all of it. What was tried here "
     "holds for calls through memwarden; PostgreSQL has a second wall."
@@ -30,17 +37,27 @@ async def doctor(
     leaks: Annotated[
         bool, typer.Option("--leaks", help="Try every path from one tenant, user, project or agent to another's.")
     ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend indexes, orphans, counters and bloat, after a copy was made.")
+    ] = False,
+    backup: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where --repair copies the store to first.")
+    ] = None,
 ) -> int:
-    """Tell whether a store is well: engine, schema, model, size, and what each namespace holds.
+    """Tell whether a store is well: engine, schema, model, size, what each namespace holds, and what is wrong with it.
 
-    With --leaks canaries are planted in it, every way from one to another is tried, and they are taken out again. Exit
-    code 1 when something leaked.
+    With --repair what can be mended is mended, after a copy of the store was made; nothing is done where nothing is
+    wrong. With --leaks canaries are planted in it, every way from one to another is tried, and they are taken out
+    again. Exit code 1 when something leaked, or something is wrong that was not mended.
 
     \b
     Examples:
       memwarden doctor
+      memwarden doctor --repair
       memwarden doctor --leaks --db postgresql://memwarden:secret@db/memwarden
     """
+    if backup and not repair:
+        raise InvalidInput("--backup says where --repair puts its copy; memwarden backup create makes one by itself")
     if leaks:
         return await _leaks(options)
     url = options.settings.db or config.default_db()
@@ -50,24 +67,34 @@ async def doctor(
     store = store_at(url)
     await store.open()
     try:
-        told = await _health(store, url)
+        mended = await store.repair(backup) if repair and isinstance(store, Examined) else None
+        wrong = await store.examine() if isinstance(store, Examined) else []
+        told = await _health(store, url, wrong)
     finally:
         await store.close()
     if options.as_json:
-        print_json(told)
+        done = {} if mended is None else {"mended": _found(mended.done), "copy": mended.copy and str(mended.copy)}
+        print_json({**told, "wrong": _found(wrong), **done})
     else:
         _print_health(told)
-    return 0
+        _print_wrong(wrong, mended)
+    return FAILED if wrong else 0
 
 
-async def _health(store: Store, url: str) -> dict[str, Any]:
-    about = await store.about()
-    return {
-        "db": without_login(url),
-        **about._asdict(),
-        "promises": store.promises,
-        "namespaces": [await _space(store, one) for one in await store.namespaces()],
-    }
+async def _health(store: Store, url: str, wrong: Sequence[Finding]) -> dict[str, Any]:
+    """What there is, as far as it can be read."""
+    told: dict[str, Any] = {"db": without_login(url), "promises": store.promises}
+    try:
+        about = (await store.about())._asdict()
+        return {**told, **about, "namespaces": [await _space(store, one) for one in await store.namespaces()]}
+    except StoreCorrupt:
+        if not wrong:
+            raise
+        return told
+
+
+def _found(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [one._asdict() for one in findings]
 
 
 async def _space(store: Store, namespace: Namespace) -> dict[str, Any]:
@@ -83,6 +110,9 @@ async def _space(store: Store, namespace: Namespace) -> dict[str, Any]:
 
 def _print_health(told: dict[str, Any]) -> None:
     console = printer()
+    if "engine" not in told:
+        console.print(clean(f"{told['db']} opens, but cannot be read."))
+        return
     size = "" if told["bytes"] is None else f", {told['bytes'] / 1e6:,.1f} MB"
     console.print(clean(f"{told['db']} opens: {told['engine']}, schema {told['schema']}{size}."))
     console.print(clean(f"Embedding model: {told['model'] or 'none yet'}."))
@@ -97,6 +127,22 @@ def _print_health(told: dict[str, Any]) -> None:
         when = f"{changed:%Y-%m-%d %H:%M:%S}" if changed else ""
         table.add_row(clean(f"{one['tenant']}:{one['path']}"), str(one["revision"]), when, *counts)
     console.print(table)
+
+
+def _print_wrong(wrong: Sequence[Finding], mended: Repaired | None) -> None:
+    console = printer()
+    for one in mended.done if mended else ():
+        console.print(clean(f"Mended: {one.said}: {one.mend}."))
+    if mended and mended.copy:
+        console.print(clean(f"As it was before, the store is kept in {mended.copy}."))
+    for one in wrong:
+        console.print(Text(clean(f"WRONG in {one.where}: {one.said}."), style="bold red"))
+    if any(one.mend for one in wrong):
+        console.print("memwarden doctor --repair mends what can be mended, after a copy was made.")
+    if any(not one.mend for one in wrong):
+        console.print(NOT_MENDED)
+    if not wrong:
+        console.print("Nothing is wrong with it.")
 
 
 async def _leaks(options: Options) -> int:

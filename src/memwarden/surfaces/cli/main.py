@@ -66,7 +66,7 @@ COMMANDS: Mapping[str, Place] = {
     "delta": Place(f"{_HERE}.changes:delta", "Show what changed since a thread last looked."),
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
-    "doctor": Place(f"{_HERE}.doctor:doctor", "Tell whether a store is well; --leaks tries its walls."),
+    "doctor": Place(f"{_HERE}.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."),
     "backup": Place(f"{_HERE}.backup:app", "Copy a store into one file, check such a file, restore it."),
     "migrate": Place(f"{_HERE}.migrate:migrate", "Move everything of one store to another, and compare."),
     "thread": Place(f"{_HERE}.thread:app", "Show conversations and what was made of them."),

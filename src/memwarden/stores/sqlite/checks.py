@@ -1,0 +1,112 @@
+"""What has to hold between the tables of the file, and what a repair does where it does not."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from memwarden.stores.health import Finding
+
+RESTORE = "restore a backup"
+
+
+class Check(NamedTuple):
+    """counting: SQL that counts what is wrong. mend: SQL that takes it away, or None when nothing can."""
+
+    kind: str
+    where: str
+    counting: str
+    said: str
+    mend: str | None = None
+
+
+def _orphans(table: str, condition: str, said: str) -> Check:
+    where = f"FROM {table} AS one WHERE {condition}"
+    return Check("orphans", table, f"SELECT count(*) {where}", said, f"DELETE {where}")
+
+
+_NO_MEMORY = "NOT EXISTS (SELECT 1 FROM memories m WHERE m.row = one.row)"
+_NO_SPACE = "one.ns NOT IN (SELECT no FROM namespaces)"
+_NO_END = (
+    "NOT EXISTS (SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.from_id) OR "
+    "NOT EXISTS (SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.to_id)"
+)
+_LAST = "(SELECT coalesce(max(seq), 0) FROM journal j WHERE j.ns = one.no)"
+_MOST = "(SELECT coalesce(max(m.row) & 4294967295, 0) FROM memories m WHERE m.ns = one.no)"
+# Only where the journal itself is whole does it tell what the revision is.
+_TOLD = (
+    f"{_LAST} = (SELECT count(*) FROM journal j WHERE j.ns = one.no) AND "
+    f"{_LAST} >= (SELECT coalesce(max(m.rev), 0) FROM memories m WHERE m.ns = one.no)"
+)
+
+CHECKS = (
+    _orphans("signals", _NO_MEMORY, "signals of no memory"),
+    _orphans("versions", _NO_MEMORY, "earlier contents of no memory"),
+    _orphans("relations", _NO_END, "links from or to no memory"),
+    *(_orphans(table, _NO_SPACE, "rows of no namespace") for table in ("threads", "receipts")),
+    Check(
+        "counter",
+        "namespaces",
+        f"SELECT count(*) FROM namespaces AS one WHERE one.rev <> {_LAST} AND {_TOLD}",
+        "namespaces with another revision than their journal",
+        f"UPDATE namespaces AS one SET rev = {_LAST} WHERE one.rev <> {_LAST} AND {_TOLD}",
+    ),
+    Check(
+        "counter",
+        "namespaces",
+        f"SELECT count(*) FROM namespaces AS one WHERE one.rows < {_MOST}",
+        "namespaces that would give a number away twice",
+        f"UPDATE namespaces AS one SET rows = {_MOST} WHERE one.rows < {_MOST}",
+    ),
+    Check(
+        "content",
+        "journal",
+        f"SELECT count(*) FROM namespaces AS one WHERE NOT ({_TOLD})",
+        "namespaces whose journal has gaps, or ends too early",
+    ),
+    *(
+        Check("content", table, f"SELECT count(*) FROM {table} AS one WHERE {_NO_SPACE}", "rows of no namespace")
+        for table in ("memories", "journal")
+    ),
+    Check(
+        "content",
+        "memories",
+        "SELECT count(*) FROM memories AS one WHERE NOT EXISTS (SELECT 1 FROM signals s WHERE s.row = one.row)",
+        "memories without signals, which no query finds",
+    ),
+    Check(
+        "content",
+        "memories",
+        "SELECT count(*) FROM memories AS one WHERE one.version IS NOT "
+        # what is proposed or held back has no version in the journal yet, and is the first one
+        "(SELECT CASE count(*) WHEN 0 THEN 0 ELSE coalesce(max(new_version), 1) END FROM journal j "
+        "WHERE j.ns = one.ns AND j.memory_id = one.id)",
+        "memories of another version than the journal tells",
+    ),
+    Check(
+        "content",
+        "memories",
+        "SELECT count(DISTINCT one.ns || ' ' || one.memory_id) FROM journal AS one WHERE NOT EXISTS "
+        "(SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.memory_id)",
+        "memories that the journal tells of are gone",
+    ),
+)
+
+
+def look(db: sqlite3.Connection) -> list[Finding]:
+    """Return what is wrong between the tables."""
+    return [found for one in CHECKS if (found := _found(db, one))]
+
+
+def mend(db: sqlite3.Connection) -> int:
+    """Take away what can be taken away, in the caller's transaction. Returns how many rows were changed."""
+    changed = sum(db.execute(one.mend).rowcount for one in CHECKS if one.mend)
+    if changed:
+        db.execute("UPDATE namespaces SET epoch = epoch + 1")  # whoever holds an index in memory builds it anew
+    return changed
+
+
+def _found(db: sqlite3.Connection, check: Check) -> Finding | None:
+    count = int(db.execute(check.counting).fetchone()[0])
+    doing = {"orphans": "removed", "counter": "counted anew"}[check.kind] if check.mend else ""
+    return Finding(check.kind, check.where, count, f"{count:,} {check.said}", doing) if count else None

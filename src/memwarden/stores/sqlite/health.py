@@ -1,0 +1,172 @@
+"""Looking through the whole file, and mending it (:mod:`memwarden.stores.health`).
+
+Whether damage is in the indexes alone is found out on a copy from which the indexes were taken: what is still wrong
+there is in the tables, and no repair brings that back. A repair is done to a copy first; only when that copy is whole
+afterwards is the same done to the file, in one transaction.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memwarden.errors import NotFound, StoreCorrupt
+from memwarden.stores import backup
+from memwarden.stores.health import Finding, Repaired
+from memwarden.stores.sqlite import checks, file
+from memwarden.stores.sqlite.backup import copy_pages, explained, plain
+
+_BUSY_SECONDS = 30.0
+_LINES = 200  # of what SQLite finds wrong; more say nothing more
+_BLOATED = 0.25  # of the file
+_BLOATED_PAGES = 256  # 1 MB: less is not worth it
+_UNUSED = re.compile(r"Page \d+.* is never used|[Ff]reelist")
+
+
+def examine(path: Path) -> list[Finding]:
+    """Return what is wrong with a file of the present schema. Nothing is changed. Raises StoreError."""
+    if not path.exists():
+        raise NotFound(f"there is no store at {path}")
+    file.check_content(path)
+    with explained(path), closing(file.connect(path, _BUSY_SECONDS, reading=True)) as db:
+        lines = _integrity(db)
+        if not lines:
+            return [*_missing(db), *checks.look(db), *_bloat(db)]
+    with _copied(path) as copy:
+        return _examine_damaged(copy, lines)
+
+
+def repair(path: Path, kept: Path | None = None) -> Repaired:
+    """Mend a file of the present schema. See :class:`memwarden.stores.health.Examined`."""
+    found = examine(path)
+    if not found:
+        return Repaired(None, (), ())
+    if any(one.kind == "damage" for one in found):
+        raise StoreCorrupt(
+            f"{path} is damaged where no repair helps ({_first(found)}); it was left as it is. Restore a backup: "
+            "memwarden backup restore FILE --to URL"
+        )
+    if not any(one.mend for one in found):
+        return Repaired(None, (), tuple(found))
+    when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    kept = kept or path.with_name(f"{path.name}.before-repair.{when}.db")
+    with backup.unfinished(kept) as folder:
+        backup.need_room(kept, 2 * path.stat().st_size)
+        whole, tried = folder / "whole.db", folder / "tried.db"
+        with explained(path):
+            copy_pages(path, whole)
+            copy_pages(path, tried)
+        backup.place(whole, kept)
+        with explained(path), closing(plain(tried)) as db:
+            _mend(db)
+        left = examine(tried)
+    if any(one.mend for one in left):
+        raise StoreCorrupt(
+            f"{path} cannot be mended ({_first(left)}); it was left as it is. {checks.RESTORE.capitalize()}"
+        )
+    with explained(path), closing(file.connect(path, _BUSY_SECONDS)) as db:
+        _mend(db)
+    return Repaired(kept, tuple(one for one in found if one.mend), tuple(examine(path)))
+
+
+def _first(found: list[Finding]) -> str:
+    return next((one.said for one in found if one.kind == "damage" or one.mend), found[0].said)
+
+
+def _integrity(db: sqlite3.Connection) -> list[str]:
+    """What SQLite finds wrong, nothing for a whole file."""
+    try:
+        found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_LINES})")]
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
+    return [] if found == ["ok"] else [line for one in found for line in one.splitlines() if "***" not in line]
+
+
+def _examine_damaged(copy: Path, lines: list[str]) -> list[Finding]:
+    try:
+        with closing(plain(copy)) as db:
+            _rebuild_indexes(db)
+            deeper = [line for line in _integrity(db) if not _UNUSED.search(line)]
+            if deeper:
+                return [Finding("damage", "tables", len(deeper), f"damaged pages: {deeper[0]}", "")]
+            found = Finding("index", "indexes", len(lines), f"damaged indexes: {lines[0]}", "made anew")
+            if all(_UNUSED.search(line) for line in lines):
+                found = Finding("bloat", "file", len(lines), f"{len(lines):,} pages belong to nothing", "written anew")
+            missing = _missing(db)
+            _make_missing(db)
+            return [found, *missing, *checks.look(db)]
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError, ValueError) as error:
+        return [Finding("damage", "tables", len(lines), f"damaged pages: {lines[0]} ({error})", "")]
+
+
+def _missing(db: sqlite3.Connection) -> list[Finding]:
+    names = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
+    return [
+        Finding("index", name, 1, f"the {kind} {name} is missing", "made anew")
+        for name, (kind, _) in _wanted().items()
+        if name not in names
+    ]
+
+
+def _bloat(db: sqlite3.Connection) -> list[Finding]:
+    free, pages = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("freelist_count", "page_count"))
+    if free < _BLOATED_PAGES or free < _BLOATED * pages:
+        return []
+    return [Finding("bloat", "file", free, f"{free:,} of {pages:,} pages are empty", "written anew")]
+
+
+def _wanted() -> dict[str, tuple[str, str]]:
+    """Indexes and views of the present schema: kind and SQL by name."""
+    with closing(file.made_by(file.migrations())) as db:
+        sql = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('index', 'view') AND sql IS NOT NULL"
+        return {name: (kind, text) for name, kind, text in db.execute(sql)}
+
+
+def _mend(db: sqlite3.Connection) -> None:
+    """Mend all that can be mended in one transaction; then the file is written anew, where that is worth it."""
+    damaged = bool(_integrity(db))
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if damaged:
+            _rebuild_indexes(db)
+        _make_missing(db)
+        checks.mend(db)
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+    if damaged or _bloat(db):
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+
+def _rebuild_indexes(db: sqlite3.Connection) -> None:
+    """Make every index anew without reading it. Its old pages belong to nothing until the file is vacuumed."""
+    named = db.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("DELETE FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    db.execute("PRAGMA writable_schema = RESET")
+    db.execute("REINDEX")  # those of keys, which have no name
+    for (sql,) in named:
+        db.execute(sql)
+
+
+def _make_missing(db: sqlite3.Connection) -> None:
+    there = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
+    for name, (_, sql) in _wanted().items():
+        if name not in there:
+            db.execute(sql)
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="memwarden-") as folder, explained(path):
+        copy = Path(folder) / "copy.db"
+        copy_pages(path, copy)
+        yield copy
