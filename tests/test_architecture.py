@@ -20,13 +20,26 @@ from packaging.markers import Marker
 
 import memwarden
 from memwarden.backend import AsyncBackend
+from memwarden.blocking_tiers import GlobalMemoryStore, ProjectMemoryStore, TaskMemoryStore, Tiers, TierStore
 from memwarden.scope import AsyncScope
 from memwarden.sync import Backend, BoundScope, Warden
+from memwarden.tiers.global_store import AsyncGlobalMemoryStore
+from memwarden.tiers.project_store import AsyncProjectMemoryStore
+from memwarden.tiers.store import AsyncTierStore
+from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.tiers import AsyncTiers
 from memwarden.warden import AsyncWarden
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (*"numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)
 MOST_PACKAGES = 45
+TIERS = [
+    (AsyncTierStore, TierStore),
+    (AsyncTaskMemoryStore, TaskMemoryStore),
+    (AsyncProjectMemoryStore, ProjectMemoryStore),
+    (AsyncGlobalMemoryStore, GlobalMemoryStore),
+    (AsyncTiers, Tiers),
+]
 MOST_MEGABYTES = 225
 
 # Prints which packages are loaded and which socket events happened; the code under test stands where {code} is.
@@ -91,7 +104,7 @@ def parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]]
 
 
 @pytest.mark.parametrize(
-    ("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncWarden, Warden), (AsyncBackend, Backend)]
+    ("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncWarden, Warden), (AsyncBackend, Backend), *TIERS]
 )
 def test_every_async_method_has_its_blocking_twin(calling: type, blocking: type) -> None:
     ours, twins = public_functions(calling), public_functions(blocking)
@@ -109,6 +122,10 @@ async def test_every_public_name_has_its_blocking_twin() -> None:
                 (calling, blocking),
                 (calling.scope(), blocking.scope()),
                 (calling.backend("global"), blocking.backend("global")),
+                (calling.tiers, blocking.tiers),
+                (calling.tiers.task("k"), blocking.tiers.task("k")),
+                (calling.tiers.project(), blocking.tiers.project()),
+                (calling.tiers.global_store(), blocking.tiers.global_store()),
             ]
             for ours, twin in pairs:
                 assert public_names(twin) == public_names(ours) - {"start"}
@@ -118,7 +135,7 @@ def public_names(something: object) -> set[str]:
     return {name for name in dir(something) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize(("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncBackend, Backend)])
+@pytest.mark.parametrize(("calling", "blocking"), [(AsyncScope, BoundScope), (AsyncBackend, Backend), *TIERS[:-1]])
 def test_blocking_verbs_are_documented_as_the_async_ones(calling: type, blocking: type) -> None:
     for name, function in public_functions(calling).items():
         assert inspect.getdoc(getattr(blocking, name)) == inspect.getdoc(function)

@@ -17,6 +17,7 @@ from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFoun
 from memwarden.importance import checked
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.consent.context import CONTEXT_ID
+from memwarden.remember.inlet import trust_of
 from memwarden.remember.messages import checked_name, checked_names
 from memwarden.stores.base import Store
 
@@ -85,10 +86,13 @@ class AsyncBackend:
     async def add(self, item: ContextItem) -> None:
         """Store an item, in place of one with the same id.
 
+        A tool's output, or what names a page or a document as its source, is held back when it looks like orders for an
+        assistant: then there is no item of that id, and the journal tells of a QUARANTINE.
+
         Raises InvalidInput for a payload that is no JSON object, Conflict for the id of something that was said;
         MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
-        memory = self._memory(item)
+        memory = as_memory(item, self.namespace)
         try:
             found = await self._store.get(self.namespace, [memory.id])
             if found and found[0].channel == Channel.TURN:
@@ -104,12 +108,12 @@ class AsyncBackend:
 
         ``order_by`` names a field; with a leading ``-`` the order is ascending. Raises InvalidFilter.
         """
-        return [_item(memory) for memory in await self._find(filters, limit, order_by)]
+        return [as_item(memory) for memory in await self._find(filters, limit, order_by)]
 
     async def get(self, item_id: str) -> ContextItem | None:
         """Return an item, or None."""
         found = await self._stored(item_id)
-        return _item(found) if found else None
+        return as_item(found) if found else None
 
     async def delete(self, item_id: str) -> bool:
         """Take an item out. Returns whether it was there."""
@@ -138,7 +142,7 @@ class AsyncBackend:
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""
-        return [_item(one) for one in await self._find({}, await self._store.count(self.namespace), "-written")]
+        return [as_item(one) for one in await self._find({}, await self._store.count(self.namespace), "-written")]
 
     async def clear(self) -> None:
         """Take every item out, in one batch."""
@@ -146,7 +150,7 @@ class AsyncBackend:
 
     async def count(self) -> int:
         """Return how many items there are."""
-        return await self._store.count(self.namespace, _ITEMS)
+        return await self._store.count(self.namespace, ITEMS)
 
     async def query_semantic(self, query_embedding: Sequence[float], limit: int) -> list[ContextItem]:
         """Return the items nearest to an embedding by cosine, nearest first (E9). Exact, no approximation.
@@ -155,11 +159,11 @@ class AsyncBackend:
         """
         embedding, most = _numbers(query_embedding), _whole(limit, "limit")
         index = await self._indexes.current(self.namespace)
-        ids = index.nearest(embedding, most, _ITEMS)
-        return [_item(memory) for memory in await self._store.get(self.namespace, ids)]
+        ids = index.nearest(embedding, most, ITEMS)
+        return [as_item(memory) for memory in await self._store.get(self.namespace, ids)]
 
     async def _find(self, wanted: Mapping[str, Any], limit: int, order_by: str) -> list[Memory]:
-        where = (*_ITEMS, *filters.parse(wanted))
+        where = (*ITEMS, *filters.parse(wanted))
         if not isinstance(order_by, str):
             raise InvalidInput(f"order_by is the name of a field, not {order_by!r:.80}")
         field = filters.sort_field(order_by.removeprefix("-"))
@@ -177,24 +181,8 @@ class AsyncBackend:
         known = found and found[0].channel != Channel.TURN and name != CONTEXT_ID
         return found[0] if known else None
 
-    def _memory(self, item: ContextItem) -> Memory:
-        return Memory(
-            id=item.context_item_id,
-            namespace=self.namespace,
-            text=_text(item),
-            created_at=clock.parse(item.timestamp, "timestamp"),
-            updated_at=clock.now(),
-            channel=Channel.SEMANTIC,
-            kind=item.kind,
-            importance=item.importance,
-            tags=tuple(item.tags),
-            source=item.source,
-            payload=dict(item.payload),
-            token_cost=item.token_cost,
-        )
 
-
-_ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}, "id": {"$ne": CONTEXT_ID}})
+ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}, "id": {"$ne": CONTEXT_ID}})
 """What people said is no item of design E, nor is how they want to be spoken to."""
 
 
@@ -210,7 +198,27 @@ def parse_namespace(path: str, tenant: str) -> Namespace:
     return Namespace(checked_name(tenant, "tenant") or "default", f"{kind}/{name}" if name else "global")
 
 
-def _item(memory: Memory) -> ContextItem:
+def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
+    """Return an item as the memory that is stored of it. Raises InvalidInput for a payload that is no JSON object."""
+    return Memory(
+        id=item.context_item_id,
+        namespace=namespace,
+        text=_text(item),
+        created_at=clock.parse(item.timestamp, "timestamp"),
+        updated_at=clock.now(),
+        channel=Channel.SEMANTIC,
+        kind=item.kind,
+        importance=item.importance,
+        tags=tuple(item.tags),
+        source=item.source,
+        payload=dict(item.payload),
+        token_cost=item.token_cost,
+        trust=trust_of(None, item.kind, item.source),
+    )
+
+
+def as_item(memory: Memory) -> ContextItem:
+    """Return a memory as an item."""
     return ContextItem(
         context_item_id=memory.id,
         kind=memory.kind,

@@ -84,7 +84,7 @@ class Event(StrEnum):
 
     PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. CONFIRM: what
     was stored apart became a memory, or a part of one. TTL: its time was over, and it was soft-deleted. PROMOTE: it was
-    copied to a wider namespace.
+    copied to a wider namespace. EVICT: its project held too many items, and it mattered least.
     """
 
     ADD = "ADD"
@@ -100,11 +100,12 @@ class Event(StrEnum):
     CONFIRM = "CONFIRM"
     TTL = "TTL"
     PROMOTE = "PROMOTE"
+    EVICT = "EVICT"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Namespace:
-    """The unit of isolation and of placement: ``user/<id>`` (later also project, task and global) in a tenant."""
+    """The unit of isolation and of placement: ``user/<id>``, ``project/<id>``, ``task/<id>``, ``global``; in a tenant."""
 
     tenant: str
     path: str
@@ -266,8 +267,8 @@ class Remove:
     What was stored apart is closed by it, without ever having been active: no version stands in its entry.
 
     Attributes:
-        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE or TTL, for the journal; CONFIRM when what was
-            stored apart went into another memory.
+        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE, TTL or EVICT, for the journal; CONFIRM when what
+            was stored apart went into another memory.
         purge_at: when it may be removed for good.
         step, meta: see :class:`Batch`.
     """

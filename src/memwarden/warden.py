@@ -21,6 +21,7 @@ from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.manifest import Manifest, backed_up
 from memwarden.stores.url import store_at
+from memwarden.tiers.tiers import AsyncTiers
 
 if TYPE_CHECKING:
     from memwarden.models.base import ChatModel, Embedder, Reranker
@@ -49,6 +50,7 @@ class AsyncWarden:
         chat_model: ChatModel | None = None,
     ) -> None:
         self._parts = Parts(store, settings)
+        self._tiers = AsyncTiers(self._parts)
         self._reranker = reranker
         self._chat_model = chat_model
 
@@ -156,6 +158,11 @@ class AsyncWarden:
         where = parse_namespace(namespace, tenant)
         working = self._parts.working
         return AsyncBackend(self._parts.store, working.writer, working.indexes, where)
+
+    @property
+    def tiers(self) -> AsyncTiers:
+        """Design E's stores of tasks, projects and what holds everywhere."""
+        return self._tiers
 
     @property
     def settings(self) -> Settings:

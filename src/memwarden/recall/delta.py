@@ -29,7 +29,7 @@ SIGNS: Mapping[str, str] = {
     "restored": "↺",
 }
 """The sign of each kind of change: design B's for the first three, our own for the others. ``deleted`` was forgotten,
-``soft_deleted`` had its time."""
+``soft_deleted`` had its time, or had to make room."""
 
 
 class Net(NamedTuple):
@@ -95,7 +95,7 @@ class _Track:
         if self.now is None:
             if self.into is not None and self.into not in hidden:
                 return None
-            return "soft_deleted" if self.event == Event.TTL else "deleted"
+            return "soft_deleted" if self.event in (Event.TTL, Event.EVICT) else "deleted"
         if self.same_as.get(self.now, self.now) == self.was:
             return None
         return "merged" if self.joined(hidden) else "updated"

@@ -42,6 +42,7 @@ from memwarden.records import (
     WriteResult,
     Written,
 )
+from memwarden.remember import items
 from memwarden.remember.consent.rules import check_undo
 from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
@@ -219,11 +220,9 @@ class Writer:
                     f"change {step} took a link of memory {end!r} away, which is not there now; restore it first"
                 )
 
-    async def put(self, memory: Memory) -> None:
-        """Store a memory under its own id, in place of one that has it already (E1's add)."""
-        memory, _ = without_secrets(memory)
-        (signals,) = await signals_of([(memory.text, memory.created_at)], self._embedder)
-        await self._store.apply(Batch(memory.namespace, (Put(memory, signals, WriteMode.UPSERT),), self._now()))
+    async def put(self, memory: Memory) -> tuple[Memory, Looked]:
+        """Store an item under its own id, in place of one that has it already (E1's add)."""
+        return await items.put(self._store, self._embedder, memory, self._now())
 
     async def promote(self, memory: Memory, target: Namespace) -> str:
         """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
@@ -240,12 +239,16 @@ class Writer:
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
         return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
 
-    async def remove(self, namespace: Namespace, ids: Sequence[str]) -> int:
-        """Take items out of a namespace, in one batch (E1). Returns how many were there."""
-        if not ids:
-            return 0
-        receipt = await self._store.apply(Batch(namespace, tuple(Remove(one) for one in ids), self._now()))
-        return sum(1 for one in receipt.applied if one.outcome == "deleted")
+    async def remove(self, namespace: Namespace, ids: Sequence[str], *, for_good: bool = False) -> int:
+        """Take items out of a namespace, in one batch (E1). Returns how many were there.
+
+        for_good: the next purge may remove them from the store.
+        """
+        return await items.remove(self._store, namespace, ids, self._now(), for_good=for_good)
+
+    async def evict(self, victims: Sequence[Memory], rev: int, limit: int) -> None:
+        """Take what matters least out of a full namespace (E3). Raises Stale when one was changed after ``rev``."""
+        await items.evict(self._store, victims, rev, limit, self._now())
 
     async def _apply(
         self,

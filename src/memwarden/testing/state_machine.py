@@ -138,7 +138,8 @@ def others() -> st.SearchStrategy[BatchChange]:
     types = st.sampled_from(["related_to", "supersedes"])
     removes = st.builds(
         Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED]),
-        st.sampled_from([Event.DELETE, Event.MERGE, Event.TTL, Event.CONFIRM]), st.none() | _TIMES, step, meta,
+        st.sampled_from([Event.DELETE, Event.MERGE, Event.TTL, Event.EVICT, Event.CONFIRM]),
+        st.none() | _TIMES, step, meta,
     )  # fmt: skip
     links = st.builds(Link, _IDS, _IDS, types, _NUMBERS, step, meta)
     restores = st.builds(Restore, _IDS, st.sampled_from([Event.RESTORE, Event.CONFIRM]), step, meta)

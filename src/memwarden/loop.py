@@ -1,0 +1,134 @@
+"""An event loop in a thread of its own, and how async methods become blocking ones on it.
+
+A call costs about 50 microseconds more than the async one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import functools
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
+
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
+LAST_SECONDS = 1.0
+"""Calls of other threads may take this long to end while a warden is closed; then they are broken off."""
+
+
+class Loop:
+    """An event loop in a daemon thread, owned by one warden and one process."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._run, name="memwarden", daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Run a coroutine on the loop and wait for its answer. Raises StoreUnavailable, WrongThread."""
+        try:
+            answer = self._submit(coroutine)
+        except MemwardenError:
+            coroutine.close()
+            raise
+        try:
+            return answer.result()
+        except concurrent.futures.CancelledError:
+            if not self._stopping:
+                raise
+            raise StoreUnavailable("the warden was closed during the call; open it again and repeat it") from None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can be run any more: it was stopped, or this is a fork's copy."""
+        return self._stopping or os.getpid() != self._process
+
+    def stop(self) -> None:
+        """End the loop and its thread, and no later every call that waits for an answer. May be called twice."""
+        if os.getpid() != self._process or threading.current_thread() is self._thread:
+            return
+        with self._lock:
+            if not self._stopping:
+                self._stopping = True
+                self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        self._loop.run_until_complete(self._end())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    async def _end(self) -> None:
+        """Let calls that are under way end, and break off those that do not."""
+        calls = asyncio.all_tasks() - {asyncio.current_task()}
+        if calls:
+            _, late = await asyncio.wait(calls, timeout=LAST_SECONDS)
+            for call in late:
+                call.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        await asyncio.sleep(0)  # what the last ones scheduled, which is to hand over their answers
+
+    def _submit(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
+        if os.getpid() != self._process:  # before the lock, which a fork may have copied while it was held
+            raise StoreUnavailable("this warden was opened before the process forked; open one in each process")
+        if threading.current_thread() is self._thread:
+            raise WrongThread("a blocking call was made on memwarden's own event loop; use AsyncWarden there")
+        with self._lock:  # what is handed over before the loop is told to stop is begun before it stops
+            if self._stopping:
+                raise StoreUnavailable("the warden is closed; open it again")
+            answer: concurrent.futures.Future[R] = concurrent.futures.Future()
+            self._loop.call_soon_threadsafe(self._begin, coroutine, answer)
+            return answer
+
+    def _begin(self, coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
+        task = self._loop.create_task(_told(coroutine, answer))
+        self._tasks.add(task)  # a loop holds on to its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _told(coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
+    """Run a coroutine and hand its answer over in the same turn of the loop.
+
+    ``asyncio.run_coroutine_threadsafe`` chains two futures, which takes another turn: a fifth of its whole time.
+    """
+    try:
+        answer.set_result(await coroutine)
+    except asyncio.CancelledError:
+        answer.cancel()
+        raise
+    except BaseException as error:  # whatever it is, it belongs to who called
+        answer.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
+
+
+class Facade:
+    """Something of the async API and the loop that its methods run on."""
+
+    def __init__(self, inner: Any, loop: Loop) -> None:
+        self._inner = inner
+        self._loop = loop
+
+
+def blocking(
+    method: Callable[Concatenate[A, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Facade, P], R]:
+    """Make the blocking twin of an async method, to be called on a :class:`Facade`."""
+
+    def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return facade._loop.run(method(facade._inner, *args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    return call

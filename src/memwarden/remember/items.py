@@ -1,0 +1,54 @@
+"""How items of design E are written: put under ids of their own, taken out, and evicted from a full project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memwarden.lifecycle import KEPT_AFTER_FORGETTING
+from memwarden.models.base import Embedder
+from memwarden.recall.signals import signals_of
+from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, State, WriteMode
+from memwarden.remember.inlet import Looked, look_at, without_secrets
+from memwarden.remember.made import new_id
+from memwarden.stores.base import Store
+
+
+async def put(store: Store, embedder: Embedder | None, memory: Memory, at: datetime) -> tuple[Memory, Looked]:
+    """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
+
+    What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
+    """
+    memory, _ = without_secrets(memory)
+    (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
+    look = look_at(memory.text, memory.trust)
+    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT),)
+    if look.state == State.QUARANTINED:
+        apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
+        changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
+    await store.apply(Batch(memory.namespace, changes, at))
+    return memory, look
+
+
+async def remove(
+    store: Store, namespace: Namespace, ids: Sequence[str], at: datetime, *, for_good: bool = False
+) -> int:
+    """Take items out, in one batch. Returns how many were there. for_good: the next purge may remove them."""
+    if not ids:
+        return 0
+    changes = tuple(Remove(one, purge_at=at if for_good else None) for one in ids)
+    receipt = await store.apply(Batch(namespace, changes, at))
+    return sum(1 for one in receipt.applied if one.outcome == "deleted")
+
+
+async def evict(store: Store, victims: Sequence[Memory], rev: int, limit: int, at: datetime) -> None:
+    """Take memories out of a full namespace: one decision, which can be undone while they are kept.
+
+    Raises Stale when one of them was changed after revision ``rev``: it may matter more now, or be pinned.
+    """
+    if not victims:
+        return
+    purge_at, told = at + KEPT_AFTER_FORGETTING, {"limit": limit}
+    changes = tuple(Remove(one.id, event=Event.EVICT, purge_at=purge_at, meta=told) for one in victims)
+    await store.apply(Batch(victims[0].namespace, changes, at, decided_at=rev))

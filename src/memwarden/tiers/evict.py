@@ -1,0 +1,27 @@
+"""Which items of a full project go (E3). Decisions only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from memwarden.lifecycle import Ends, ends
+from memwarden.records import Memory
+
+MAX_ITEMS = 1000
+"""A project with more items than this loses some."""
+SHARE = 10
+"""One of so many goes."""
+
+
+def victims(items: Sequence[Memory], last_used: Mapping[str, datetime], max_items: int) -> list[Memory]:
+    """Return the tenth of all items that matters least, at least one, when there are too many; else nothing.
+
+    The least important first, of equally important ones the one whose last use, or else its making, is longest ago.
+    Pinned ones and those that no eviction ends (:mod:`memwarden.lifecycle`) stay, however many there are.
+    """
+    if len(items) <= max_items:
+        return []
+    mortal = [one for one in items if not one.pinned and ends(one.channel, one.namespace.path) == Ends.EVICTED]
+    mortal.sort(key=lambda one: (one.importance, last_used.get(one.id) or one.created_at, one.id))
+    return mortal[: max(1, len(items) // SHARE)]

@@ -1,0 +1,104 @@
+"""What holds for all projects of a tenant (E4): changed only when a person said yes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memwarden.backend import ITEMS, ContextItem, as_item, as_memory
+from memwarden.errors import InvalidInput, NotFound
+from memwarden.parts import Parts
+from memwarden.records import WriteResult
+from memwarden.tiers import confirm as asking
+from memwarden.tiers import items
+from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
+from memwarden.tiers.uses import Uses
+from memwarden.tokens import estimate
+
+
+class AsyncGlobalMemoryStore(AsyncTierStore):
+    """The memory of all projects. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.global_store`.
+
+    Preferences, removing and clearing need a person's word: ``confirmation_callback`` is shown the question, and its
+    answer decides. A caller who has that word already says ``confirm=True``. Without either the call is refused.
+    """
+
+    def __init__(
+        self, parts: Parts, place: Place, uses: Uses, confirmation_callback: asking.Confirm | None = None
+    ) -> None:
+        super().__init__(parts, place, uses)
+        self.confirmation_callback = confirmation_callback
+
+    async def add_preference(
+        self, preference: str, category: str, require_confirmation: bool = False, *, confirm: bool = False
+    ) -> ContextItem | None:
+        """Keep how somebody wants it everywhere; importance 0.9. None when they declined: then nothing was written.
+
+        Args:
+            category: such as ``style``, ``verbosity``, ``tools``.
+            require_confirmation: a person has to be asked now; ``confirm`` is not enough.
+            confirm: you have their word, so nobody is asked.
+
+        Raises Denied when there is nobody to ask, InvalidInput, StoreError.
+        """
+        item = items.preference(None, self._text(preference, "preference"), name(category, "category"))
+        question = asking.add(preference, category)
+        if not await self._may(question, confirm, must_ask=require_confirmation):
+            return None
+        return await self._add(item)
+
+    async def modify_preference(self, item_id: str, preference: str, *, confirm: bool = False) -> ContextItem | None:
+        """Put other words in the place of a preference's. None when the person declined.
+
+        Raises NotFound for what is no preference, Denied, Conflict when somebody changed it while the person was asked,
+        InvalidInput, StoreError.
+        """
+        old = await self._scope.get(item_id)
+        if old.kind != "preference":
+            raise NotFound(f"no preference {item_id!r} in {self.namespace.path}")
+        item, text = as_item(old), self._text(preference, "preference")
+        question = asking.modify(str(item.payload.get("preference", "")), text, str(item.payload.get("category", "")))
+        if not await self._may(question, confirm):
+            return None
+        changed = replace(item, payload={**item.payload, "preference": text}, token_cost=estimate(text))
+        said = as_memory(changed, self.namespace)
+        new = replace(old, text=said.text, payload=said.payload, token_cost=said.token_cost)
+        await self._parts.working.writer.update(self._scope.who, old, new, None)
+        return await self.get(item_id)
+
+    async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
+        """Keep what works again and again, whatever the project; importance 0.7. Nobody is asked."""
+        return await self._add(items.pattern(None, self._text(pattern, "pattern"), name(domain, "domain")))
+
+    async def query_preferences(self, category: str | None = None) -> list[ContextItem]:
+        """Return preferences, the newest first, at most 100; with a category, those of it."""
+        return await self.query(tags_filter("preference", None if category is None else [name(category, "category")]))
+
+    async def remove(self, item_id: str, *, confirm: bool = False) -> bool:
+        """Take one item out. Returns whether it went: False when the person declined. Raises NotFound, Denied."""
+        found = await self._backend.get(item_id)
+        if found is None:
+            raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
+        return await self._may(asking.remove(items.words(found)), confirm) and await self._backend.delete(item_id)
+
+    async def clear_all(self, *, confirm: bool = False) -> bool:
+        """Take everything out. Returns False when the person declined. Raises Denied, StoreError.
+
+        The journal keeps it for 30 days: :meth:`undo` can still take it back.
+        """
+        if not await self._may(asking.CLEAR, confirm):
+            return False
+        found = await self._parts.store.find(self.namespace, ITEMS, limit=10**9)
+        await self._parts.working.writer.remove(self.namespace, [one.id for one in found])
+        return True
+
+    async def undo(self, change: int, *, confirm: bool = False) -> WriteResult | None:
+        """Take a decision back, whole. None when the person declined.
+
+        See :meth:`memwarden.scope.AsyncScope.undo`; raises Denied as well.
+        """
+        if isinstance(change, bool) or not isinstance(change, int):
+            raise InvalidInput(f"change is the number of a change, not {change!r:.80}")
+        return await self._scope.undo(change) if await self._may(asking.undo(change), confirm) else None
+
+    async def _may(self, question: str, vouched: bool, *, must_ask: bool = False) -> bool:
+        return await asking.confirmed(question, self.confirmation_callback, vouched, must_ask=must_ask)

@@ -1,0 +1,133 @@
+"""The items that the three stores keep, as design E gives them: ids, sources, tags, importances and payloads.
+
+Pure functions. A token cost is what the product's counter says of the words, never a split on spaces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from memwarden.backend import ContextItem
+from memwarden.errors import InvalidInput
+from memwarden.records import Kind
+from memwarden.remember.made import new_id
+from memwarden.remember.messages import checked_name, checked_names
+from memwarden.tokens import TokenCounter, estimate
+
+IMPORTANCE: Final[Mapping[str, float]] = {
+    Kind.REASONING: 0.5,
+    Kind.TOOL_OUTPUT: 0.7,
+    Kind.DECISION: 0.9,
+    Kind.CONVENTION: 0.8,
+    Kind.FAILURE: 0.85,
+    Kind.PREFERENCE: 0.9,
+    Kind.PATTERN: 0.7,
+}
+"""Design E's importance of each kind, 0..1."""
+SECTIONS: Final[Mapping[str, str]] = {
+    "decisions": Kind.DECISION,
+    "conventions": Kind.CONVENTION,
+    "failures": Kind.FAILURE,
+    "patterns": Kind.PATTERN,
+    "preferences": Kind.PREFERENCE,
+}
+"""The parts of a project's memory, as design E's folders name them, and the kind of what lies in each."""
+
+
+def reasoning(task_id: str, stage_id: str, text: str, count: TokenCounter = estimate) -> ContextItem:
+    """What an agent thought in a stage."""
+    return _item(
+        Kind.REASONING,
+        f"reasoning-{stage_id}",
+        f"task/{task_id}/{stage_id}",
+        ("task", stage_id),
+        {"text": text},
+        count(text),
+    )
+
+
+def tool_output(task_id: str, tool_id: str, output: Any, count: TokenCounter = estimate) -> ContextItem:
+    """What a tool answered; any JSON value. Raises InvalidInput for another one."""
+    try:
+        said = json.dumps(output, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"the output of tool {tool_id!r:.80} is no JSON value: {error}") from None
+    plain = json.loads(said)
+    cost = count(plain if isinstance(plain, str) else said)
+    payload = {"tool_id": tool_id, "output": plain}
+    return _item(Kind.TOOL_OUTPUT, f"tool-{tool_id}", f"task/{task_id}", ("task", "tool", tool_id), payload, cost)
+
+
+def decision(project_id: str, text: str, tags: Sequence[str], count: TokenCounter = estimate) -> ContextItem:
+    """What was decided in a project."""
+    given = checked_names(tags, "tags")
+    return _of_project(Kind.DECISION, project_id, given, {"decision": text}, count(text))
+
+
+def convention(project_id: str, text: str, scope: str, count: TokenCounter = estimate) -> ContextItem:
+    """How things are done in a project, and where this holds."""
+    return _of_project(Kind.CONVENTION, project_id, (scope,), {"convention": text, "scope": scope}, count(text))
+
+
+def failure(
+    project_id: str, code: str, whole: Mapping[str, Any], lesson: str, count: TokenCounter = estimate
+) -> ContextItem:
+    """What went wrong in a project, and what to learn of it."""
+    payload = {"failure": dict(whole), "lesson": lesson}
+    return _of_project(Kind.FAILURE, project_id, (code,), payload, count(lesson))
+
+
+def preference(project_id: str | None, text: str, category: str, count: TokenCounter = estimate) -> ContextItem:
+    """How somebody wants it, in a project or (None) everywhere."""
+    payload = {"preference": text, "category": category}
+    return _of_project(Kind.PREFERENCE, project_id, (category,), payload, count(text), "pref")
+
+
+def pattern(project_id: str | None, text: str, domain: str, count: TokenCounter = estimate) -> ContextItem:
+    """What works again and again, in a project or (None) everywhere."""
+    return _of_project(Kind.PATTERN, project_id, (domain,), {"pattern": text, "domain": domain}, count(text))
+
+
+def words(item: ContextItem) -> str:
+    """What an item says, in the words that stand for it in a prompt: its payload by its kind, else all its texts."""
+    told = item.payload
+    if item.kind == Kind.TOOL_OUTPUT and "output" in told:
+        output = told["output"]
+        said = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        return f"{told.get('tool_id', 'tool')}: {said}"
+    if item.kind == Kind.FAILURE and isinstance(told.get("failure"), Mapping):
+        return f"{told['failure'].get('code', 'failure')}: {told.get('lesson', '')}"
+    main = told.get(item.kind, told.get("text"))
+    beside = next((told[name] for name in ("scope", "category", "domain") if isinstance(told.get(name), str)), None)
+    if isinstance(main, str):
+        return f"{main} ({beside})" if beside and item.kind in SECTIONS.values() else main
+    return "; ".join(f"{key}: {_flat(value)}" for key, value in told.items()) or item.kind
+
+
+def _flat(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _of_project(
+    kind: Kind, project_id: str | None, tags: Sequence[str], payload: Mapping[str, Any], cost: int, prefix: str = ""
+) -> ContextItem:
+    tier = "global" if project_id is None else "project"
+    source = "global" if project_id is None else f"project/{project_id}"
+    return _item(kind, prefix or str(kind), source, (tier, str(kind), *tags), payload, cost)
+
+
+def _item(
+    kind: Kind, prefix: str, source: str, tags: Sequence[str], payload: Mapping[str, Any], cost: int
+) -> ContextItem:
+    identity = checked_name(f"{prefix}-{new_id()}", "the item's id")
+    return ContextItem(
+        context_item_id=identity or "",
+        kind=str(kind),
+        source=source,
+        tags=tags,
+        importance=IMPORTANCE[kind],
+        token_cost=cost,
+        payload=payload,
+    )

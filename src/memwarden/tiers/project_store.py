@@ -1,0 +1,141 @@
+"""What is known of one project (E3): it lasts, nobody else's project sees it, and it never grows without end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memwarden import arguments
+from memwarden.backend import ITEMS, ContextItem
+from memwarden.errors import InvalidInput, Stale
+from memwarden.parts import Parts
+from memwarden.records import WriteResult
+from memwarden.tiers import confirm, evict, items
+from memwarden.tiers.failure import read_failure
+from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
+from memwarden.tiers.uses import Uses
+
+MOST_TRIES = 5
+"""So often the items are looked at again when somebody changed one that was to go."""
+
+
+class AsyncProjectMemoryStore(AsyncTierStore):
+    """A project's memory. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.project`."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        place: Place,
+        uses: Uses,
+        project_id: str,
+        max_items: int = evict.MAX_ITEMS,
+        confirmation_callback: confirm.Confirm | None = None,
+    ) -> None:
+        super().__init__(parts, place, uses)
+        self.project_id = project_id
+        self.max_items = max_items
+        self._callback = confirmation_callback
+
+    async def add_decision(self, decision: str, tags: Sequence[str] = ()) -> ContextItem:
+        """Keep a design decision; importance 0.9. Raises InvalidInput, StoreError, as do the others that add."""
+        return await self._keep(items.decision(self.project_id, self._text(decision, "decision"), tags))
+
+    async def add_convention(self, convention: str, scope: str) -> ContextItem:
+        """Keep how things are done here, and where it holds (``scope``, such as ``python``); importance 0.8."""
+        text = self._text(convention, "convention")
+        return await self._keep(items.convention(self.project_id, text, name(scope, "scope")))
+
+    async def add_failure(self, failure: Any, lesson: str) -> ContextItem:
+        """Keep what went wrong and what to learn of it; importance 0.85.
+
+        failure: a :class:`memwarden.tiers.FailureSignature`, or anything with ``code`` and ``dict()``.
+        """
+        code, whole = read_failure(failure)
+        text = self._text(lesson, "lesson")
+        return await self._keep(items.failure(self.project_id, name(code, "failure.code"), whole, text))
+
+    async def add_preference(self, preference: str, category: str) -> ContextItem:
+        """Keep how somebody wants it in this project; importance 0.9. Only what holds everywhere needs consent."""
+        text = self._text(preference, "preference")
+        return await self._keep(items.preference(self.project_id, text, name(category, "category")))
+
+    async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
+        """Keep what works again and again in this project; importance 0.7."""
+        return await self._keep(items.pattern(self.project_id, self._text(pattern, "pattern"), name(domain, "domain")))
+
+    async def query_decisions(self, tags: Sequence[str] | None = None) -> list[ContextItem]:
+        """Return decisions, the newest first, at most 100; with tags, those that have at least one of them."""
+        return await self.query(tags_filter("decision", tags))
+
+    async def section(self, section: str, limit: int = 100) -> list[ContextItem]:
+        """Return what lies in a part of the project's memory, the newest first.
+
+        section: ``decisions``, ``conventions``, ``failures``, ``patterns`` or ``preferences``; a slash may follow.
+        """
+        kind = items.SECTIONS.get(section.rstrip("/")) if isinstance(section, str) else None
+        if kind is None:
+            raise InvalidInput(f"section is one of {', '.join(items.SECTIONS)}, not {section!r:.80}")
+        return await self.query({"kind": kind}, limit=limit)
+
+    async def remove(self, item_id: str) -> bool:
+        """Take an item out. Returns whether it was there; :meth:`restore` brings it back."""
+        return await self._backend.delete(item_id)
+
+    async def pin(self, item_id: str, pinned: bool = True) -> WriteResult:
+        """Keep an item from being evicted; ``False`` takes that back. Raises NotFound."""
+        return await self._scope.pin(item_id, pinned)
+
+    async def restore(self, item_id: str) -> WriteResult:
+        """Bring back what was removed or evicted, as it was. Pin it as well when it shall not be evicted again."""
+        return await self._scope.restore(item_id)
+
+    async def undo(self, change: int) -> WriteResult:
+        """Take a decision back, whole, such as an eviction. See :meth:`memwarden.scope.AsyncScope.undo`."""
+        return await self._scope.undo(change)
+
+    async def promote(self, item_id: str, *, confirm: bool = False) -> str | None:
+        """Copy an item to what holds for all projects, on purpose. Returns the id of the copy.
+
+        A preference needs a person's word, as a new one for all projects does; None when they declined.
+        Raises NotFound, Denied, StoreError.
+        """
+        item = await self._backend.get(item_id)
+        if item is not None and item.kind == "preference" and not await self._may_add(item, confirm):
+            return None
+        return await self._backend.promote(item_id, "global")
+
+    async def make_room(self) -> int:
+        """Evict the tenth that matters least when there are more than ``max_items``. Returns how many went.
+
+        Every adding does this by itself. What goes is journaled as one decision with the event EVICT, and can be
+        brought back for 30 days.
+        """
+        store = self._parts.store
+        for _ in range(MOST_TRIES):
+            if await store.count(self.namespace, ITEMS) <= self.max_items:
+                return 0
+            head = await store.head(self.namespace)
+            found = await store.find(self.namespace, ITEMS, limit=10**9)
+            used = self._uses.of(self.namespace, [one.id for one in found])
+            going = evict.victims(found, used, self.max_items)
+            try:
+                await self._parts.working.writer.evict(going, head.rev, self.max_items)
+            except Stale:
+                continue  # one of them was pinned or changed meanwhile
+            return len(going)
+        return 0  # somebody else is at work here; the next adding sees to it
+
+    async def _keep(self, item: ContextItem) -> ContextItem:
+        added = await self._add(item)
+        await self.make_room()
+        return added
+
+    async def _may_add(self, item: ContextItem, vouched: bool) -> bool:
+        told = str(item.payload.get("preference", items.words(item)))
+        question = confirm.add(told, str(item.payload.get("category", "")))
+        return await confirm.confirmed(question, self._callback, vouched)
+
+
+def limit_of(max_items: Any) -> int:
+    """How many items a project may hold. Raises InvalidInput."""
+    return arguments.whole(max_items, "max_items", 1, None)

@@ -1,0 +1,104 @@
+"""What the three stores of design E share: a view of one namespace, its items and its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memwarden import clock
+from memwarden.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace
+from memwarden.errors import InvalidInput
+from memwarden.parts import Parts
+from memwarden.records import HistoryEntry, Namespace, Scope
+from memwarden.remember.messages import checked_name, checked_text
+from memwarden.scope import AsyncScope
+from memwarden.tiers.uses import Uses
+
+QUARANTINED = "quarantined"
+"""The tag of an item that was held back: it is stored apart, and nobody who asks is given it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Scope):
+    """Who asks in a namespace that is nobody's own: a task's, a project's, or the one of all."""
+
+    path: str = "global"
+
+    @property
+    def namespace(self) -> Namespace:
+        """Where it reads and writes."""
+        return parse_namespace(self.path, self.tenant)
+
+
+class AsyncTierStore:
+    """Items of one tier."""
+
+    def __init__(self, parts: Parts, place: Place, uses: Uses) -> None:
+        self._parts = parts
+        self._scope = AsyncScope(parts, place)
+        self._uses = uses
+        self.namespace = place.namespace
+
+    async def query(
+        self, filters: Mapping[str, Any], limit: int = 100, order_by: str = "timestamp"
+    ) -> list[ContextItem]:
+        """Return items that match every filter, newest or largest first. See
+        :meth:`memwarden.backend.AsyncBackend.query`."""
+        found = await self._backend.query(filters, limit, order_by)
+        self._uses.note(self.namespace, [one.context_item_id for one in found], clock.now())
+        return found
+
+    async def get(self, item_id: str) -> ContextItem | None:
+        """Return an item, or None."""
+        found = await self._backend.get(item_id)
+        if found is not None:
+            self._uses.note(self.namespace, [item_id], clock.now())
+        return found
+
+    async def list_all(self) -> list[ContextItem]:
+        """Return every item, the first added first."""
+        return await self._backend.list_all()
+
+    async def count(self) -> int:
+        """Return how many items there are."""
+        return await self._backend.count()
+
+    async def history(
+        self, item_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
+    ) -> list[HistoryEntry]:
+        """Return what happened to an item, or in the whole tier. See :meth:`memwarden.scope.AsyncScope.history`."""
+        return await self._scope.history(item_id, since=since, limit=limit, descending=descending)
+
+    @property
+    def _backend(self) -> AsyncBackend:
+        working = self._parts.working
+        return AsyncBackend(self._parts.store, working.writer, working.indexes, self.namespace)
+
+    async def _add(self, item: ContextItem) -> ContextItem:
+        """Store an item and return it as it is stored; with the tag ``quarantined`` when it was held back."""
+        memory, look = await self._parts.working.writer.put(as_memory(item, self.namespace))
+        stored = as_item(memory)
+        if not look.kinds:
+            return stored
+        return ContextItem(**{**_fields(stored), "tags": (*stored.tags, QUARANTINED)})
+
+    def _text(self, value: Any, what: str) -> str:
+        return checked_text(value, what, self._parts.settings.max_text_bytes)
+
+
+def name(value: Any, what: str) -> str:
+    """A short text that is there. Raises InvalidInput."""
+    found = checked_name(value, what)
+    if found is None:
+        raise InvalidInput(f"{what} is a text, not None")
+    return found
+
+
+def tags_filter(kind: str, tags: Sequence[str] | None) -> dict[str, Any]:
+    """The filter for items of a kind that have at least one of these tags; None or no tags: any."""
+    return {"kind": kind, "tags": list(tags)} if tags else {"kind": kind}
+
+
+def _fields(item: ContextItem) -> dict[str, Any]:
+    return {one: getattr(item, one) for one in ContextItem.__dataclass_fields__}

@@ -1,0 +1,82 @@
+"""The scratch pad of one task (E2): what was thought and what tools said, gone when the task is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memwarden.backend import ITEMS, ContextItem
+from memwarden.errors import InvalidInput
+from memwarden.parts import Parts
+from memwarden.records import State
+from memwarden.tiers import items
+from memwarden.tiers.project_store import AsyncProjectMemoryStore
+from memwarden.tiers.store import AsyncTierStore, Place, name
+from memwarden.tiers.uses import Uses
+
+STAGE_LIMIT = 1000
+RUNNING = ("pending", "running", "waiting")
+TERMINAL = ("completed", "failed", "cancelled")
+"""The states of a task, and those of them that it does not leave again."""
+
+
+class AsyncTaskMemoryStore(AsyncTierStore):
+    """A task's memory. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.task`."""
+
+    def __init__(self, parts: Parts, place: Place, uses: Uses, task_id: str) -> None:
+        super().__init__(parts, place, uses)
+        self.task_id = task_id
+
+    async def add_reasoning(self, text: str, stage_id: str) -> ContextItem:
+        """Keep what was thought in a stage; importance 0.5. Raises InvalidInput, StoreError."""
+        return await self._add(items.reasoning(self.task_id, name(stage_id, "stage_id"), self._text(text, "text")))
+
+    async def add_tool_output(self, tool_id: str, output: Any) -> ContextItem:
+        """Keep what a tool answered, any JSON value; importance 0.7.
+
+        An output that looks like orders for an assistant is stored apart: the item that is returned has the tag
+        ``quarantined``, and no query and no context ever gives it out. Raises InvalidInput, StoreError.
+        """
+        item = items.tool_output(self.task_id, name(tool_id, "tool_id"), output)
+        self._text(items.words(item), "output")
+        return await self._add(item)
+
+    async def get_stage_outputs(self, stage_id: str) -> list[ContextItem]:
+        """Return what was kept of a stage, the newest first, at most 1,000."""
+        return await self.query({"source": f"task/{self.task_id}/{name(stage_id, 'stage_id')}"}, limit=STAGE_LIMIT)
+
+    async def promote(self, item_id: str, project_id: str) -> str:
+        """Copy an item to a project, on purpose; nothing goes there by itself. Returns the id of the copy.
+
+        The copy says where it comes from, and both journals tell. Called twice, it copies once. The project may evict
+        others for it. Raises NotFound, InvalidInput, StoreError.
+        """
+        place = Place(tenant=self.namespace.tenant, path=f"project/{name(project_id, 'project_id')}")
+        project = AsyncProjectMemoryStore(self._parts, place, self._uses, project_id)
+        copy_id = await self._backend.promote(item_id, place.path)
+        await project.make_room()
+        return copy_id
+
+    async def reached(self, state: str, *, will_retry: bool = False) -> bool:
+        """Say in which state the task is now; in a terminal one it is cleared. Returns whether it was.
+
+        Args:
+            state: ``completed``, ``failed`` and ``cancelled`` are terminal; ``pending``, ``running`` and ``waiting``
+                are not.
+            will_retry: a task that failed is tried again, and keeps its memory.
+        """
+        if state not in (*RUNNING, *TERMINAL):
+            raise InvalidInput(f"state is one of {', '.join((*RUNNING, *TERMINAL))}, not {state!r:.80}")
+        if state in RUNNING or (state == "failed" and will_retry):
+            return False
+        await self.clear()
+        return True
+
+    async def clear(self) -> None:
+        """Take everything out, what was held back too; nothing of it is found again, and the next purge may remove it.
+
+        Promote before what is worth keeping.
+        """
+        store = self._parts.store
+        held = [one.id for state in (State.ACTIVE, State.QUARANTINED)
+                for one in await store.find(self.namespace, ITEMS, limit=10**9, state=state)]  # fmt: skip
+        await self._parts.working.writer.remove(self.namespace, held, for_good=True)

@@ -1,0 +1,64 @@
+"""From a warden to the stores of design E."""
+
+from __future__ import annotations
+
+from memwarden.parts import Parts
+from memwarden.tiers.confirm import Confirm
+from memwarden.tiers.evict import MAX_ITEMS
+from memwarden.tiers.global_store import AsyncGlobalMemoryStore
+from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
+from memwarden.tiers.store import Place, name
+from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.uses import Uses
+
+DEFAULT_PROJECT = "default"
+
+
+class AsyncTiers:
+    """Makes the stores of tasks, projects and what holds everywhere: :attr:`memwarden.warden.AsyncWarden.tiers`.
+
+    Each is a view of one namespace; nothing is copied, and two of one namespace see the same.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._uses = Uses()
+
+    def task(self, task_id: str, *, tenant: str = "default") -> AsyncTaskMemoryStore:
+        """Return the memory of a task, the namespace ``task/<task_id>``. Raises InvalidInput."""
+        task_id = name(task_id, "task_id")
+        return AsyncTaskMemoryStore(self._parts, _place(f"task/{task_id}", tenant), self._uses, task_id)
+
+    def project(
+        self,
+        project_id: str = DEFAULT_PROJECT,
+        *,
+        max_items: int = MAX_ITEMS,
+        confirmation_callback: Confirm | None = None,
+        tenant: str = "default",
+    ) -> AsyncProjectMemoryStore:
+        """Return the memory of a project, the namespace ``project/<project_id>``.
+
+        Args:
+            max_items: with more, the tenth that matters least is evicted. confirmation_callback: is asked before a
+                preference is promoted to all projects.
+
+        Raises InvalidInput.
+        """
+        project_id, most = name(project_id, "project_id"), limit_of(max_items)
+        place = _place(f"project/{project_id}", tenant)
+        return AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most, confirmation_callback)
+
+    def global_store(
+        self, *, confirmation_callback: Confirm | None = None, tenant: str = "default"
+    ) -> AsyncGlobalMemoryStore:
+        """Return the memory of all projects of a tenant, the namespace ``global``.
+
+        confirmation_callback: is shown a question and returns whether a person said yes; a plain function runs in a
+        thread of its own.
+        """
+        return AsyncGlobalMemoryStore(self._parts, _place("global", tenant), self._uses, confirmation_callback)
+
+
+def _place(path: str, tenant: str) -> Place:
+    return Place(tenant=name(tenant, "tenant"), path=path)

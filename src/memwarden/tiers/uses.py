@@ -1,0 +1,33 @@
+"""When items were used last, as far as this process knows: reads never write, so nobody else is told."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from memwarden.records import Namespace
+
+MOST = 100_000
+"""Of so many items a process remembers the last use; of others the time of making counts."""
+
+
+class Uses:
+    """The last uses of items, the oldest dropped first when there are too many."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._at: OrderedDict[tuple[Namespace, str], datetime] = OrderedDict()
+
+    def note(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
+        """Items were given to somebody."""
+        for one in ids:
+            self._at[namespace, one] = at
+            self._at.move_to_end((namespace, one))
+        while len(self._at) > self._most:
+            self._at.popitem(last=False)
+
+    def of(self, namespace: Namespace, ids: Iterable[str]) -> Mapping[str, datetime]:
+        """Return when each of these was used last, if that is known."""
+        known = ((one, self._at.get((namespace, one))) for one in ids)
+        return {one: at for one, at in known if at is not None}
