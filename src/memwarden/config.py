@@ -18,6 +18,8 @@ SETTINGS_FILE = "memwarden.toml"
 EMBEDDERS = ("wordllama", "minilm", "openai", "none")
 EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
+EVENTS = ("on", "off")
+MOST_DAYS, MOST_ROWS = 36_500, 1_000_000_000
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
     "bm25_turn",
@@ -67,6 +69,8 @@ class Settings:
         link_min: neighbours with at least this score are linked to a new statement (B2), 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
+        events: ``on`` writes operational events (:mod:`memwarden.events`), ``off`` none. events_days: so many days
+            they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
         categories: categories and allowlists.
     """
 
@@ -88,6 +92,9 @@ class Settings:
     link_min: float = 0.55
     chat_model: str = ""
     chat_url: str = ""
+    events: str = "on"
+    events_days: int = 30
+    events_rows: int = 100_000
     categories: Categories = field(default_factory=shipped_categories)
 
     def __post_init__(self) -> None:
@@ -99,6 +106,8 @@ class Settings:
             raise InvalidConfig(f"unknown merging {self.merging!r}; use one of: {', '.join(MERGING)}")
         if self.extraction not in EXTRACTION:
             raise InvalidConfig(f"unknown extraction {self.extraction!r}; use one of: {', '.join(EXTRACTION)}")
+        if self.events not in EVENTS:
+            raise InvalidConfig(f"events is one of {', '.join(EVENTS)}, not {self.events!r:.80}")
         if not isinstance(self.link_min, int | float) or not 0 <= self.link_min <= 1:
             raise InvalidConfig(f"link_min is a number from 0 to 1, not {self.link_min!r:.80}")
         if self.preset not in PRESETS:
@@ -108,10 +117,13 @@ class Settings:
         unknown = sorted(set(self.leave_out) - set(FEATURES))
         if unknown:
             raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
-        for name in ("max_text_bytes", "index_bytes", "session_gap_hours", "extraction_turns", "facts_a_day"):
+        above_zero = ("max_text_bytes", "index_bytes", "session_gap_hours", "extraction_turns", "facts_a_day")
+        for name in (*above_zero, "events_days", "events_rows"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
                 raise InvalidConfig(f"{name} must be above 0, not {value!r:.80}")
+        if self.events_days > MOST_DAYS or self.events_rows > MOST_ROWS:
+            raise InvalidConfig(f"events_days is at most {MOST_DAYS:,} and events_rows at most {MOST_ROWS:,}")
 
 
 def load(file: Path | None = None, **flags: Any) -> Settings:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
+from memwarden.event_queue import EventQueue
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Parts:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
+        self.events = EventQueue(store, settings)
         self.opened: Working | None = None
 
     @property

@@ -105,7 +105,7 @@ class Event(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Namespace:
-    """The unit of isolation and of placement: ``user/<id>``, ``project/<id>``, ``task/<id>``, ``global``; in a tenant."""
+    """The unit of isolation and placement in a tenant: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``."""
 
     tenant: str
     path: str
@@ -720,6 +720,10 @@ class Outcome(StrEnum):
     QUARANTINED = "quarantined"
     REJECTED = "rejected"
     DELETED = "deleted"
+
+
+ALREADY = "already stored"
+"""The reason of what was there before, with which it begins."""
 
 
 @dataclass(frozen=True, slots=True)

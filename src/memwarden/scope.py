@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from memwarden import arguments, clock, consent
+from memwarden import arguments, clock, consent, event_reading
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.categories import Categories
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
+from memwarden.events import Node, Op
 from memwarden.parts import Parts
 from memwarden.recall.history import all_shown
 from memwarden.recall.history import history as read_history
@@ -34,6 +35,7 @@ from memwarden.records import (
 from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
 from memwarden.remember.response import read_response
+from memwarden.telling import told
 
 if TYPE_CHECKING:
     from memwarden.recall.recall import Request
@@ -55,6 +57,7 @@ class AsyncScope:
         self._parts = parts
         self.who = who
 
+    @told(Node.HOTPATH, Op.CREATE)
     async def observe(
         self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> WriteResult:
@@ -84,6 +87,7 @@ class AsyncScope:
                 log.warning("looking through thread %r is put off: %s", self.who.thread, error)
         return result
 
+    @told(Node.EPISODIC, Op.CLASSIFY)
     async def look_through(self, *, again: bool = False) -> WriteResult:
         """Look through what the thread holds beyond its mark, for what is worth keeping (F7, B13).
 
@@ -107,6 +111,7 @@ class AsyncScope:
             return await self._parts.working.extractor.waiting(self.who) >= settings.extraction_turns
         return settings.extraction == "every_turn"
 
+    @told(Node.HOTPATH, Op.CREATE)
     async def remember(
         self,
         text_or_messages: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
@@ -182,6 +187,7 @@ class AsyncScope:
         drafts = [draft.of(one) for one in stated_texts]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
+    @told(Node.HOTPATH, Op.CREATE)
     async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
         """Store the memories that a model's answer lists as worth remembering (C8).
 
@@ -207,6 +213,7 @@ class AsyncScope:
         ]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable)
 
+    @told(Node.HOTPATH, Op.SEARCH)
     async def query(
         self,
         query: str,
@@ -238,8 +245,8 @@ class AsyncScope:
             since_rev: tell what changed after this revision (``rev`` of the last answer that you have). None: since
                 this thread looked last, as far as is known. An answer from the past tells no changes.
 
-        Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Never
-        writes.
+        Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Changes
+        nothing that is remembered.
         """
         request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
         if as_of is not None and since_rev is not None:
@@ -250,6 +257,7 @@ class AsyncScope:
             request = replace(request, since_rev=arguments.whole(since_rev, "since_rev", 0, None))
         return await self._parts.working.recall.query(self.who, request)
 
+    @told(Node.CONTEXT, Op.SEARCH)
     async def context(
         self,
         messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
@@ -293,6 +301,7 @@ class AsyncScope:
             raise NotFound(f"no memory {memory_id!r} in {self.who.namespace.path}")
         return found[0]
 
+    @told(Node.HOTPATH, Op.SEARCH)
     async def find(
         self,
         filters: Mapping[str, Any] | None = None,
@@ -396,6 +405,7 @@ class AsyncScope:
             progress=progress,
         )
 
+    @told(Node.HOTPATH, Op.DELETE)
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.
 
@@ -408,6 +418,7 @@ class AsyncScope:
             await self.get(one)
         return await self._parts.working.writer.forget(self.who, ids)
 
+    @told(Node.HOTPATH, Op.RESTORE)
     async def restore(self, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
 
@@ -423,6 +434,7 @@ class AsyncScope:
             )
         return await self._parts.working.writer.restore(self.who, memory_id)
 
+    @told(Node.HOTPATH, Op.UPDATE)
     async def update(
         self,
         memory_id: str,
@@ -494,6 +506,7 @@ class AsyncScope:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
         return await self.update(memory_id, pinned=pinned)
 
+    @told(Node.HOTPATH, Op.RESTORE)
     async def undo(self, change: int) -> WriteResult:
         """Take a decision back, whole: everything that was changed together with a journal entry.
 
@@ -519,10 +532,12 @@ class AsyncScope:
         return await self._parts.working.writer.undo(self.who, entries)
 
     user_context = consent.user_context
-    propose_context = consent.propose_context
+    propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)
     consents = consent.consents
-    decide = consent.decide
-    acknowledge = consent.acknowledge
+    decide = told(Node.HOTPATH, Op.UPDATE)(consent.decide)
+    acknowledge = told(Node.HOTPATH, Op.UPDATE)(consent.acknowledge)
+    events = event_reading.events
+    event_counts = event_reading.event_counts
 
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
         """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""

@@ -57,6 +57,8 @@ class BoundScope(Facade):
     consents = blocking(AsyncScope.consents)
     decide = blocking(AsyncScope.decide)
     acknowledge = blocking(AsyncScope.acknowledge)
+    events = blocking(AsyncScope.events)
+    event_counts = blocking(AsyncScope.event_counts)
 
 
 class Backend(Facade):

@@ -89,6 +89,7 @@ class AsyncWarden:
             embedder = await asyncio.to_thread(_embedder, self._parts.settings)
             await self._bind(embedder.name if embedder else "none")
             self._assemble(embedder)
+            self._parts.events.start()
         except BaseException:
             await self._parts.store.close()
             raise
@@ -107,6 +108,7 @@ class AsyncWarden:
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
+        await self._parts.events.close()
         await self._parts.store.close()
 
     async def __aenter__(self) -> Self:
@@ -181,6 +183,7 @@ class AsyncWarden:
         from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.consent.closed import ClosedStore
         from memwarden.remember.consent.keeper import Consents
+        from memwarden.remember.deeds import TellingStore
         from memwarden.remember.extract import Extractor
         from memwarden.remember.facts import Facts
         from memwarden.remember.write import Writer
@@ -206,7 +209,10 @@ class AsyncWarden:
             relation_weight=self._parts.settings.relation_weight,
             left_out=frozenset(self._parts.settings.leave_out),
         )
-        closed: Any = ClosedStore(self._parts.store)
+        telling: Any = self._parts.store
+        if self._parts.settings.events == "on":
+            telling = TellingStore(telling, self._parts.events.put)
+        closed: Any = ClosedStore(telling)
         facts = Facts(
             closed,
             indexes,
@@ -230,7 +236,7 @@ class AsyncWarden:
             writer=Writer(closed, embedder, facts),
             extractor=extractor,
             indexes=indexes,
-            consents=Consents(self._parts.store, embedder),
+            consents=Consents(telling, embedder),
         )
 
     async def _bind(self, model: str) -> None:

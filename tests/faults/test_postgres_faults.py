@@ -409,7 +409,7 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(
 
     url = new_database()
     real = schema.migrations()
-    broken = schema.Migration(2, b"CREATE TABLE memwarden.half (x int); SELECT 1 / 0")
+    broken = schema.Migration(real[-1].number + 1, b"CREATE TABLE memwarden.half (x int); SELECT 1 / 0")
     monkeypatch.setattr(schema, "migrations", lambda: (*real, broken))
     with pytest.raises(MemwardenError):
         await open_and_close(url)
@@ -417,9 +417,8 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(
         assert db.execute("SELECT to_regnamespace('memwarden')").fetchone() == (None,)
     monkeypatch.undo()
     await open_and_close(url)
-    monkeypatch.setattr(
-        schema, "migrations", lambda: (*real, schema.Migration(2, b"COMMENT ON SCHEMA memwarden IS 'x'"))
-    )
+    later = schema.Migration(real[-1].number + 1, b"COMMENT ON SCHEMA memwarden IS 'x'")
+    monkeypatch.setattr(schema, "migrations", lambda: (*real, later))
     await open_and_close(url)
     monkeypatch.undo()
     with pytest.raises(StoreTooNew):

@@ -54,9 +54,11 @@ class Site:
         return await self.warden.store.journal(self.me.who.namespace, since=since)
 
     def tables(self) -> Tables:
-        """Every row of every table of the file, as pairs of column and value."""
+        """Every row of every table of the file, as pairs of column and value, but for operational events: those tell of
+        reads, too, in their own time."""
         with closing(sqlite3.connect(self.file)) as db:
-            names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            listed = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'events'"
+            names = [name for (name,) in db.execute(listed)]
             db.row_factory = sqlite3.Row
             return {name: {tuple(dict(row).items()) for row in db.execute(f'SELECT * FROM "{name}"')} for name in names}
 
@@ -113,6 +115,8 @@ READS: dict[str, Call] = {
     "AsyncScope.user_context": lambda site: site.me.user_context(),
     "AsyncScope.consents": lambda site: site.me.consents(None),
     "AsyncScope.audit": lambda site: site.me.audit(),
+    "AsyncScope.events": lambda site: site.me.events(),
+    "AsyncScope.event_counts": lambda site: site.me.event_counts(),
     "AsyncScope.relations": lambda site: site.me.relations(site.home),
     "AsyncBackend.query": lambda site: site.items.query({"kind": "note"}),
     "AsyncBackend.get": lambda site: site.items.get("item"),
@@ -120,6 +124,7 @@ READS: dict[str, Call] = {
     "AsyncBackend.count": lambda site: site.items.count(),
     "AsyncBackend.query_semantic": lambda site: site.items.query_semantic([1.0] * 128, 3),
     "AsyncWarden.start": lambda site: site.warden.start(),
+    "AsyncWarden.back_up": lambda site: site.warden.back_up(site.file.with_suffix(".backup")),
     "AsyncWarden.close": lambda site: site.warden.close(),
 }
 
@@ -173,6 +178,23 @@ async def test_what_writes_is_in_the_journal(verb: str, tmp_path: Path) -> None:
         assert {entry.actor for entry in entries} <= {"ann", EXTRACTED_BY}
 
 
+@pytest.mark.parametrize("verb", WRITES)
+async def test_what_writes_leaves_an_operational_event(verb: str, tmp_path: Path) -> None:
+    async with AsyncWarden.open(f"sqlite:///{tmp_path / 'm.db'}") as warden:
+        site = Site(warden, tmp_path / "m.db")
+        await site.prepare()
+        last = (await site.journal())[-1].seq
+        assert await WRITES[verb](site) is not False
+        entries = await site.journal(last)
+        told = [one for one in await site.me.events() if one.rev is not None and one.rev > last]
+        assert max(one.rev or 0 for one in told) == entries[-1].seq
+        changed = {one.memory_id for one in entries if one.channel != "turn" and one.event != "MERGE"}
+        assert changed <= {one.memory_id for one in told} | {None}
+        assert all(one.status == "ok" and one.category for one in told)
+        if verb.startswith("AsyncScope"):
+            assert {(one.user_id, one.thread_id) for one in told} == {("ana", "t1")}
+
+
 def untold(before: Tables, after: Tables, entries: list[Change]) -> set[str]:
     """The ids in changed rows of memories, their versions and their edges that no journal entry names."""
     ids = {one["row"]: one["id"] for tables in (before, after) for one in map(dict, tables["memories"])}
@@ -201,8 +223,12 @@ def test_only_the_write_path_applies_batches() -> None:
     assert above == {"remember", "remember/consent", "surfaces/bench"}
     assert {str(one) for one in callers_of("load_page")} == LOADERS
     assert {str(one) for one in callers_of("discard") if one.parts[0] == "surfaces"} == {"surfaces/doctor/canaries.py"}
+    for verb in ("record", "prune_events"):  # of operational events, which are no memories
+        above = {str(one) for one in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
+        assert {one for one in above if not one.startswith("stores")} == {"event_queue.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
-    assert verbs - {"open", "close", "identity", "apply", "load_page", "discard"} == STORE_READS
+    writing = {"open", "close", "identity", "apply", "load_page", "discard", "record", "prune_events"}
+    assert verbs - writing == STORE_READS
 
 
 def callers_of(verb: str) -> set[Path]:
@@ -216,10 +242,10 @@ def callers_of(verb: str) -> set[Path]:
     }
 
 
-LOADERS = {"stores/move.py", "testing/page_tests.py", "testing/store_tests.py"}
+LOADERS = {"stores/jsonfile/store.py", "stores/move.py", "testing/page_tests.py", "testing/store_tests.py"}
 STORE_READS = {
     "head", "get", "find", "count", "scan", "versions", "journal", "revision_at", "relations", "thread", "namespaces",
-    "about", "tally", "dump_page",
+    "about", "tally", "dump_page", "events", "event_counts",
 }  # fmt: skip
 """What a store answers; that of ``apply`` nothing goes unsaid is held by :mod:`memwarden.testing.change_tests`, that
 ``load_page`` leaves the journal as it was, and ``discard`` takes nothing but canaries, by

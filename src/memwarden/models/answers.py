@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from memwarden.errors import ModelUnavailable
 from memwarden.models.base import ChatModel
+from memwarden.telling import model_failed
 
 T = TypeVar("T")
 
@@ -52,12 +53,16 @@ async def asked(
                 except (StopIteration, ValueError, KeyError, TypeError, AttributeError) as error:
                     wrong = f"\n\nYour last answer could not be used ({type(error).__name__}). Answer with JSON alone."
         log.warning("the model %s answered twice with what is no answer", model.name)
+        model_failed("chat_model_garbage")
     except TimeoutError:
         log.warning("the model %s took longer than %g seconds", model.name, limit)
+        model_failed("chat_model_late")
     except ModelUnavailable as error:
         log.warning("the model %s is left out: %s", model.name, error)
+        model_failed("chat_model_unavailable")
     except Exception as error:  # somebody else's code, which must not cost a write
         log.warning("the model %s is left out: %s", model.name, type(error).__name__)
+        model_failed("chat_model_broken")
     return None
 
 

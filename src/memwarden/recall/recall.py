@@ -30,6 +30,7 @@ from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
 from memwarden.records import ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
 from memwarden.stores.base import Store
+from memwarden.telling import model_failed
 from memwarden.tokens import TokenCounter, estimate
 
 RERANKED = 50
@@ -291,6 +292,7 @@ class Recall:
             selection.reorder(judged)
         except Exception as error:  # somebody else's code, which must not cost an answer
             log.warning("the reranker is left out: %s", type(error).__name__)
+            model_failed("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
 
     def _rank(self, question: Question, view: View, gates: Gates) -> Ranking:
         model = self._embedder.name if self._embedder else None
@@ -312,6 +314,7 @@ class Recall:
             return self._encode(text) if embedder.ready else await asyncio.to_thread(self._encode, text)
         except ModelUnavailable as error:
             log.warning("a question is answered by its words alone: %s", error)
+            model_failed("embedder_unavailable")
             return None
 
     async def _index(self, scope: Scope) -> NamespaceIndex:

@@ -17,6 +17,7 @@ from memwarden.recall import signs, words
 from memwarden.recall.date_spans import encode
 from memwarden.recall.dates import spans_in
 from memwarden.records import Signals
+from memwarden.telling import model_failed
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[tuple[byte
         found = _encode(texts, embedder)
     except ModelUnavailable as error:
         log.warning("%d texts are stored without a vector: %s", len(texts), error)
+        model_failed("embedder_unavailable")
         return [(None, None)] * len(texts)
     rows = np.nan_to_num(found.vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

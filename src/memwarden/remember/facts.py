@@ -17,6 +17,7 @@ from memwarden.recall.nearby import MOST, Near, is_near, nearby
 from memwarden.recall.score import pair_score
 from memwarden.recall.view import Floats
 from memwarden.records import (
+    ALREADY,
     CARD,
     Applied,
     Batch,
@@ -36,7 +37,6 @@ from memwarden.remember.inlet import NOTHING_SEEN, RANK, Looked
 from memwarden.remember.settle import LINKS, Pair, Settled, pair_up, settle
 from memwarden.stores.base import Store
 
-ALREADY = "already stored"
 DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
 """The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
 MOST_TRIES = 5

@@ -21,6 +21,7 @@ from memwarden.recall.past import entries_after
 from memwarden.recall.signals import signals_of
 from memwarden.recall.signs import Flag
 from memwarden.records import (
+    ALREADY,
     Applied,
     Batch,
     Change,
@@ -46,7 +47,7 @@ from memwarden.remember import items
 from memwarden.remember.consent.rules import check_undo
 from memwarden.remember.continuation import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.draft import Draft
-from memwarden.remember.facts import ALREADY, Facts, Stated, replayed
+from memwarden.remember.facts import Facts, Stated, replayed
 from memwarden.remember.injected import without_injected
 from memwarden.remember.inlet import Looked, look_at, told, trust_of, without_secrets
 from memwarden.remember.kind import kind_of

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, Protocol
 
+from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.filters import Where
 from memwarden.records import (
     Batch,
@@ -125,6 +126,33 @@ class Store(Protocol):
     async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
         """Return what the journal knows of a thread; ``recent`` is the entry of the turn ``turns`` turns back."""
 
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        """Write operational events, of any namespaces, in transactions of their own (B14).
+
+        They may be less durable than batches: a loss of power may take the last ones. No batch waits for another
+        namespace's events, and none of them is in a batch's transaction. Raises InvalidInput for text that is not valid
+        Unicode.
+        """
+
+    async def events(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
+    ) -> list[OpEvent]:
+        """Return the events of a namespace that are asked for, in the order of time and id, the newest first.
+
+        :meth:`EventFilter.matches` is the meaning of ``where``. A negative ``limit`` is InvalidInput.
+        """
+
+    async def event_counts(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
+    ) -> list[OpCount]:
+        """Return how often what was done; :func:`memwarden.events.counted` of these events is the meaning.
+
+        ``seconds`` below 1 is InvalidInput.
+        """
+
+    async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
+        """Remove a namespace's events from before a moment, and all but the newest ``most``; return how many."""
+
     async def namespaces(self) -> list[Namespace]:
         """Return every namespace that was ever written to, sorted."""
 
@@ -149,7 +177,8 @@ class Store(Protocol):
         """
 
     async def discard(self, namespace: Namespace) -> None:
-        """Remove a canary of ``memwarden doctor --leaks`` with everything, its journal too; none is no error.
+        """Remove a canary of ``memwarden doctor --leaks`` with everything, its journal and events too.
 
-        Raises InvalidInput for any other namespace, StoreUnavailable where this login may not remove rows.
+        None is no error. Raises InvalidInput for any other namespace, StoreUnavailable where this login may not remove
+        rows.
         """

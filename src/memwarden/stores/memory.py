@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnavailable
+from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent, in_utc
 from memwarden.filters import WRITTEN, Where, sort_field
 from memwarden.records import (
     APART,
@@ -40,6 +41,8 @@ from memwarden.records import (
 )
 from memwarden.stores.chunks import check_kinds
 from memwarden.stores.decide import born, check_all, check_mark
+from memwarden.stores.event_list import EventList
+from memwarden.stores.event_rows import COLUMNS
 from memwarden.stores.forms import once
 from memwarden.stores.pages import (
     PAGE,
@@ -256,6 +259,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._spaces: dict[Namespace, Space] = {}
+        self._events = EventList()
         self._model: str | None = None
         self._open = False
 
@@ -376,6 +380,25 @@ class MemoryStore:
         recent = said[-turns] if len(said) >= turns else 0
         return ThreadMarks(space.seen.get(thread_id), began, recent, space.extracted.get(thread_id, 0))
 
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        self._events.record(self._checked_events(events))
+
+    async def events(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
+    ) -> list[OpEvent]:
+        self._ready()
+        return self._events.events(namespace, where, limit, descending)
+
+    async def event_counts(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
+    ) -> list[OpCount]:
+        self._ready()
+        return self._events.counts(namespace, where, seconds)
+
+    async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
+        self._ready()
+        return self._events.prune(namespace, before, most)
+
     async def namespaces(self) -> list[Namespace]:
         self._ready()
         return sorted(name for name, space in self._spaces.items() if space.rev)
@@ -404,6 +427,14 @@ class MemoryStore:
         self._ready()
         check_canary(namespace)
         self._spaces.pop(namespace, None)
+        self._events.discard(namespace)
+
+    def _checked_events(self, events: Sequence[OpEvent]) -> list[OpEvent]:
+        """The events as they are given back. Raises InvalidInput."""
+        self._ready()
+        for one in events:
+            _text(one.namespace.tenant, one.namespace.path, *(getattr(one, name) for name in COLUMNS[1:]))
+        return [in_utc(one) for one in events]
 
     def _ready(self) -> None:
         if not self._open:

@@ -19,6 +19,7 @@ from memwarden.records import Applied, Change, Event, Head, Promises, Put, Remov
 from memwarden.stores.base import Store
 from memwarden.stores.pages import CANARY_TENANT, Page
 from memwarden.testing.change_tests import ChangeTests
+from memwarden.testing.event_tests import EventTests, an_event
 from memwarden.testing.examples import (
     FILTERS,
     FULL,
@@ -39,7 +40,7 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 @pytest.mark.asyncio
-class StoreTests(ChangeTests, PageTests):
+class StoreTests(ChangeTests, PageTests, EventTests):
     """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::
@@ -699,6 +700,10 @@ async def _expect_unavailable(store: Store) -> None:
         lambda: store.scan(NAMESPACE),
         lambda: store.versions(NAMESPACE, [("a", 1)]),
         lambda: store.journal(NAMESPACE),
+        lambda: store.record([an_event()]),
+        lambda: store.events(NAMESPACE),
+        lambda: store.event_counts(NAMESPACE),
+        lambda: store.prune_events(NAMESPACE, before=START, most=1),
         store.namespaces,
         store.about,
         lambda: store.tally(NAMESPACE),

@@ -48,7 +48,7 @@ class Folder:
         The last line of the last log may be half of one that nobody was told of; it is cut off. Raises StoreCorrupt for
         anything else that is not as it was written.
         """
-        with _told(self.path):
+        with said_of_system(self.path):
             logs = self._logs()
             found = [*self._snapshot(), *(page for log in logs for page in self._lines(log, last=log == logs[-1]))]
             self._number = _number(logs[-1]) if logs else 0
@@ -56,7 +56,7 @@ class Folder:
 
     def namespace(self) -> Namespace | None:
         """Return whose folder it is, by the beginning of what is there; None while nothing was acknowledged."""
-        with _told(self.path):
+        with said_of_system(self.path):
             file = self.path / SNAPSHOT
             if file.exists():
                 with file.open("rb") as snapshot:
@@ -71,7 +71,7 @@ class Folder:
     def append(self, page: Page) -> None:
         """Add a page to the log, synced to the disk. When that fails, the log is as it was before."""
         said = page_json(page).encode()
-        with _told(self.path):
+        with said_of_system(self.path):
             log = self._log or self._begin()
             whole = log.tell()
             try:
@@ -84,7 +84,7 @@ class Folder:
 
     def turn(self) -> int:
         """Begin a new log and return its number: a snapshot that holds all there is now replaces the logs before it."""
-        with _told(self.path):
+        with said_of_system(self.path):
             self.close()
             self._number += 1
             self._begin()
@@ -93,8 +93,8 @@ class Folder:
     def save(self, page: Page, number: int) -> None:
         """Write the snapshot, from the first revision on, and remove the logs before ``number``. Atomic."""
         new = self.path / _NEW
-        with _told(self.path):
-            with _opened(new, "wb") as file:
+        with said_of_system(self.path):
+            with opened(new, "wb") as file:
                 check = 0
                 for said in self._said(page):
                     check = zlib.crc32(said, check)
@@ -156,7 +156,7 @@ class Folder:
     def _begin(self) -> BinaryIO:
         make_folder(self.path)
         new = not self._current.exists()
-        self._log = log = _opened(self._current, "ab")
+        self._log = log = opened(self._current, "ab")
         if new:
             sync_folder(self.path)
         return log
@@ -195,7 +195,7 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _opened(file: Path, mode: str) -> BinaryIO:
+def opened(file: Path, mode: str) -> BinaryIO:
     """Open a file that its owner alone can read if it is new."""
     return cast("BinaryIO", open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)))
 
@@ -220,7 +220,7 @@ def _too_new(said: bytes, file: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def said_of_system(path: Path) -> Iterator[None]:
     """Say what the system refused in our words."""
     try:
         yield

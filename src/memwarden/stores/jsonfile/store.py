@@ -7,15 +7,19 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from filelock import FileLock, Timeout
 
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import Batch, Namespace, Promises, Receipt
+from memwarden.stores.event_list import EventList
+from memwarden.stores.jsonfile import events as event_file
 from memwarden.stores.jsonfile.folder import FORMAT, SNAPSHOT, Folder, make_folder, sync_folder
 from memwarden.stores.jsonfile.names import folder_of
 from memwarden.stores.memory import MemoryStore
@@ -58,6 +62,7 @@ class JsonStore(MemoryStore):
         self._turns: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[Any]] = set()
         self._savers: dict[Namespace, asyncio.Task[None]] = {}
+        self._tellings: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def open(self) -> None:
         if self._open:
@@ -83,6 +88,8 @@ class JsonStore(MemoryStore):
             folder.close()
         self._folders.clear()
         self._spaces.clear()
+        self._events = EventList()
+        self._tellings.clear()
         self._savers.clear()
         self._turns.clear()
         self._loads.clear()
@@ -100,6 +107,26 @@ class JsonStore(MemoryStore):
 
     async def discard(self, namespace: Namespace) -> None:
         await self._whole(self._discard(namespace))
+
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        checked = self._checked_events(events)
+        for namespace in {one.namespace for one in checked}:
+            await self._whole(self._record(namespace, [one for one in checked if one.namespace == namespace]))
+
+    async def events(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
+    ) -> list[OpEvent]:
+        await self._read_events(namespace)
+        return await super().events(namespace, where, limit=limit, descending=descending)
+
+    async def event_counts(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
+    ) -> list[OpCount]:
+        await self._read_events(namespace)
+        return await super().event_counts(namespace, where, seconds=seconds)
+
+    async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
+        return await self._whole(self._prune_events(namespace, before, most))
 
     async def namespaces(self) -> list[Namespace]:
         self._ready()
@@ -152,6 +179,28 @@ class JsonStore(MemoryStore):
                 saver.cancel()
             folder.close()
             await asyncio.to_thread(shutil.rmtree, folder.path, ignore_errors=True)
+
+    async def _record(self, namespace: Namespace, events: list[OpEvent]) -> None:
+        async with self._tellings[namespace]:
+            await asyncio.to_thread(event_file.append, self._root / folder_of(namespace), events)
+            if self._events.knows(namespace):
+                self._events.record(events)
+
+    async def _prune_events(self, namespace: Namespace, before: datetime, most: int) -> int:
+        await self._read_events(namespace)
+        async with self._tellings[namespace]:
+            pruned = self._events.prune(namespace, before, most)
+            if pruned:
+                kept = self._events.events(namespace, EVERYTHING, 2**62, descending=False)
+                await asyncio.to_thread(event_file.replace, self._root / folder_of(namespace), kept)
+            return pruned
+
+    async def _read_events(self, namespace: Namespace) -> None:
+        self._ready()
+        async with self._tellings[namespace]:
+            if not self._events.knows(namespace):
+                found = await asyncio.to_thread(event_file.read, self._root / folder_of(namespace), namespace)
+                self._events.know(namespace, found)
 
     async def _space(self, namespace: Namespace) -> Space:
         self._ready()

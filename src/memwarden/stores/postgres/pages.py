@@ -152,13 +152,13 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
 
 
 def discard(db: Connection[Any], namespace: Namespace) -> None:
-    """Remove a namespace with everything, as the login itself: the store's role deletes nothing."""
+    """Remove a namespace with everything, as the login itself: the store's role deletes no memories."""
     with db.transaction():
         db.execute(
             b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)",
             here(namespace),
         )
-        for table in (*Tally._fields, "namespaces"):
+        for table in (*Tally._fields, "events", "namespaces"):
             db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
 
 

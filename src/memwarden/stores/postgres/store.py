@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from psycopg import Connection, Error
 
 from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.filters import Where
 from memwarden.records import (
     Batch,
@@ -30,6 +31,7 @@ from memwarden.records import (
 )
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
+from memwarden.stores.postgres import events as event_rows
 from memwarden.stores.postgres import pages
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
@@ -135,6 +137,22 @@ class PostgresStore:
     async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
         return await self._read(lambda reader: reader.thread(namespace, thread_id, turns))
 
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        await self._in_thread(lambda db: event_rows.record(db, event_rows.encode(events), self._seconds), _never)
+
+    async def events(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
+    ) -> list[OpEvent]:
+        return await self._in_thread(lambda db: event_rows.read(db, namespace, where, limit, descending, self._seconds))
+
+    async def event_counts(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
+    ) -> list[OpCount]:
+        return await self._in_thread(lambda db: event_rows.counts(db, namespace, where, seconds, self._seconds))
+
+    async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
+        return await self._in_thread(lambda db: event_rows.prune(db, namespace, before, most, self._seconds), _never)
+
     async def namespaces(self) -> list[Namespace]:
         return await self._read(lambda reader: reader.namespaces())
 
@@ -227,6 +245,11 @@ class _Open:
         self.threads.shutdown()
         self.lanes.close()
         self.connections.close()
+
+
+def _never(error: Error) -> bool:
+    """Events are not worth a wait for the server."""
+    return False
 
 
 def _checked_limit(limit: Any) -> int:

@@ -124,6 +124,7 @@ def discard(db: sqlite3.Connection, namespace: Namespace) -> None:
         db.execute(f"DELETE FROM {table} WHERE row > ? << 32 AND row < (? + 1) << 32", (no, no))
     for table in ("memories", "journal", "relations", "threads", "receipts"):
         db.execute(f"DELETE FROM {table} WHERE ns = ?", (no,))
+    db.execute("DELETE FROM events WHERE tenant = ? AND namespace = ?", (namespace.tenant, namespace.path))
     db.execute("DELETE FROM namespaces WHERE no = ?", (no,))
 
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from memwarden.clock import microseconds
 from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
+from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.filters import Where
 from memwarden.records import (
     Batch,
@@ -36,6 +37,7 @@ from memwarden.records import (
 from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
+from memwarden.stores.sqlite import events as event_rows
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.query import condition_sql, order_sql
 from memwarden.stores.sqlite.rows import (
@@ -196,6 +198,26 @@ class SqliteStore:
             lambda db: ThreadMarks._make(db.execute(_THREAD, (*bound * 3, turns - 1, *bound)).fetchone())
         )
 
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        state = self._ready()
+        await state.writer.submit_aside(lambda: state.events.record(event_rows.encode(events)))
+
+    async def events(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
+    ) -> list[OpEvent]:
+        read = partial(event_rows.read, namespace=namespace, where=where, limit=limit, descending=descending)
+        return await self._read(read, rows=limit)
+
+    async def event_counts(
+        self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
+    ) -> list[OpCount]:
+        return await self._read(partial(event_rows.counts, namespace=namespace, where=where, seconds=seconds))
+
+    async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
+        state, keep = self._ready(), _checked_limit(most)
+        prune = partial(state.events.prune, namespace, microseconds(before), keep)
+        return int(await state.writer.submit_aside(prune))
+
     async def namespaces(self) -> list[Namespace]:
         sql = "SELECT tenant, path FROM namespaces WHERE rev > 0 ORDER BY tenant, path"
         return await self._read(lambda db: [Namespace(*row) for row in db.execute(sql).fetchall()])
@@ -266,7 +288,8 @@ class SqliteStore:
                 raise file.explain(error, self.path) from error
             except (UnicodeDecodeError, ValueError, TypeError, OverflowError) as error:
                 raise file.damaged(self.path, error) from error
-            self._state = _Open(self._start_writer(db), reader, partial(self._connect, reading=True))
+            aside = event_rows.EventWriter(partial(file.connect, self.path, event_rows.BUSY_SECONDS))
+            self._state = _Open(self._start_writer(db), aside, reader, partial(self._connect, reading=True))
 
     def _ready(self) -> _Open:
         state = self._state
@@ -302,11 +325,18 @@ class _TakesLonger(Exception):
 
 
 class _Open:
-    """What an open store holds on to: the writer, the connection of the event loop, and reading threads."""
+    """What an open store holds on to: the writers, the connection of the event loop, and reading threads."""
 
-    def __init__(self, writer: Writer, reader: sqlite3.Connection, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        events: event_rows.EventWriter,
+        reader: sqlite3.Connection,
+        connect: Callable[[], sqlite3.Connection],
+    ) -> None:
         self.pid = os.getpid()
         self.writer = writer
+        self.events = events
         self.threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="memwarden-reader")
         self.reader = reader
         self._connect = connect
@@ -334,7 +364,7 @@ class _Open:
         self.threads.shutdown()
         for db in self._idle:
             db.close()
-        self.writer.close()  # last, so that it is the one that folds the log into the file
+        self.writer.close(self.events.close)  # last, so that it is the one that folds the log into the file
 
     def _borrow(self) -> sqlite3.Connection:
         try:

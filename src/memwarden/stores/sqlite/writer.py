@@ -39,6 +39,14 @@ class Job(NamedTuple):
     answer: asyncio.Future[Any]
 
 
+class Aside(NamedTuple):
+    """Something that is done after the batches that wait, over a connection of its own."""
+
+    work: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+
+
 class Writer:
     """The thread that owns the write connection.
 
@@ -50,7 +58,8 @@ class Writer:
     def __init__(self, db: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
         self._db = db
         self._explain = explain
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | Aside | None] = SimpleQueue()
+        self._asides: list[Aside] = []
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="memwarden-writer", daemon=True)
         self._thread.start()
@@ -62,16 +71,24 @@ class Writer:
         self._jobs.put(job)
         return job.answer
 
-    def close(self) -> None:
-        """Write what is waiting, then end the thread and close the connection."""
+    def submit_aside(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Queue something that takes its turn after the batches that wait, in no transaction of theirs."""
+        loop = asyncio.get_running_loop()
+        aside = Aside(work, loop, loop.create_future())
+        self._jobs.put(aside)
+        return aside.answer
+
+    def close(self, before: Callable[[], None] | None = None) -> None:
+        """Write what is waiting, then end the thread, do what comes before the end, and close the connection."""
         self._jobs.put(None)
         self._thread.join()
+        if before is not None:
+            before()
         self._db.close()
 
     def acknowledge(self, job: Job, answer: Any) -> None:
         """Tell the caller, from this thread. A loop that is closed has nobody left to tell."""
-        with suppress(RuntimeError):
-            job.loop.call_soon_threadsafe(_settle, job.answer, answer)
+        _hand_over(job.loop, job.answer, answer)
 
     def _run(self) -> None:
         while not self._closing:
@@ -81,16 +98,31 @@ class Writer:
             except Exception as error:  # whatever it was, nobody must wait for ever
                 for job in jobs:
                     self.acknowledge(job, error)
+            asides, self._asides = self._asides, []
+            for aside in asides:
+                self._do(aside)
+
+    def _do(self, aside: Aside) -> None:
+        try:
+            answer = aside.work()
+        except sqlite3.Error as error:
+            answer = self._explain(error)
+        except Exception as error:  # whatever it was, nobody must wait for ever
+            answer = error
+        _hand_over(aside.loop, aside.answer, answer)
 
     def _next_jobs(self) -> list[Job]:
         jobs: list[Job] = []
         size = 0
         with suppress(Empty):
             while size < _MOST_CHANGES:
-                job = self._jobs.get(block=not jobs)
+                job = self._jobs.get(block=not (jobs or self._asides))
                 if job is None:
                     self._closing = True
                     break
+                if isinstance(job, Aside):
+                    self._asides.append(job)
+                    continue
                 jobs.append(job)
                 size += job.size
         return jobs
@@ -151,6 +183,11 @@ def _answer(error: Exception) -> Exception:
     fault = InvalidInput(f"the batch holds a value that cannot be stored: {error}")
     fault.__cause__ = error
     return fault
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], answer: Any) -> None:
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(_settle, future, answer)
 
 
 def _settle(future: asyncio.Future[Any], answer: Any) -> None:

@@ -63,6 +63,7 @@ COMMANDS: Mapping[str, Place] = {
     "pin": Place(f"{_HERE}.changes:pin", "Put a memory first in line for a context block."),
     "undo": Place(f"{_HERE}.changes:undo", "Take a decision back: a merge, a new value, a correction."),
     "history": Place(f"{_HERE}.changes:history", "Show what happened to a memory, by whom and why."),
+    "events": Place(f"{_HERE}.events:events", "Show what was done and when: writes, searches, skips, failures."),
     "delta": Place(f"{_HERE}.changes:delta", "Show what changed since a thread last looked."),
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),

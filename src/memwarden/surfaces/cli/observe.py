@@ -13,7 +13,7 @@ import typer
 
 from memwarden import AsyncWarden
 from memwarden.errors import InvalidInput
-from memwarden.records import Outcome, WriteResult
+from memwarden.records import ALREADY, Outcome, WriteResult
 from memwarden.remember.messages import read_messages
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Tick, clean, print_json, printer, progress
@@ -154,7 +154,6 @@ async def store(
 
 
 def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> None:
-    from memwarden.remember.facts import ALREADY
     from memwarden.remember.write import CHATTER
 
     for one in result.results:

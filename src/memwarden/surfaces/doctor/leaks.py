@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from memwarden.backend import AsyncBackend, ContextItem
 from memwarden.errors import Conflict, MemwardenError, StoreError
+from memwarden.events import OpEvent
 from memwarden.filters import FIELDS, TEXT, parse
 from memwarden.records import Namespace, QueryResult, WriteResult
 from memwarden.scope import AsyncScope
@@ -50,6 +51,7 @@ async def look_for_leaks(warden: AsyncWarden) -> Found:
     try:
         tried = await _try_all(warden, *tenants)
     finally:
+        await warden.scope(tenant=tenants[0]).events(limit=1)  # what waits to be written is removed, too
         left = await canaries.remove(warden.store, tenants)
     return Found(tuple(tried), left)
 
@@ -166,6 +168,8 @@ def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "history of a guessed id": [partial(me.history, i) for i in victim.ids],
         "relations": [partial(me.relations, i) for i in victim.ids],
         "audit": [me.audit],
+        "events": [lambda: _no_events(me.events(limit=10_000), victim)],
+        "events of a guessed id": [partial(_no_events_of, me, i) for i in victim.ids if i != ITEM],
         "user context": [me.user_context],
         "consents": [partial(me.consents, None)],
     }
@@ -218,6 +222,7 @@ def store_paths(store: Store, own: Namespace, victim: Canary) -> dict[str, list[
         "versions": [lambda: store.versions(own, versions)],
         "journal": [partial(_no_entries, store, own, i) for i in ids if i != ITEM],
         "relations": [lambda: _none(_length(store.relations(own, ids)))],
+        "events": [lambda: _no_events(store.events(own, limit=10_000), victim)],
         "pages": [lambda: store.dump_page(own, limit=10_000)],
     }
 
@@ -262,6 +267,17 @@ async def _found(store: Store, own: Namespace, filters: Mapping[str, Any]) -> ob
 
 async def _no_entries(store: Store, own: Namespace, memory_id: str) -> object:
     return await _none(_length(store.journal(own, memory_id=memory_id)))
+
+
+async def _no_events_of(me: AsyncScope, memory_id: str) -> object:
+    listed, counts = await me.events(memory_id=memory_id), await me.event_counts(memory_id=memory_id)
+    return Leak(f"tells {len(listed)} events of another's memory") if listed or counts else ""
+
+
+async def _no_events(found: Awaitable[list[OpEvent]], victim: Canary) -> object:
+    """Events hold no words of anybody, so what they name is looked at."""
+    named = {one.memory_id for one in await found} & set(victim.ids) - {ITEM}
+    return Leak(f"names {len(named)} of another's memories") if named else ""
 
 
 async def _counted(mine: AsyncBackend) -> object:

@@ -1,0 +1,174 @@
+"""Operational events (B14): what was done, by which part, with what outcome. They never hold content.
+
+The journal says what became of memories and is written with them. Events are a second stream beside it, written in
+batches and as well as can be: they cover reads, skips and failures too, and some may be lost. :class:`EventFilter` is
+the meaning of what a store is asked for; :func:`counted` that of its counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from memwarden.clock import microseconds, moment
+from memwarden.records import Namespace
+
+DAY_SECONDS = 86_400
+
+
+class Node(StrEnum):
+    """Which part did it. ``hotpath``: a call that somebody waits for. ``context``: making the block before a turn.
+
+    ``episodic``: looking through what was said. ``worker``, ``overseer``, ``proxy`` and ``session`` are words for parts
+    that run beside the calls (decisions 2.15); ``worker`` also tells how many events were lost.
+    """
+
+    HOTPATH = "hotpath"
+    CONTEXT = "context"
+    EPISODIC = "episodic"
+    WORKER = "worker"
+    OVERSEER = "overseer"
+    PROXY = "proxy"
+    SESSION = "session"
+
+
+class Op(StrEnum):
+    """What was done. The words of B14, and beside them ``link`` and ``ttl`` (2.15) and:
+
+    ``restore``: what was removed is there again, also by an undo. ``model``: a model was asked and gave no answer that
+    can be used, so that memwarden went on without it. ``drop``: events were lost, ``count`` of them.
+    """
+
+    CLASSIFY = "classify"
+    SEARCH = "search"
+    CREATE = "create"
+    UPDATE = "update"
+    MERGE = "merge"
+    DELETE = "delete"
+    LINK = "link"
+    TTL = "ttl"
+    RESTORE = "restore"
+    MODEL = "model"
+    DROP = "drop"
+
+
+class Status(StrEnum):
+    """How it ended. ``skipped``: nothing was wrong, and nothing was done or found."""
+
+    OK = "ok"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class OpEvent:
+    """One thing that was done.
+
+    Attributes:
+        id: UUIDv7 text. namespace: where it was done. ts: when (aware, UTC).
+        node, op, status: words of :class:`Node`, :class:`Op` and :class:`Status`.
+        user_id, agent_id, thread_id: who asked, as far as is known.
+        memory_id: the memory that was changed, or the best one that was found. category: its category then.
+        sim: 0..1, how near the nearest neighbour was: the best item's score, a link's strength, the closeness of the
+            merged. None where nothing was compared.
+        rev: the revision of the write, which leads to the journal. ms: how long the call had taken until then.
+        count: how many such things it stands for: the turns of one call are one event.
+        reason: a word that says why, such as ``nothing_relevant``, ``rejected`` or the name of an error; never a text
+            that somebody gave.
+    """
+
+    id: str
+    namespace: Namespace
+    node: str
+    op: str
+    status: str
+    ts: datetime
+    user_id: str | None = None
+    agent_id: str | None = None
+    thread_id: str | None = None
+    memory_id: str | None = None
+    category: str | None = None
+    sim: float | None = None
+    rev: int | None = None
+    ms: float | None = None
+    count: int = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpCount:
+    """How often something was done in the time from ``ts`` on, as long as was asked for."""
+
+    ts: datetime
+    node: str
+    op: str
+    status: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """An agent that looks: it sees events of memories in its categories, and of those without one only its own."""
+
+    agent: str
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events are asked for; None asks for all. since: included. until: excluded."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    node: str | None = None
+    op: str | None = None
+    status: str | None = None
+    thread_id: str | None = None
+    memory_id: str | None = None
+    viewer: Viewer | None = None
+
+    def equal(self) -> dict[str, str]:
+        """The fields that have to have one value, by name."""
+        names = ("node", "op", "status", "thread_id", "memory_id")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    def matches(self, event: OpEvent) -> bool:
+        """Whether an event is asked for."""
+        if self.since is not None and event.ts < self.since:
+            return False
+        if self.until is not None and event.ts >= self.until:
+            return False
+        if any(getattr(event, name) != value for name, value in self.equal().items()):
+            return False
+        viewer = self.viewer
+        if viewer is None:
+            return True
+        if event.category is None:
+            return event.memory_id is None and event.agent_id == viewer.agent
+        return event.category in viewer.categories
+
+
+EVERYTHING = EventFilter()
+
+
+def counted(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
+    """Count events by node, op and status over spans of time of ``seconds``, which begin at whole multiples since 1970.
+
+    Sorted by time, node, op and status. Spans without events are left out.
+    """
+    span = seconds * 1_000_000
+    sums: Counter[tuple[int, str, str, str]] = Counter()
+    for one in events:
+        at = microseconds(one.ts)
+        sums[at - at % span, one.node, one.op, one.status] += one.count
+    return [OpCount(moment(at), node, op, status, sums[at, node, op, status]) for at, node, op, status in sorted(sums)]
+
+
+def in_utc(event: OpEvent) -> OpEvent:
+    """The event as every store gives it back: plain words, the time in UTC, real numbers."""
+    sim, ms = (None if one is None else float(one) for one in (event.sim, event.ms))
+    node, op, status = (str(one) for one in (event.node, event.op, event.status))
+    return replace(event, ts=moment(microseconds(event.ts)), node=node, op=op, status=status, sim=sim, ms=ms)

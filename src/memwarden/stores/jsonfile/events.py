@@ -1,0 +1,54 @@
+"""Operational events of one namespace in a file: a line of JSON for each. Not synced: a power cut may take some."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from memwarden.events import OpEvent
+from memwarden.records import Namespace
+from memwarden.stores.event_rows import COLUMNS, event_of, row_of
+from memwarden.stores.jsonfile.folder import make_folder, opened, said_of_system
+
+NAME = "events.jsonl"
+
+
+def append(folder: Path, events: Sequence[OpEvent]) -> None:
+    """Add events to the file of a folder, which is made when it is missing."""
+    with said_of_system(folder):
+        make_folder(folder)
+        with opened(folder / NAME, "ab") as file:
+            file.write(_lines(events))
+
+
+def replace(folder: Path, events: Sequence[OpEvent]) -> None:
+    """Let the file hold these events and no others."""
+    new = folder / f"{NAME}.new"
+    with said_of_system(folder):
+        with opened(new, "wb") as file:
+            file.write(_lines(events))
+        new.replace(folder / NAME)
+
+
+def read(folder: Path, namespace: Namespace) -> list[OpEvent]:
+    """Return what the file holds. A line that a kill or a power cut left half written is passed over."""
+    with said_of_system(folder):
+        file = folder / NAME
+        lines = file.read_bytes().splitlines() if file.exists() else []
+    return [event for line in lines if (event := _event(line, namespace)) is not None]
+
+
+def _lines(events: Sequence[OpEvent]) -> bytes:
+    rows = (dict(zip(COLUMNS, row_of(one), strict=True)) for one in events)
+    kept = ({name: value for name, value in row.items() if value is not None} for row in rows)
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept).encode()
+
+
+def _event(line: bytes, namespace: Namespace) -> OpEvent | None:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        return event_of(namespace, [row.get(name) for name in COLUMNS])
+    except (ValueError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,97 @@
+"""Operational events in the database: transactions of their own, which lock no namespace's row and wait for no disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from psycopg import Connection
+
+from memwarden.clock import microseconds
+from memwarden.events import EventFilter, OpCount, OpEvent
+from memwarden.records import Namespace
+from memwarden.stores.event_list import checked_limit, checked_span
+from memwarden.stores.event_rows import COLUMNS, Values, count_of, event_of, row_of, where_sql
+from memwarden.stores.postgres.columns import arrays
+from memwarden.stores.postgres.rows import stored, told
+from memwarden.stores.postgres.transaction import Kind, begin, here
+from memwarden.stores.postgres.write import insert
+
+_KINDS = {"ts": "int8", "rev": "int8", "count": "int8", "sim": "float8", "ms": "float8"}
+_EVENT = {name: _KINDS.get(name, "text") for name in COLUMNS}
+_INSERT = insert("events", _EVENT, "ON CONFLICT DO NOTHING")
+_AT_EASE = b"SET LOCAL synchronous_commit = off"
+_HERE = "tenant = %s AND namespace = %s"
+_TOO_OLD = f"DELETE FROM memwarden.events WHERE {_HERE} AND ts < %s::int8".encode()
+_TOO_MANY = (
+    f"DELETE FROM memwarden.events WHERE {_HERE} AND (ts, id) <= "
+    f"(SELECT ts, id FROM memwarden.events WHERE {_HERE} ORDER BY ts DESC, id DESC LIMIT 1 OFFSET %s::int8)"
+).encode()
+
+Rows = list[tuple[Namespace, list[Values]]]
+
+
+def encode(events: Sequence[OpEvent]) -> Rows:
+    """Events as rows, those of a namespace together."""
+    rows = [(one.namespace, tuple(map(stored, row_of(one)))) for one in events]
+    rows.sort(key=itemgetter(0))
+    return [(namespace, [row for _, row in some]) for namespace, some in groupby(rows, itemgetter(0))]
+
+
+def record(db: Connection[Any], rows: Rows, seconds: float) -> None:
+    """Write rows; those of each namespace in a transaction, as row security lets nobody write into two at once."""
+    for namespace, some in rows:
+        with db.pipeline():
+            begin(db, namespace, seconds)
+            db.execute(_AT_EASE)
+            db.execute(_INSERT, (*here(namespace), *arrays(_EVENT, some)))
+            db.execute(b"COMMIT")
+
+
+def prune(db: Connection[Any], namespace: Namespace, before: datetime, most: int, seconds: float) -> int:
+    """See :meth:`memwarden.stores.base.Store.prune_events`."""
+    name, keep = here(namespace), checked_limit(most)
+    with db.pipeline():
+        begin(db, namespace, seconds)
+        db.execute(_AT_EASE)
+        old = db.execute(_TOO_OLD, (*name, microseconds(before)))
+        many = db.execute(_TOO_MANY, (*name, *name, keep))
+        db.execute(b"COMMIT")
+    return old.rowcount + many.rowcount
+
+
+def read(
+    db: Connection[Any], namespace: Namespace, where: EventFilter, limit: int, descending: bool, seconds: float
+) -> list[OpEvent]:
+    """See :meth:`memwarden.stores.base.Store.events`."""
+    conditions, values = where_sql(where, "%s")
+    order = "DESC" if descending else "ASC"
+    sql = f"SELECT {', '.join(COLUMNS)} FROM memwarden.events WHERE {_HERE}{conditions} "
+    sql += f"ORDER BY ts {order}, id {order} LIMIT %s::int8"
+    rows = _ask(db, namespace, sql, [*map(stored, values), checked_limit(limit)], seconds)
+    return [event_of(namespace, [told(one) for one in row]) for row in rows]
+
+
+def counts(
+    db: Connection[Any], namespace: Namespace, where: EventFilter, span_seconds: int, seconds: float
+) -> list[OpCount]:
+    """See :meth:`memwarden.stores.base.Store.event_counts`."""
+    span = checked_span(span_seconds) * 1_000_000
+    conditions, values = where_sql(where, "%s")
+    start = f"ts - mod(mod(ts, {span}) + {span}, {span})"  # the remainder of a time before 1970 is negative
+    sql = (
+        f"SELECT {start} AS at, node, op, status, sum(count)::int8 FROM memwarden.events WHERE {_HERE}{conditions} "
+        "GROUP BY 1, node, op, status ORDER BY 1, node, op, status"
+    )
+    return [count_of([told(one) for one in row]) for row in _ask(db, namespace, sql, [*map(stored, values)], seconds)]
+
+
+def _ask(db: Connection[Any], namespace: Namespace, sql: str, values: list[Any], seconds: float) -> list[Values]:
+    with db.pipeline():
+        begin(db, namespace, seconds, Kind.READ)
+        asked = db.execute(sql.encode(), [*here(namespace), *values], binary=True)
+        db.execute(b"COMMIT")
+    return asked.fetchall()

@@ -1,0 +1,104 @@
+"""Operational events in the file. They are written in transactions of their own, after the batches that wait.
+
+Their connection does not wait for the disk (``synchronous = NORMAL``): the loss of power may take the last ones, and
+never anything that was acknowledged, which is synced by its own commit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memwarden.errors import InvalidInput
+from memwarden.events import EventFilter, OpCount, OpEvent
+from memwarden.records import Namespace
+from memwarden.stores.event_list import checked_limit, checked_span
+from memwarden.stores.event_rows import COLUMNS, Values, count_of, event_of, row_of, where_sql
+
+BUSY_SECONDS = 1.0
+"""Events wait no longer for another process than this, and are lost then."""
+_HERE = "tenant = ? AND namespace = ?"
+_INSERT = f"INSERT INTO events (tenant, namespace, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+_TOO_OLD = f"DELETE FROM events WHERE {_HERE} AND ts < ?"
+_TOO_MANY = (
+    f"DELETE FROM events WHERE {_HERE} AND (ts, id) <= "
+    f"(SELECT ts, id FROM events WHERE {_HERE} ORDER BY ts DESC, id DESC LIMIT 1 OFFSET ?)"
+)
+
+
+class EventWriter:
+    """Writes events over a connection of its own, made at first use. Used by one thread at a time."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._db: sqlite3.Connection | None = None
+
+    def record(self, rows: Sequence[Values]) -> None:
+        """Write rows that :func:`encode` made."""
+        self._whole(lambda db: db.executemany(_INSERT, rows))
+
+    def prune(self, namespace: Namespace, before: int, most: int) -> int:
+        """Remove what is older than a time, and all but the newest so many. Returns how many were removed."""
+        name = (namespace.tenant, namespace.path)
+
+        def remove(db: sqlite3.Connection) -> int:
+            old = db.execute(_TOO_OLD, (*name, before)).rowcount
+            return old + db.execute(_TOO_MANY, (*name, *name, most)).rowcount
+
+        return int(self._whole(remove))
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+
+    def _whole(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Do it in one transaction, or not at all."""
+        if self._db is None:
+            self._db = self._connect()
+            self._db.execute("PRAGMA synchronous = NORMAL")
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            answer = work(db)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        return answer
+
+
+def encode(events: Sequence[OpEvent]) -> list[Values]:
+    """Events as rows. Raises InvalidInput for text that no file can hold."""
+    rows = [(one.namespace.tenant, one.namespace.path, *row_of(one)) for one in events]
+    try:
+        for row in rows:
+            "".join(value for value in row if isinstance(value, str)).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
+    return rows
+
+
+def read(
+    db: sqlite3.Connection, namespace: Namespace, where: EventFilter, limit: int, descending: bool
+) -> list[OpEvent]:
+    """See :meth:`memwarden.stores.base.Store.events`."""
+    conditions, values = where_sql(where, "?")
+    order = "DESC" if descending else "ASC"
+    sql = f"SELECT {', '.join(COLUMNS)} FROM events WHERE {_HERE}{conditions} ORDER BY ts {order}, id {order} LIMIT ?"
+    rows = db.execute(sql, (namespace.tenant, namespace.path, *values, checked_limit(limit))).fetchall()
+    return [event_of(namespace, row) for row in rows]
+
+
+def counts(db: sqlite3.Connection, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
+    """See :meth:`memwarden.stores.base.Store.event_counts`."""
+    span = checked_span(seconds) * 1_000_000
+    conditions, values = where_sql(where, "?")
+    # SQLite's remainder of a time before 1970 is negative.
+    begin = f"ts - ((ts % {span}) + {span}) % {span}"
+    sql = (
+        f"SELECT {begin} AS at, node, op, status, sum(count) FROM events WHERE {_HERE}{conditions} "
+        "GROUP BY at, node, op, status ORDER BY at, node, op, status"
+    )
+    return [count_of(row) for row in db.execute(sql, (namespace.tenant, namespace.path, *values)).fetchall()]

@@ -1,0 +1,587 @@
+"""Operational events (B14): what is told of reads, writes, skips and failures, to whom, and what it may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from memwarden import AsyncWarden, Warden, clock, config, event_queue
+from memwarden.errors import InvalidInput, MemwardenError, ModelUnavailable, NotFound, StoreError
+from memwarden.events import OpEvent
+from memwarden.models import answers
+from memwarden.records import Namespace
+from memwarden.stores.memory import MemoryStore
+from memwarden.stores.sqlite import SqliteStore
+from memwarden.stores.url import store_at
+from memwarden.sync import BoundScope
+from memwarden.testing.event_tests import an_event
+from memwarden.testing.examples import NAMESPACE, a_batch, a_put
+from memwarden.testing.scripted import ScriptedModel
+
+WORDS_ONLY = {"embedder": "none"}
+ANA = Namespace("default", "user/ana")
+Line = tuple[str, str, str, str]
+
+
+def lines(me: BoundScope, **wanted: Any) -> list[Line]:
+    """What was told of, oldest first: node, op, status and reason."""
+    return [(one.node, one.op, one.status, one.reason) for one in me.events(descending=False, **wanted)]
+
+
+# What is told
+
+
+def test_writes_searches_and_skips_are_told(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    said = [
+        {"role": "user", "content": "I live in Berlin.", "id": "m1"},
+        {"role": "assistant", "content": "Good to know.", "id": "m2"},
+        {"role": "system", "content": "You are kind.", "id": "m3"},
+    ]
+    me.observe(said)
+    me.observe(said[:2])
+    me.remember(["Ana lives in Berlin.", "Hello!"])
+    home = me.find({"channel": "semantic"})[0]
+    me.query("Where does Ana live?")
+    me.query("What is the boiling point of tungsten?")
+    me.context([{"role": "user", "content": "What is the boiling point of tungsten?"}])
+    assert lines(me) == [
+        ("hotpath", "create", "ok", "turns"),
+        ("hotpath", "classify", "skipped", "rejected"),
+        ("hotpath", "create", "skipped", "already_stored"),
+        ("hotpath", "create", "ok", ""),
+        ("hotpath", "classify", "skipped", "rejected"),
+        ("hotpath", "search", "ok", "listed"),
+        ("hotpath", "search", "ok", ""),
+        ("hotpath", "search", "skipped", "nothing_relevant"),
+        ("context", "search", "skipped", "nothing_relevant"),
+    ]
+    told = me.events(descending=False)
+    assert [one.count for one in told] == [2, 1, 2, 1, 1, 1, 1, 1, 1]
+    assert told[0].rev == 2
+    assert (told[3].memory_id, told[3].category, told[3].rev) == (home.id, "activity", 3)
+    assert told[6].memory_id in {one.id for one in me.find()}
+    assert 0.5 < (told[6].sim or 0) <= 1
+    assert (told[7].memory_id, told[7].category) == (None, None)
+    assert 0 <= (told[7].sim or 0) < 0.5
+    assert all(one.user_id == "ana" and one.thread_id == "t1" and one.ms and one.ms > 0 for one in told)
+
+
+def test_what_changed_and_when_leads_to_the_journal(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    me.remember("Ana lives in Berlin.", created_at="2026-05-01")
+    me.remember("Ana resides in Berlin.", created_at="2026-05-01")
+    me.remember("Ana lives in Lisbon now.", created_at="2026-06-01")
+    first = me.find({"valid_to": {"$ne": None}})[0].id
+    me.undo(me.history(descending=True, limit=1)[0].seq)
+    me.forget(first)
+    me.restore(first)
+    me.pin(first)
+    of_first = [(one.op, one.reason, one.status) for one in me.events(memory_id=first, descending=False)]
+    assert of_first[:3] == [("create", "", "ok"), ("merge", "", "ok"), ("update", "superseded", "ok")]
+    assert of_first[-3:] == [("delete", "", "ok"), ("restore", "", "ok"), ("update", "", "ok")]
+    assert ("restore", "undo", "ok") in of_first
+    entries = {one.seq: one for one in me.history(limit=1000)}
+    for one in me.events():
+        assert one.rev is None or abs((one.ts - entries[one.rev].at).total_seconds()) < 5
+
+
+def test_calls_that_are_refused_are_told(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    calls: list[Any] = [
+        lambda: me.undo(7), lambda: me.query("x", categories=["nonsense"]), lambda: me.remember("x", importance=7),
+        lambda: me.update("nobody", importance=0.1), lambda: me.decide("nobody", True),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(MemwardenError):
+            call()
+    assert lines(me, status="error") == [
+        ("hotpath", "restore", "error", "NotFound"),
+        ("hotpath", "search", "error", "InvalidInput"),
+        ("hotpath", "create", "error", "InvalidInput"),
+        ("hotpath", "update", "error", "NotFound"),
+        ("hotpath", "update", "error", "NotFound"),
+    ]
+
+
+def test_looking_through_is_episodic(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
+    me.look_through()
+    me.look_through()
+    told = lines(me, node="episodic")
+    assert ("episodic", "create", "ok", "") in told or ("episodic", "create", "ok", "candidate") in told
+    assert told[-2:] == [("episodic", "classify", "ok", ""), ("episodic", "classify", "skipped", "nothing_new")]
+
+
+def test_items_of_a_backend_are_told_with_nobody(warden: Warden) -> None:
+    from memwarden.backend import ContextItem
+
+    items = warden.backend("user/ana")
+    items.add(ContextItem("one", "note", payload={"text": "Water the plants."}))
+    items.delete("one")
+    told = warden.scope(user="ana").events(descending=False)
+    assert [(one.op, one.memory_id, one.category, one.user_id, one.ms) for one in told] == [
+        ("create", "one", "activity", None, None), ("delete", "one", "activity", None, None),
+    ]  # fmt: skip
+
+
+# Models that fail
+
+
+def relations_asked(model: ScriptedModel) -> list[Line]:
+    """What is told when a statement of the check band is judged by a model."""
+    with Warden.open("memory://", config={}, chat_model=model) as warden:
+        me = warden.scope(user="ana")
+        me.remember("Ana drinks tea in the morning.")
+        result = me.remember("In the mornings Ana likes a cup of tea.")
+        assert result.results[0].id is not None
+        assert model.asked, "no pair came into the check band"
+        return lines(me, op="model")
+
+
+class Slow(ScriptedModel):
+    def complete(self, system: str, prompt: str, **given: Any) -> str:
+        import time
+
+        super().complete(system, prompt, **given)
+        time.sleep(0.3)
+        return "{}"
+
+
+def test_a_chat_model_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "chat_model_unavailable": ScriptedModel(ModelUnavailable("down")),
+        "chat_model_garbage": ScriptedModel("no json", "again none"),
+        "chat_model_broken": ScriptedModel(KeyError("x")),
+    }
+    for reason, model in told.items():
+        assert relations_asked(model) == [("hotpath", "model", "error", reason)]
+    monkeypatch.setattr(answers, "SECONDS", 0.05)
+    assert relations_asked(Slow("{}")) == [("hotpath", "model", "error", "chat_model_late")]
+
+
+def test_extraction_without_its_model_is_told() -> None:
+    with Warden.open("memory://", config=WORDS_ONLY, chat_model=ScriptedModel()) as warden:
+        me = warden.scope(user="ana")
+        me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
+        me.look_through()
+        assert ("episodic", "model", "error", "chat_model_unavailable") in lines(me)
+        assert ("episodic", "classify", "ok", "") in lines(me)  # by the rules
+
+
+class BrokenReranker:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ModelUnavailable("down"), "reranker_unavailable"), (KeyError("x"), "reranker_broken")]
+)
+def test_a_reranker_that_fails_is_told(error: Exception, reason: str) -> None:
+    with Warden.open("memory://", config=WORDS_ONLY, reranker=BrokenReranker(error)) as warden:
+        me = warden.scope(user="ana")
+        me.remember(["Ana keeps bees on the roof.", "Ana keeps bees in the garden."])
+        assert me.query("Where does Ana keep bees?")
+        assert lines(me)[-2:] == [("hotpath", "model", "error", reason), ("hotpath", "search", "ok", "")]
+
+
+class DownEmbedder:
+    """Stands for an endpoint that cannot be reached."""
+
+    name, dimensions, english_only, ready = "down", 4, False, True
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+        raise ModelUnavailable("the endpoint is down")
+
+
+def test_an_embedder_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memwarden.warden._embedder", lambda settings: DownEmbedder())
+    with Warden.open("memory://", config={}) as warden:
+        me = warden.scope(user="ana")
+        me.remember("Ana keeps bees on the roof.")
+        me.remember("Ana once wrote. " * 400)  # long enough for a thread
+        assert me.query("Where does Ana keep bees?")
+        assert [one for one in lines(me) if one[1] == "model"] == [
+            ("hotpath", "model", "error", "embedder_unavailable")
+        ] * 3
+
+
+# To whom
+
+
+def test_events_hold_no_content(warden: Warden) -> None:
+    secret = "zqxwv"
+    me = warden.scope(user="ana", thread="t1", actor="ann")
+    me.observe([{"role": r, "content": f"{secret} is here", "name": secret} for r in ("user", "system")], key=secret)
+    me.remember(f"Ana likes {secret}.", tags=[secret], summary=secret, source=secret, context=secret)
+    one = me.find({"channel": "semantic"})[0]
+    me.update(one.id, text=f"Ana loves {secret}.")
+    me.propose_context({"city": secret.title()})
+    me.query(f"Who likes {secret}?", filters={"tags": [secret]})
+    me.context([{"role": "user", "content": f"Who likes {secret}?"}])
+    for call in (lambda: me.get(secret), lambda: me.update(secret, text="x"), lambda: me.query(secret, [secret])):
+        with pytest.raises(MemwardenError):
+            call()
+    told = me.events(limit=1000)
+    assert len(told) > 8
+    assert secret not in repr(told).lower()
+
+
+def test_other_users_and_tenants_are_not_told(warden: Warden) -> None:
+    warden.scope(user="ana").remember("Ana lives in Berlin.")
+    for other in (warden.scope(user="tom"), warden.scope(user="ana", tenant="other")):
+        other.query("Where does Ana live?")
+        assert [(one.op, one.memory_id) for one in other.events()] == [("search", None)]
+        assert [(one.op, one.count) for one in other.event_counts()] == [("search", 1)]
+
+
+def test_an_agent_is_told_what_it_may_read_and_its_own_calls(warden: Warden) -> None:
+    me, planner = warden.scope(user="ana"), warden.scope(user="ana", agent="planner")
+    me.remember("Ana fears dogs.", category="preferences")
+    me.remember("The shop opens in May.", category="tasks")
+    moved = me.remember("The shop closes in June.", category="tasks").results[0].id
+    assert moved is not None
+    plan = me.find({"category": "tasks"}, order_by="written", descending=False)[0].id
+    me.update(moved, category="preferences")
+    me.query("What does Ana fear?")
+    me.query("What is the boiling point of tungsten?")
+    planner.query("When does the shop open?")
+    planner.query("What is the boiling point of tungsten?")
+    told = planner.events(descending=False)
+    assert {one.memory_id for one in told} == {plan, None}
+    assert {one.category for one in told} <= {"tasks", None}
+    nameless = [(one.op, one.status, one.agent_id) for one in told if one.memory_id is None]
+    assert nameless == [("search", "skipped", "planner")]
+    assert planner.events(memory_id=moved) == []
+    assert planner.event_counts(memory_id=moved) == []
+    counts = Counter({(one.op, one.status): one.count for one in planner.event_counts()})
+    assert counts == Counter((one.op, one.status) for one in planner.events())
+    assert len(planner.events(limit=1)) == 1
+    for _ in range(30):
+        me.update(moved, importance=0.4)
+    assert [one.memory_id for one in planner.events(limit=2)] == [one.memory_id for one in told[::-1]][:2]
+
+
+def test_words_that_are_none_are_refused(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    for wrong in ({"op": "sing"}, {"node": ""}, {"status": 7}, {"since": "soon"}, {"limit": 0}, {"memory_id": ""}):
+        with pytest.raises(InvalidInput):
+            me.events(**wrong)
+    for seconds in (0, 2**40, True):
+        with pytest.raises(InvalidInput):
+            me.event_counts(seconds=seconds)
+
+
+# When, how long, how many
+
+
+def test_they_are_written_by_themselves_and_seen_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_queue, "FLUSH_SECONDS", 0.05)
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Warden.open(url, config=WORDS_ONLY) as one, Warden.open(url, config=WORDS_ONLY) as two:
+        one.scope(user="ana").query("Where does Ana live?")
+        for _ in range(100):
+            if found := two.scope(user="ana").events():
+                break
+            asyncio.run(asyncio.sleep(0.02))
+        assert [one.reason for one in found] == ["nothing_relevant"]
+
+
+def test_closing_writes_what_waits(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Warden.open(url, config=WORDS_ONLY) as warden:
+        warden.scope(user="ana").query("Where does Ana live?")
+    with Warden.open(url, config=WORDS_ONLY) as warden:
+        assert len(warden.scope(user="ana").events()) == 1
+
+
+def test_they_can_be_switched_off(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with Warden.open(f"sqlite:///{path}", config={**WORDS_ONLY, "events": "off"}) as warden:
+        me = warden.scope(user="ana")
+        me.remember("Ana lives in Berlin.")
+        me.query("Where does Ana live?")
+        assert me.events() == []
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+async def test_the_old_are_not_told_and_removed(url: str) -> None:
+    settings = config.settings_from({**WORDS_ONLY, "events_days": 3, "events_rows": 5})
+    now = clock.now()
+    async with AsyncWarden(store_at(url), settings) as warden:
+        me = warden.scope(user="ana")
+        aged = [an_event(n, namespace=ANA, ts=now - timedelta(days=n)) for n in range(8)]
+        await warden.store.record(aged)
+        assert [one.id for one in await me.events(since="2020-01-01")] == [f"e{n:06}" for n in range(3)]
+        assert sum(one.count for one in await me.event_counts()) == 3
+        await me.query("Where does Ana live?")
+        await me.events()  # writes, and removes what is too old
+        assert len(await warden.store.events(ANA)) == 4
+        for _ in range(4):
+            await me.query("Where does Ana live?")
+        await warden._parts.events.flush()
+        assert await warden.store.prune_events(ANA, before=now - timedelta(days=3), most=5) == 3
+
+
+async def test_many_are_pruned_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_queue, "PRUNE_EVERY", 20)
+    settings = config.settings_from({**WORDS_ONLY, "events_rows": 10})
+    async with AsyncWarden(MemoryStore(), settings) as warden:
+        me = warden.scope(user="ana")
+        for _ in range(50):
+            await me.query("Where does Ana live?")
+            await warden._parts.events.flush()
+            assert len(await warden.store.events(ANA, limit=1000)) <= 10 + 20
+
+
+# What may not fail for them
+
+
+class Failing(MemoryStore):
+    """A store that cannot write events just now."""
+
+    fails: Exception | None = None
+
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        if self.fails is not None:
+            raise self.fails
+        await super().record(events)
+
+
+@pytest.mark.parametrize("error", [StoreError("no room"), RuntimeError("a fault")])
+async def test_what_cannot_be_written_is_counted_and_told(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    store = Failing()
+    async with AsyncWarden(store, config.settings_from(WORDS_ONLY)) as warden:
+        me = warden.scope(user="ana")
+        store.fails = error
+        for _ in range(3):
+            await me.query("Where does Ana live?")
+        assert await me.events() == []
+        assert "3 operational events are lost" in caplog.text
+        store.fails = None
+        await me.query("Where does Ana live?")
+        told = [(one.node, one.op, one.status, one.count) for one in await me.events()]
+        assert sorted(told) == [("hotpath", "search", "skipped", 1), ("worker", "drop", "error", 3)]
+        assert len(await me.events()) == 2  # told once
+
+
+async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_queue, "MOST_WAITING", 5)
+    async with AsyncWarden.open("memory://", config=WORDS_ONLY) as warden:
+        me, tom = warden.scope(user="ana"), warden.scope(user="tom")
+        for _ in range(8):
+            await me.query("Where does Ana live?")
+        await tom.query("Where does Tom live?")
+        dropped = await me.events(op="drop")
+        assert [(one.count, one.reason) for one in dropped] == [(3, "lost")]
+        assert [(one.op, one.count) for one in await tom.events()] == [("drop", 1)]
+
+
+class Hanging(MemoryStore):
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        await asyncio.sleep(3600)
+
+
+async def test_a_store_that_hangs_holds_up_neither_calls_nor_closing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_queue, "FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr(event_queue, "CLOSE_SECONDS", 0.05)
+    async with asyncio.timeout(5), AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
+        me = warden.scope(user="ana")
+        for _ in range(3):
+            await me.remember("Ana lives in Berlin.")
+            await asyncio.sleep(0.03)
+        assert await me.query("Where does Ana live?")
+
+
+async def test_writes_go_on_without_the_table(tmp_path: Path) -> None:
+    """Nothing of events is in the transaction of a batch."""
+    path = tmp_path / "m.db"
+    async with AsyncWarden.open(f"sqlite:///{path}", config=WORDS_ONLY) as warden:
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("DROP TABLE events")
+        me = warden.scope(user="ana")
+        await me.remember("Ana lives in Berlin.")
+        await warden._parts.events.flush()
+        assert await me.query("Where does Ana live?")
+        await me.remember("Ana keeps bees.")
+        assert len(await me.find()) == 2
+
+
+async def test_a_file_locked_by_others_loses_events_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memwarden.stores.sqlite.events.BUSY_SECONDS", 0.05)
+    store = SqliteStore(tmp_path / "m.db")
+    await store.open()
+    await store.record([an_event(1)])
+    with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked"):
+            await store.record([an_event(2)])
+        assert len(await store.events(NAMESPACE)) == 1
+        other.execute("ROLLBACK")
+    await store.record([an_event(3)])
+    await store.apply(a_batch(a_put("a")))
+    assert [one.id for one in await store.events(NAMESPACE)] == ["e000003", "e000001"]
+    await store.close()
+
+
+async def test_acknowledged_writes_are_synced_and_events_need_not_be(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "m.db")
+    await store.open()
+    await store.record([an_event(1)])
+    state: Any = store._state
+    assert state.writer._db.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert state.events._db.execute("PRAGMA synchronous").fetchone() == (1,)
+    await store.close()
+
+
+async def test_they_wait_for_no_namespaces_row(postgres_url: str) -> None:
+    """The lock under which batches are numbered (4.10) is not theirs."""
+    store = store_at(postgres_url)
+    await store.open()
+    await store.apply(a_batch(a_put("a")))
+    with psycopg.connect(postgres_url) as other:
+        other.execute("SELECT set_config('memwarden.tenant', 'test', true)")
+        other.execute("SELECT set_config('memwarden.namespace', 'user/ann', true)")
+        assert other.execute("SELECT rev FROM memwarden.namespaces FOR UPDATE").fetchone() == (1,)
+        async with asyncio.timeout(5):
+            await store.record([an_event(1)])
+            assert len(await store.events(NAMESPACE)) == 1
+            assert await store.prune_events(NAMESPACE, before=an_event(2).ts, most=9) == 1
+        other.rollback()
+    await store.close()
+
+
+KILLED = """
+import sys
+from memwarden import Warden
+warden = Warden.open(sys.argv[1], config={"embedder": "none"})
+me = warden.scope(user="ana")
+for _ in range(5):
+    me.query("Where does Ana live?")
+me.events()
+me.remember("Ana lives in Berlin.")
+print("said", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_kill_loses_the_last_second_and_no_write(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "said\n"
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    with Warden.open(url, config=WORDS_ONLY) as warden:
+        me = warden.scope(user="ana")
+        assert [one.text for one in me.find()] == ["Ana lives in Berlin."]
+        told = Counter((one.op, one.status) for one in me.events(node="hotpath") if one.reason != "listed")
+        assert told["search", "skipped"] == 5
+        assert told["create", "ok"] <= 1
+
+
+async def test_moving_a_store_leaves_them_behind(tmp_path: Path) -> None:
+    from memwarden.stores.move import move
+
+    source, target = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "b.db")
+    for one in (source, target):
+        await one.open()
+    await source.apply(a_batch(a_put("a")))
+    await source.record([an_event(1)])
+    assert [one.same for one in await move(source, target)] == [True]
+    assert (len(await source.events(NAMESPACE)), await target.events(NAMESPACE)) == (1, [])
+    for one in (source, target):
+        await one.close()
+
+
+# The command
+
+
+def memwarden(*words: str, code: int = 0) -> str:
+    from contextlib import redirect_stderr, redirect_stdout
+    from io import StringIO
+
+    from memwarden.surfaces.cli.main import run
+
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        exit_code = run(words)
+    assert exit_code == code, (out.getvalue(), err.getvalue())
+    return out.getvalue() + err.getvalue()
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store with events of ten hours and of now."""
+    monkeypatch.setenv("COLUMNS", "100")
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Warden.open(url, config=WORDS_ONLY) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        me.remember("Ana lives in Berlin.")
+        me.query("Where does Ana live?")
+        me.query("What is the boiling point of tungsten?")
+        with pytest.raises(NotFound):
+            me.undo(99)
+
+    async def aged() -> None:
+        store = store_at(url)
+        await store.open()
+        hour = clock.now().replace(minute=0, second=0, microsecond=0)
+        hours = [an_event(n, namespace=ANA, op="create", count=n, ts=hour - timedelta(hours=n)) for n in range(1, 11)]
+        await store.record(hours)
+        await store.close()
+
+    asyncio.run(aged())
+    return url
+
+
+def test_the_command_lists(db: str) -> None:
+    ours = ("--db", db, "--user", "ana", "--embedder", "none")
+    printed = memwarden("events", *ours, "--thread", "t1").splitlines()
+    assert [line.split()[3:5] for line in printed if line.startswith("20")] == [
+        ["create", "ok"], ["search", "ok"], ["search", "skipped"], ["restore", "error"],
+    ]  # fmt: skip
+    assert "nothing_relevant" in "".join(printed)
+    told = json.loads(memwarden("events", *ours, "--op", "create", "--json", "--limit", "2"))
+    assert [(one["op"], one["count"], one["rev"]) for one in told] == [("create", 1, 1), ("create", 1, None)]
+    assert len(json.loads(memwarden("events", *ours, "--op", "create", "--since", "3h", "--json"))) >= 3
+    assert memwarden("events", *ours, "--status", "ok", "--node", "context") == "No events.\n"
+    assert memwarden("events", *ours, "--op", "sing", code=2)
+    assert memwarden("events", *ours, "--since", "soon", code=2)
+    assert memwarden("events", *ours, "--counts", "--every", "year", code=2)
+    assert memwarden("events", "--db", f"{db}-not-there", code=3)
+
+
+def test_the_command_counts(db: str) -> None:
+    ours = ("--db", db, "--user", "ana", "--embedder", "none")
+    hourly = json.loads(memwarden("events", *ours, "--counts", "--every", "hour", "--op", "create", "--json"))
+    assert [one["count"] for one in hourly] == [*range(10, 0, -1), 1]
+    printed = memwarden("events", *ours, "--counts", "--every", "hour", "--op", "create").splitlines()
+    assert printed[1].split()[:4] == ["hotpath", "create", "ok", "56"]
+    bars = printed[1].split()[4]
+    assert len(bars) == 11
+    assert bars[0] in "█@"
+    assert printed[-1].startswith("One sign for each hour, ")
+    narrow = memwarden("events", *ours, "--counts", "--every", "minute")
+    assert max(map(len, narrow.splitlines())) <= 100
