@@ -32,6 +32,7 @@ from memwarden.records import (
     WriteResult,
     Written,
 )
+from memwarden.remember import steps
 from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
 from memwarden.remember.response import read_response
@@ -142,7 +143,9 @@ class AsyncScope:
 
         Args:
             text_or_messages: a text, a message, or a list of them; one memory is made of each.
-            channel: ``semantic``, ``episodic``, ``insight``, ``procedural`` or ``state``.
+            channel: ``semantic``, ``episodic``, ``insight``, ``procedural`` or ``state``. A procedure is a text that
+                lists steps; they are numbered, stored in the category ``procedural``, and in an answer only when
+                ``query`` is asked for that category by its name.
             kind: what sort of statement; None lets its words decide.
             category: a declared category; it decides which agents may read it.
             importance: 0..1. pinned: first in line for a context block, never expires.
@@ -183,8 +186,10 @@ class AsyncScope:
             valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
             trust=trust,
         )
+        if channel == Channel.PROCEDURAL:
+            arguments.category(settings, steps.CATEGORY)
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
-        drafts = [draft.of(one) for one in stated_texts]
+        drafts = [steps.stated(draft.of(one)) for one in stated_texts]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     @told(Node.HOTPATH, Op.CREATE)
@@ -483,6 +488,8 @@ class AsyncScope:
         }
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= dict.fromkeys(arguments.cleared(clear, changes))
+        if old.channel == Channel.PROCEDURAL:
+            changes = steps.corrected(changes)
         if not changes:
             raise InvalidInput(f"nothing to change; give one of {', '.join(given)} or clear")
         if (
@@ -594,6 +601,7 @@ class AsyncScope:
             budget_tokens=None if budget_tokens is None else arguments.whole(budget_tokens, "budget_tokens", 1, None),
             full=returns == "full",
             explain=bool(explain),
+            steps=wanted is not None and steps.CATEGORY in wanted,
         )
 
     def _where(self, filters: Mapping[str, Any] | None) -> filtering.Where:

@@ -118,6 +118,14 @@ class NamespaceIndex:
         return made & np.asarray(tags.codes == tags.code((CARD,)), np.bool_)
 
     @property
+    def procedures(self) -> Mask | None:
+        """Which places hold steps of how something is done; None without any."""
+        channels = self.columns.coded["channel"]
+        if Channel.PROCEDURAL not in channels.values:
+            return None
+        return np.asarray(channels.codes == channels.code(Channel.PROCEDURAL), np.bool_)
+
+    @property
     def live(self) -> Mask:
         return self._live.array
 

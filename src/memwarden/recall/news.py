@@ -14,7 +14,7 @@ from memwarden.errors import InvalidInput
 from memwarden.recall import delta
 from memwarden.recall.index import DEFAULT_THREAD
 from memwarden.recall.past import entries_after
-from memwarden.records import CARD, Change, Delta, Namespace, Scope, Seen
+from memwarden.records import CARD, Change, Channel, Delta, Namespace, Scope, Seen
 from memwarden.stores.base import Store
 
 MOST_THREADS = 10_000
@@ -75,7 +75,7 @@ class News:
             )
         since = await self._looked(scope, moment) if since_rev is None else since_rev
         entries = await entries_after(self._store, scope.namespace, since, turns=False)
-        entries = [entry for entry in entries if entry.seq <= moment.rev and not _of_card(entry)]
+        entries = [entry for entry in entries if entry.seq <= moment.rev and not _is_no_news(entry)]
         hidden = () if readable is None else await self._hidden(scope.namespace, entries, readable)
         nets = delta.net_changes(entries, hidden)
         versions = [(net.memory_id, net.version) for net in nets[: delta.MOST_BULLETS]]
@@ -120,9 +120,9 @@ def looker(thread: str | None, agent: str | None) -> str:
     return name if agent is None else f"{name}{BETWEEN}{agent}"
 
 
-def _of_card(entry: Change) -> bool:
-    """An index card is no news: the exchange is known to who had it."""
-    return entry.meta is not None and CARD in entry.meta
+def _is_no_news(entry: Change) -> bool:
+    """An index card is no news: the exchange is known to who had it. Steps are told to who asks for them, only."""
+    return entry.channel == Channel.PROCEDURAL or (entry.meta is not None and CARD in entry.meta)
 
 
 def _key(scope: Scope) -> tuple[Namespace, str]:

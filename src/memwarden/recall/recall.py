@@ -57,7 +57,7 @@ class Request:
     """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`.
 
     as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
-    looked last.
+    looked last. steps: whether the category ``procedural`` was asked for by its name.
     """
 
     query: str
@@ -70,6 +70,7 @@ class Request:
     explain: bool
     as_of: AsOf | None = None
     since_rev: int | None = None
+    steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +280,7 @@ class Recall:
             fresh=fresh,
             valid=index.valid(here.now),
             own=_own(index, request.where),
+            steps=_steps(index, request),
         )
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
@@ -387,6 +389,12 @@ def _weight(item: Item, now: datetime) -> tuple[bool, float]:
 def _own(index: NamespaceIndex, where: Where) -> Mask | None:
     cards = None if any(condition.field == "channel" for condition in where) else index.cards
     return None if cards is None else ~cards
+
+
+def _steps(index: NamespaceIndex, request: Request) -> Mask | None:
+    """What holds no steps of how something is done, unless their category is asked for by its name (B12)."""
+    steps = None if request.steps else index.procedures
+    return None if steps is None else ~steps
 
 
 def _in_categories(names: tuple[str, ...] | None) -> Where:

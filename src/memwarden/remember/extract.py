@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from typing import NamedTuple
 
 from memwarden import clock, filters
 from memwarden.categories import Categories
@@ -20,6 +21,7 @@ from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.signals import signals_of
 from memwarden.recall.words import term_id
 from memwarden.records import CARD, EXTRACTED_BY, Batch, Channel, Event, Extracted, Memory, Namespace, Scope, State
+from memwarden.remember import steps
 from memwarden.remember.extract_model import items_by_model
 from memwarden.remember.extraction.exchange import everyday_idf, exchange_items
 from memwarden.remember.extraction.records import Extracted as Kept
@@ -36,8 +38,12 @@ MOST_TURNS = 200
 """So many turns are looked through at a time, so that a long log is worked off in steps."""
 MOST_CANDIDATES = 200
 """A new statement is compared with so many of the latest candidates."""
-MOST_TRIES = 5
+MOST_TRIES = 20
 """So often the same turns are looked through anew because somebody wrote meanwhile."""
+
+
+Read = dict[tuple[str, ...], Kept]
+"""What exchanges give, by the ids of their turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,15 @@ class Work:
             return max(self.new.values())
         done = [self.new[turn.id] for one in self.exchanges[:exchanges] for turn in one if turn.id in self.new]
         return max(done, default=self.since)
+
+
+class Stating(NamedTuple):
+    """What is about to be stated: why it is kept, and the rest as in :class:`memwarden.remember.facts.Stated`."""
+
+    memory: Memory
+    why: str
+    look: Looked
+    compared: bool
 
 
 class Extractor:
@@ -105,14 +120,17 @@ class Extractor:
         """
         settled: list[Settled] = []
         tried_at, tries = -1, 0
+        read: Read = {}
         if again:
             await self._back_to_the_beginning(scope)
         while (work := await self._work(scope)) is not None:
             # Where another process looked through the same turns, the mark has moved, and nothing was tried in vain.
-            tries = tries + 1 if work.since == tried_at else 1
+            if work.since != tried_at:
+                tries, read = 0, {}
+            tries += 1
             tried_at = work.since
             try:
-                done, over = await self._keep(scope, work, last_try=tries == MOST_TRIES)
+                done, over = await self._keep(scope, work, read, last_try=tries == MOST_TRIES)
             except Stale:  # that, or somebody changed a memory or stated something meanwhile
                 if tries == MOST_TRIES:
                     raise
@@ -162,19 +180,29 @@ class Extractor:
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
 
-    async def _keep(self, scope: Scope, work: Work, *, last_try: bool) -> tuple[list[Settled], bool]:
-        """Store what the exchanges give, with the mark; tell whether the day's facts are used up."""
+    async def _keep(self, scope: Scope, work: Work, read: Read, *, last_try: bool) -> tuple[list[Settled], bool]:
+        """Store what the exchanges give, with the mark; tell whether the day's facts are used up.
+
+        read: what exchanges gave at an earlier try, so that no model is asked again; this one's are added.
+        """
         namespace, at = scope.namespace, self._now()
         index = await self._indexes.current(namespace)
         left = self._most_a_day - await self._kept_today(namespace, at)
-        found: list[tuple[Item, Memory]] = []
+        found: list[Stating] = []
         done = 0
         for exchange in work.exchanges:
-            chosen = _chosen(await self._items(exchange, index), exchange, work.new)
+            ids = tuple(turn.id for turn in exchange)
+            if ids not in read:
+                read[ids] = await self._items(exchange, index)
+            chosen = _chosen(read[ids], exchange, work.new)
             left -= sum(1 for item in chosen if item.tier == "fact")
             if left < 0:
                 break
-            found += [(item, self._memory(scope, item, exchange, at)) for item in chosen]
+            found += [
+                Stating(self._memory(scope, item, exchange, at), item.reason, _look(item), item.tier != "card")
+                for item in chosen
+            ]
+            found += self._procedures(scope, exchange, work.new, at)
             done += 1
         over = done < len(work.exchanges)
         mark = Extracted(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
@@ -182,10 +210,10 @@ class Extractor:
             if mark.rev != mark.since:
                 await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
             return [], over
-        signals = await signals_of([(one.text, one.created_at) for _, one in found], self._embedder)
+        signals = await signals_of([(one.memory.text, one.memory.created_at) for one in found], self._embedder)
         stated = [
-            Stated(memory, one, _look(item), item.tier != "card", meta={"why": item.reason})
-            for (item, memory), one in zip(found, signals, strict=True)
+            Stated(each.memory, one, each.look, each.compared, meta={"why": each.why})
+            for each, one in zip(found, signals, strict=True)
         ]
         _, settled = await self._facts.write(
             stated,
@@ -246,10 +274,42 @@ class Extractor:
             valid_from=item.valid_from,
         )
 
+    def _procedures(
+        self, scope: Scope, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime
+    ) -> list[Stating]:
+        """The steps that a person asks to remember (B12); none where nobody could ask for their category."""
+        if steps.CATEGORY not in self._categories.declared:
+            return []
+        return [
+            Stating(_procedure(scope, turn, text, at), "somebody asked to remember these steps", NOTHING_SEEN, False)
+            for turn in exchange
+            if turn.id in new and turn.role != "assistant" and (text := steps.taught(turn.text)) is not None
+        ]
+
     def _category(self, wanted: str) -> str:
         """The wanted category, if it is declared and not always offered: that is for what somebody states."""
         declared = self._categories.declared.get(wanted)
         return wanted if declared is not None and not declared.always else UNSORTED
+
+
+def _procedure(scope: Scope, said: Memory, text: str, at: datetime) -> Memory:
+    return Memory(
+        id=new_id(),
+        namespace=scope.namespace,
+        text=text,
+        created_at=said.created_at,
+        updated_at=at,
+        channel=Channel.PROCEDURAL,
+        category=steps.CATEGORY,
+        source=said.source,
+        sources=(said.sources[0],),
+        user_id=scope.user,
+        agent_id=scope.agent,
+        run_id=scope.run,
+        actor_id=EXTRACTED_BY,
+        thread_id=said.thread_id,
+        trust=said.trust,
+    )
 
 
 def grouped(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:

@@ -48,7 +48,7 @@ class Stated:
     """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
 
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
-    are not. meta: for its first journal entry.
+    and steps are not. meta: for its first journal entry.
     """
 
     memory: Memory
@@ -158,7 +158,7 @@ class Facts:
                 continue
             memory, signals = statement.memory, statement.signals
             if not statement.compared:
-                settled.append(_card(statement, 2 * number))
+                settled.append(_apart(statement, 2 * number))
                 continue
             pairs = []
             if self._merging and memory.channel in DERIVED:
@@ -273,11 +273,13 @@ def _with_meta(settled: Settled, statement: Stated) -> Settled:
     return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
 
 
-def _card(statement: Stated, step: int) -> Settled:
-    """An index card: one for each exchange, however often it is looked through."""
+def _apart(statement: Stated, step: int) -> Settled:
+    """What is compared with nothing: an index card or steps, once for each exchange, however often it is looked at."""
     memory = statement.memory
-    put = Put(memory, statement.signals, source_key=f"card:{memory.sources[0]}", step=step, meta={CARD: True})
-    return Settled((put,), (), Outcome.CREATED, memory.id, "an index card")
+    is_card = CARD in memory.tags
+    source_key = f"{CARD if is_card else memory.channel}:{memory.sources[0]}"
+    put = Put(memory, statement.signals, source_key=source_key, step=step, meta={CARD: True} if is_card else None)
+    return Settled((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
 
 
 def _held_back(statement: Stated, step: int) -> Settled:

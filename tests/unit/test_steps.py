@@ -1,0 +1,92 @@
+"""How something is done: when it is asked to be kept, and what its steps are."""
+
+from __future__ import annotations
+
+import pytest
+
+from memwarden.errors import InvalidInput
+from memwarden.remember.draft import Draft
+from memwarden.remember.steps import CATEGORY, MOST_STEPS, as_steps, stated, taught
+
+DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (f"Please remember how to deploy the shop:\n{DEPLOY}", f"How to deploy the shop:\n{DEPLOY}"),
+        (
+            "Okay, here's how we deploy the shop: 1) we stop the queue, 2) you should run the migration "
+            "3) start the queue",
+            f"How to deploy the shop:\n{DEPLOY}",
+        ),
+        (
+            "This is how I make tea.\nHere is how we deploy it:\n\n- Stop the queue\n- Run the migration\n\nThanks!",
+            "How to deploy it:\n1. Stop the queue.\n2. Run the migration.",
+        ),
+        (
+            "Remember how to deploy the shop: First stop the queue. Then run the migration. Finally, start the queue.",
+            f"How to deploy the shop:\n{DEPLOY}",
+        ),
+        (
+            "Merk dir, wie man entkalkt:\n1. Wasser einfüllen\n2. Knopf drücken",
+            "Wie man entkalkt:\n1. Wasser einfüllen.\n2. Knopf drücken.",
+        ),
+        ("Voici comment publier :\n1. Fermer\n2. Envoyer", "Comment publier:\n1. Fermer.\n2. Envoyer."),
+        ("Recuerda cómo publicar:\n1. Cerrar\n2. Enviar", "Cómo publicar:\n1. Cerrar.\n2. Enviar."),
+    ],
+)  # fmt: skip
+def test_what_somebody_asks_to_remember_becomes_numbered_steps(said: str, kept: str) -> None:
+    assert taught(said) == kept
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        DEPLOY,
+        f"Shopping list:\n{DEPLOY}",
+        f"Do you remember how to deploy the shop?\n{DEPLOY}",
+        f"Remember how to deploy the shop?\n{DEPLOY}",
+        "Remember how we laughed at the zoo. It was great. Then it rained.",
+        "Here is how we deploy the shop: we just stop the queue.",
+        "Here is how I feel: tired.",
+        "Here's how I allocated it:\n1. Rent\n2. Food",
+        "Remember how to deploy:\n1. Stop it?\n2. Run it?",
+        "I don't remember how to deploy: 1. what 2. why",
+        "Thanks! Hello!",
+        "",
+        "Here is how to spam:\n" + "\n".join(f"{number}. Go." for number in range(1, MOST_STEPS + 2)),
+        f"Here is how to read:\n1. {'x' * 300}\n2. Go.",
+    ],
+)
+def test_nothing_else_is_a_procedure(said: str) -> None:
+    assert taught(said) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (DEPLOY, DEPLOY),
+        (f"How to deploy:\n{DEPLOY}", f"How to deploy:\n{DEPLOY}"),
+        ("* stop the queue\n* run the migration\n* start the queue", DEPLOY),
+        ("1. Stop the queue.", "1. Stop the queue."),
+        ("Step 1: stop the queue\nStep 2: run the migration\nStep 3: start the queue", DEPLOY),
+    ],
+)
+def test_stated_steps_are_numbered(given: str, kept: str) -> None:
+    told = stated(Draft(given, channel="procedural"))
+    assert (told.text, told.category) == (kept, CATEGORY)
+    assert as_steps(kept) == kept
+
+
+@pytest.mark.parametrize("given", ["Just do it.", "", "x" * 5_000])
+def test_what_lists_no_steps_is_refused(given: str) -> None:
+    with pytest.raises(InvalidInput, match="one a line or numbered"):
+        stated(Draft(given, channel="procedural"))
+
+
+def test_steps_have_one_category_and_other_channels_any() -> None:
+    with pytest.raises(InvalidInput, match="'procedural'"):
+        stated(Draft(DEPLOY, channel="procedural", category="tasks"))
+    draft = Draft("Just do it.", category="tasks")
+    assert stated(draft) is draft
