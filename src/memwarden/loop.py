@@ -48,6 +48,23 @@ class Loop:
                 raise
             raise StoreUnavailable("the warden was closed during the call; open it again and repeat it") from None
 
+    async def wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Run a coroutine on this loop while another loop waits for its answer. Raises StoreUnavailable, WrongThread.
+
+        Who stops waiting does not break it off.
+        """
+        try:
+            answer = self._submit(coroutine)
+        except MemwardenError:
+            coroutine.close()
+            raise
+        try:
+            return await asyncio.shield(asyncio.wrap_future(answer))
+        except asyncio.CancelledError:
+            if not (self._stopping and answer.cancelled()):
+                raise
+            raise StoreUnavailable("the warden was closed during the call; open it again and repeat it") from None
+
     @property
     def over(self) -> bool:
         """Whether nothing can be run any more: it was stopped, or this is a fork's copy."""

@@ -24,6 +24,7 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, Sto
 from memwarden.stores import backup
 from memwarden.stores.backup import read
 from memwarden.stores.base import Store
+from memwarden.stores.checkpoints import Search, Value
 from memwarden.stores.manifest import Manifest, Stand, backed_up
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.move import seal
@@ -31,7 +32,8 @@ from memwarden.stores.postgres.backup import refuse_undecided
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
-from memwarden.testing.examples import OTHER_TENANT, a_batch, a_put
+from memwarden.testing.checkpoint_tests import a_saved, a_write
+from memwarden.testing.examples import OTHER_TENANT, OTHER_USER, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life
 
 MEMWARDEN = Path(sys.executable).with_name("memwarden")
@@ -66,6 +68,9 @@ async def live(url: str) -> None:
     await a_long_life(store)
     await store.apply(a_batch(a_put("a\x01", namespace=OTHER_TENANT), namespace=OTHER_TENANT))
     await store.identity("some model")
+    saved = a_saved(links=(("a", "1"),))  # in a namespace that holds nothing else
+    await store.checkpoints.put(OTHER_USER, saved, [Value("a", "1", "k", b"\x00a")])
+    await store.checkpoints.put_writes(OTHER_USER, saved.key, [a_write()])
     await store.close()
 
 
@@ -75,6 +80,7 @@ async def held(url: str) -> list[object]:
     await store.open()
     found: list[object] = [(await store.about()).model]
     found += [(one, await seal(store, one)) for one in await store.namespaces()]
+    found += await store.checkpoints.find(OTHER_USER, Search())
     await store.close()
     return found
 

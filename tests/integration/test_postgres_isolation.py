@@ -15,7 +15,10 @@ from psycopg import errors
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, Remove, Seen, WriteMode
+from memwarden.stores.checkpoints import Value
 from memwarden.stores.postgres import PostgresStore
+from memwarden.testing.checkpoint_tests import a_saved, a_write
+from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
 
 EVERYWHERE = (NAMESPACE, OTHER_USER, OTHER_TENANT)
@@ -33,6 +36,10 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
         await store.apply(a_batch(*changes, a_put("a", WriteMode.UPDATE, namespace=one), namespace=one, key="k"))
         seen = a_batch(Remove("b"), namespace=one)
         await store.apply(type(seen)(seen.namespace, seen.changes, seen.at, seen=(Seen("t", 1),)))
+        await store.record([an_event(namespace=one)])
+        saved = a_saved(links=(("a", "1"),))
+        await store.checkpoints.put(one, saved, [Value("a", "1", "k", b"")])
+        await store.checkpoints.put_writes(one, saved.key, [a_write()])
     yield store
     await store.close()
 
@@ -70,7 +77,7 @@ async def test_every_table_holds_something_here(store: PostgresStore, postgres_u
     for one in EVERYWHERE:
         with as_app(postgres_url, one.tenant, one.path) as db:
             assert all(counts(db, tables(postgres_url)).values())
-    assert len(tables(postgres_url)) == 11
+    assert len(tables(postgres_url)) == 18
 
 
 @pytest.mark.parametrize(

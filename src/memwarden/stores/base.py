@@ -26,6 +26,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.checkpoints import Checkpoints
 from memwarden.stores.pages import PAGE, About, Page, Tally
 
 
@@ -38,6 +39,10 @@ class Store(Protocol):
     """
 
     promises: ClassVar[Promises]
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Where states of agents are kept: beside the memories, outside the journal."""
 
     async def open(self) -> None:
         """Make the store ready, creating or migrating it. Calling it twice does nothing the second time."""

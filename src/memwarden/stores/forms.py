@@ -31,6 +31,16 @@ def meta_text(meta: Mapping[str, Any] | None) -> str | None:
         raise InvalidInput(f"the meta of a change is not JSON: {error}") from None
 
 
+def check_text(*values: object) -> None:
+    """Raise InvalidInput for a text among these values that no file can hold."""
+    for value in values:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from None
+
+
 def all_of(where: Where, one: Callable[[Condition], tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind; ``one`` says it of a single condition."""
     said = [one(condition) for condition in where]

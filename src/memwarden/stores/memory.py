@@ -43,7 +43,8 @@ from memwarden.stores.chunks import check_kinds
 from memwarden.stores.decide import born, check_all, check_mark
 from memwarden.stores.event_list import EventList
 from memwarden.stores.event_rows import COLUMNS
-from memwarden.stores.forms import once
+from memwarden.stores.forms import check_text, once
+from memwarden.stores.memory_checkpoints import MemoryCheckpoints
 from memwarden.stores.pages import (
     PAGE,
     About,
@@ -262,6 +263,7 @@ class MemoryStore:
         self._events = EventList()
         self._model: str | None = None
         self._open = False
+        self.checkpoints = MemoryCheckpoints(self._ready)
 
     async def open(self) -> None:
         self._open = True
@@ -433,7 +435,7 @@ class MemoryStore:
         """The events as they are given back. Raises InvalidInput."""
         self._ready()
         for one in events:
-            _text(one.namespace.tenant, one.namespace.path, *(getattr(one, name) for name in COLUMNS[1:]))
+            check_text(one.namespace.tenant, one.namespace.path, *(getattr(one, name) for name in COLUMNS[1:]))
         return [in_utc(one) for one in events]
 
     def _ready(self) -> None:
@@ -450,7 +452,7 @@ class MemoryStore:
 
 def _checked(batch: Batch) -> Batch:
     """Return a copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
-    _text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
+    check_text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
     _aware(batch.at)
     check_kinds(batch.changes)
     changes = tuple(_checked_change(one, batch.namespace) for one in batch.changes)
@@ -473,12 +475,12 @@ def _checked_change(change: BatchChange, namespace: Namespace) -> BatchChange:
 
 def _checked_memory(put: Put, namespace: Namespace) -> Memory:
     memory = put.memory
-    _text(put.source_key)
+    check_text(put.source_key)
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
     for one in (memory.created_at, memory.updated_at, memory.valid_from, memory.valid_to):
         _aware(one)
-    _text(*_values(memory), *memory.tags, *memory.characters, *memory.sources)
+    check_text(*_values(memory), *memory.tags, *memory.characters, *memory.sources)
     return replace(
         memory,
         created_at=memory.created_at.astimezone(UTC),
@@ -502,15 +504,6 @@ def _json(value: Mapping[str, Any], what: str) -> dict[str, Any]:
 def _aware(moment: Any) -> None:
     if moment is not None and moment.tzinfo is None:
         raise InvalidInput(f"a time without a time zone: {moment}")
-
-
-def _text(*values: object) -> None:
-    for value in values:
-        if isinstance(value, str):
-            try:
-                value.encode()
-            except UnicodeEncodeError as error:
-                raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from None
 
 
 def _not_negative(limit: int) -> None:

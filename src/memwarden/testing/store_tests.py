@@ -19,6 +19,7 @@ from memwarden.records import Applied, Change, Event, Head, Promises, Put, Remov
 from memwarden.stores.base import Store
 from memwarden.stores.pages import CANARY_TENANT, Page
 from memwarden.testing.change_tests import ChangeTests
+from memwarden.testing.checkpoint_tests import CheckpointTests
 from memwarden.testing.event_tests import EventTests, an_event
 from memwarden.testing.examples import (
     FILTERS,
@@ -40,7 +41,7 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 @pytest.mark.asyncio
-class StoreTests(ChangeTests, PageTests, EventTests):
+class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
     """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::

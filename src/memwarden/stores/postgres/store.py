@@ -33,6 +33,7 @@ from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import events as event_rows
 from memwarden.stores.postgres import pages
+from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
 from memwarden.stores.postgres.group import GroupWriter
@@ -44,6 +45,8 @@ from memwarden.stores.tried import Tried
 
 T = TypeVar("T")
 
+_FOR_CHECKPOINTS = 4  # threads, as many as write batches by default
+
 
 class PostgresStore:
     """Memories in one PostgreSQL database, for any number of processes on any number of machines.
@@ -51,7 +54,8 @@ class PostgresStore:
     Args:
         url: ``postgresql://login:password@host:port/database``, with libpq's options after ``?``. The schema
             ``memwarden`` and the role ``memwarden_app`` are made when they are missing and the login may make them.
-        connections: how many connections this object opens at most, half of them for writing. At least 2.
+        connections: how many connections this object opens at most, half of them for writing. At least 2. Writing
+            checkpoints takes up to four more.
         connect_seconds: how long a call waits for a connection, also while the server is being restarted.
         statement_seconds: how long one statement may take.
     """
@@ -68,6 +72,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._state: _Open | None = None
         self.place = Connections(url, connect_seconds).place
+        self.checkpoints = PostgresCheckpoints(self._for_checkpoints, statement_seconds)
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)
@@ -216,17 +221,25 @@ class PostgresStore:
             raise StoreUnavailable(f"the store at {self.place} was opened before a fork; open one in each process")
         return state
 
+    async def _for_checkpoints(self, work: Callable[[Connection[Any]], T], *, writing: bool) -> T:
+        """Writing goes by threads of its own: many checkpoints hold up no question, and no batch holds up them."""
+        state = self._ready()
+        return await self._in_thread(work, threads=state.checkpoints if writing else state.threads)
+
     async def _read(self, ask: Callable[[Reader], T]) -> T:
         return await self._in_thread(lambda connection: ask(Reader(connection, self._seconds)))
 
     async def _in_thread(
-        self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool] = lambda error: True
+        self,
+        work: Callable[[Connection[Any]], T],
+        may_repeat: Callable[[Error], bool] = lambda error: True,
+        threads: ThreadPoolExecutor | None = None,
     ) -> T:
         """Ask in a thread; on another connection once more when one breaks, if that does no harm."""
         state = self._ready()
         try:
             return await asyncio.get_running_loop().run_in_executor(
-                state.threads, state.connections.run, work, may_repeat
+                threads or state.threads, state.connections.run, work, may_repeat
             )
         except UnicodeEncodeError as error:
             raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
@@ -240,8 +253,10 @@ class _Open:
         self.connections = connections
         self.lanes = Lanes(GroupWriter(connections, seconds).write, size // 2)
         self.threads = ThreadPoolExecutor(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
+        self.checkpoints = ThreadPoolExecutor(_FOR_CHECKPOINTS, thread_name_prefix="memwarden-checkpoints")
 
     def finish(self) -> None:
+        self.checkpoints.shutdown()
         self.threads.shutdown()
         self.lanes.close()
         self.connections.close()

@@ -39,6 +39,7 @@ from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.sqlite import events as event_rows
 from memwarden.stores.sqlite import file, pages
+from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
 from memwarden.stores.sqlite.query import condition_sql, order_sql
 from memwarden.stores.sqlite.rows import (
     CONTENT,
@@ -100,6 +101,7 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
         self._state: _Open | None = None
+        self.checkpoints = SqliteCheckpoints(self._read, lambda write: self._ready().writer.submit(lambda: write, 1))
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)

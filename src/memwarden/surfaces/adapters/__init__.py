@@ -1,0 +1,1 @@
+"""memwarden in the frameworks that agents are written with: one module and one extra each."""

@@ -1,0 +1,20 @@
+"""memwarden in LangGraph (extra ``langgraph``). Each name loads LangGraph when it is first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memwarden.surfaces.adapters.langgraph.moving import acopy_from_memory, copy_from_memory
+    from memwarden.surfaces.adapters.langgraph.saver import MemwardenSaver
+
+__all__ = ["MemwardenSaver", "acopy_from_memory", "copy_from_memory"]
+
+_WHERE = {"MemwardenSaver": "saver", "acopy_from_memory": "moving", "copy_from_memory": "moving"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
