@@ -460,7 +460,7 @@ READS = {
     "AsyncScope.delta", "AsyncScope.history", "AsyncScope.audit",
     "AsyncScope.user_context", "AsyncScope.consents", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
-    "AsyncWarden.close", "AsyncWarden.back_up",
+    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncScope.events", "AsyncScope.event_counts",
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ CHANGES = {
     "doctor": "a tenant of its own",
 }  # fmt: skip
 """The commands that write, and the verbs of ``test_consent`` that they call."""
-LOOKS = {"query", "context", "get", "find", "history", "delta", "graph", "audit", "config", "version"}
+LOOKS = {"query", "context", "get", "find", "history", "delta", "graph", "audit", "events", "config", "version"}
 
 
 @pytest.mark.parametrize("field", SENSITIVE)

@@ -277,6 +277,24 @@ async def test_a_model_that_fails_costs_nothing(garbage: list[Any], caplog: pyte
     assert len(model.asked) <= 2
 
 
+@pytest.mark.parametrize(
+    ("garbage", "reason"),
+    [
+        (['{"facts": [{"te'] * 2, "chat_model_garbage"),
+        ([by_model({"text": "用户的女儿米娅对花生过敏。"})] * 2, "chat_model_garbage"),
+        ([ModelUnavailable("down")], "chat_model_unavailable"),
+        ([RuntimeError("theirs")], "chat_model_broken"),
+    ],
+)
+async def test_a_model_that_fails_leaves_an_event(garbage: list[Any], reason: str) -> None:
+    settings = {"extraction": "every_turn"}
+    async with AsyncWarden.open("memory://", settings, chat_model=ScriptedModel(*garbage)) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(MIA))
+        told = [(one.node, one.status, one.reason) for one in await me.events(op="model")]
+        assert told == [("episodic", "error", reason)]
+
+
 class Late:
     """Stands for a remote model that takes longer than it may."""
 
