@@ -20,6 +20,7 @@ STORE = "store.db"
 
 _PAGES = 500  # are copied between two looks at the clock: 2 MB
 _BUSY_SECONDS = 30.0
+_WHILE_WRITING = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE"}
 
 
 def back_up(source: Path, target: Path, tick: Tick = no_tick) -> Manifest:
@@ -33,7 +34,7 @@ def back_up(source: Path, target: Path, tick: Tick = no_tick) -> Manifest:
         backup.need_room(target, 2 * source.stat().st_size)  # the copy, and what it is packed into
         file.check_content(source)
         copy = folder / STORE
-        with explained(source):
+        with explained(source, target):
             copy_pages(source, copy, tick)
         with explained(copy):
             manifest = _look(copy, source)
@@ -60,7 +61,7 @@ def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
         copy = folder / STORE
         backup.take_out(archive, STORE, copy, tick)
         file.check_before(copy)
-        with explained(copy):
+        with explained(path, target):
             found = _look(copy, path)
             if replace(found, made_at=manifest.made_at) != manifest:
                 raise StoreCorrupt(f"{path} does not hold what its manifest says; nothing was restored")
@@ -124,9 +125,10 @@ def plain(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Let an error of SQLite say what happened to ``path``."""
+def explained(path: Path, written: Path | None = None) -> Iterator[None]:
+    """Let an error of SQLite say what happened to ``path``, or to what is written: ``written``, if that is another."""
     try:
         yield
     except sqlite3.Error as error:
-        raise file.explain(error, path) from error
+        place = written if written and getattr(error, "sqlite_errorname", "") in _WHILE_WRITING else path
+        raise file.explain(error, place) from error
