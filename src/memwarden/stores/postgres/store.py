@@ -29,6 +29,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
+from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import events as event_rows
@@ -191,6 +192,20 @@ class PostgresStore:
 
         connections = Connections(self._url, self._connect_seconds)
         return await in_thread(lambda tell: backup.restore(path, connections, tell), tick)
+
+    async def examine(self) -> list[Finding]:
+        """Look through the whole store (:class:`memwarden.stores.health.Examined`). It need not be open."""
+        from memwarden.stores.postgres import health
+
+        connections = Connections(self._url, self._connect_seconds)
+        return await asyncio.to_thread(health.examine, connections)
+
+    async def repair(self, copy: Path | None = None) -> Repaired:
+        """Mend the store (:class:`memwarden.stores.health.Examined`). It need not be open."""
+        from memwarden.stores.postgres import health
+
+        connections = Connections(self._url, self._connect_seconds)
+        return await asyncio.to_thread(health.repair, connections, copy)
 
     async def try_wall(self, own: Namespace, victim: Namespace) -> list[Tried]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.wall`)."""

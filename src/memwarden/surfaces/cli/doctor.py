@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memwarden import config
-from memwarden.errors import InvalidInput, StoreCorrupt
+from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.base import Store
 from memwarden.stores.health import Examined, Finding, Repaired
@@ -68,17 +68,27 @@ async def doctor(
     await store.open()
     try:
         mended = await store.repair(backup) if repair and isinstance(store, Examined) else None
-        wrong = await store.examine() if isinstance(store, Examined) else []
+        wrong, unseen = await _examined(store)
         told = await _health(store, url, wrong)
     finally:
         await store.close()
     if options.as_json:
         done = {} if mended is None else {"mended": _found(mended.done), "copy": mended.copy and str(mended.copy)}
-        print_json({**told, "wrong": _found(wrong), **done})
+        print_json({**told, "wrong": _found(wrong), "not_examined": unseen or None, **done})
     else:
         _print_health(told)
-        _print_wrong(wrong, mended)
+        _print_wrong(wrong, mended, unseen)
     return FAILED if wrong else 0
+
+
+async def _examined(store: Store) -> tuple[Sequence[Finding], str]:
+    """What is wrong; or why this login cannot tell."""
+    if not isinstance(store, Examined):
+        return (), ""
+    try:
+        return await store.examine(), ""
+    except StoreUnavailable as error:
+        return (), str(error)
 
 
 async def _health(store: Store, url: str, wrong: Sequence[Finding]) -> dict[str, Any]:
@@ -129,7 +139,7 @@ def _print_health(told: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _print_wrong(wrong: Sequence[Finding], mended: Repaired | None) -> None:
+def _print_wrong(wrong: Sequence[Finding], mended: Repaired | None, unseen: str) -> None:
     console = printer()
     for one in mended.done if mended else ():
         console.print(clean(f"Mended: {one.said}: {one.mend}."))
@@ -141,7 +151,9 @@ def _print_wrong(wrong: Sequence[Finding], mended: Repaired | None) -> None:
         console.print("memwarden doctor --repair mends what can be mended, after a copy was made.")
     if any(not one.mend for one in wrong):
         console.print(NOT_MENDED)
-    if not wrong:
+    if unseen:
+        console.print(clean(f"What is wrong with it was not looked for: {unseen}."))
+    elif not wrong:
         console.print("Nothing is wrong with it.")
 
 

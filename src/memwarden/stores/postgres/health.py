@@ -1,0 +1,262 @@
+"""Looking through the whole database, and mending it (:mod:`memwarden.stores.health`), as the login that owns it.
+
+Contents of indexes are checked where the extension amcheck is installed in the database: PostgreSQL has no other way to
+see them. Rows are removed and counted anew in one transaction, each under the wall of its own namespace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from psycopg import Connection, Error, errors
+from psycopg.sql import SQL, Identifier
+
+from memwarden.errors import InvalidInput, NotFound
+from memwarden.stores.health import Finding, Repaired
+from memwarden.stores.postgres import backup, schema
+from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.explain import explain
+
+_MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
+_DROPPED = re.compile(r"DROP INDEX (?:IF EXISTS )?(?:memwarden\.)?(\w+)")
+_COMMENT = re.compile(r"--[^\n]*")
+
+_INDEXES = b"""
+    SELECT c.relname, i.indisvalid AND i.indisready FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = 'memwarden'::regnamespace AND c.relkind = 'i' ORDER BY c.relname
+"""
+_CHECKABLE = b"""
+    SELECT c.oid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+    WHERE c.relnamespace = 'memwarden'::regnamespace AND c.relkind = 'i' AND a.amname = 'btree'
+    AND i.indisvalid AND i.indisready ORDER BY c.relname
+"""
+_AMCHECK = b"SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'amcheck'"
+_BLOATED = b"""
+    SELECT relname, n_dead_tup FROM pg_stat_user_tables
+    WHERE schemaname = 'memwarden' AND n_dead_tup > 10000 AND n_dead_tup > n_live_tup / 4 ORDER BY relname
+"""
+_HERE = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
+
+
+class Check(NamedTuple):
+    """wrong: the FROM and WHERE of the rows that are wrong, as ``one``. mend: SQL for the rows of one namespace."""
+
+    kind: str
+    where: str
+    wrong: str
+    said: str
+    mend: str | None = None
+
+
+def _orphans(table: str, condition: str, said: str) -> Check:
+    wrong = f"memwarden.{table} AS one WHERE {condition}"
+    return Check("orphans", table, wrong, said, f"DELETE FROM {wrong} AND {_SAME.format('one')}")
+
+
+def _no(table: str, *pairs: str) -> str:
+    same = " AND ".join(("m.tenant = one.tenant", "m.namespace = one.namespace", *pairs))
+    return f"NOT EXISTS (SELECT FROM memwarden.{table} m WHERE {same})"
+
+
+_SAME = "{0}.tenant = %(tenant)s AND {0}.namespace = %(namespace)s"
+_OF_SPACE = "WHERE {0}.tenant = one.tenant AND {0}.namespace = one.namespace"
+_LAST = f"(SELECT coalesce(max(seq), 0) FROM memwarden.journal j {_OF_SPACE.format('j')})"
+_MOST = f"(SELECT coalesce(max(m.n), 0) FROM memwarden.memories m {_OF_SPACE.format('m')})"
+_TOLD = (
+    f"{_LAST} = (SELECT count(*) FROM memwarden.journal j {_OF_SPACE.format('j')}) AND "
+    f"{_LAST} >= (SELECT coalesce(max(m.rev), 0) FROM memwarden.memories m {_OF_SPACE.format('m')})"
+)
+_ENDS = f"({_no('memories', 'm.id = one.from_id')} OR {_no('memories', 'm.id = one.to_id')})"
+
+
+def _counter(column: str, right: str, condition: str, said: str) -> Check:
+    wrong = f"memwarden.namespaces AS one WHERE {condition}"
+    mend = f"UPDATE memwarden.namespaces AS one SET {column} = {right} WHERE {condition} AND {_SAME.format('one')}"
+    return Check("counter", "namespaces", wrong, said, mend)
+
+
+CHECKS = (
+    _orphans("signals", _no("memories", "m.n = one.n"), "signals of no memory"),
+    _orphans("versions", _no("memories", "m.id = one.id"), "earlier contents of no memory"),
+    _orphans("relations", _ENDS, "links from or to no memory"),
+    *(_orphans(table, _no("namespaces"), "rows of no namespace") for table in ("threads", "receipts")),
+    _counter("rev", _LAST, f"one.rev <> {_LAST} AND {_TOLD}", "namespaces with another revision than their journal"),
+    _counter("rows", _MOST, f"one.rows < {_MOST}", "namespaces that would give a number away twice"),
+    Check(
+        "content",
+        "journal",
+        f"memwarden.namespaces AS one WHERE NOT ({_TOLD})",
+        "namespaces whose journal has gaps, or ends too early",
+    ),
+    *(
+        Check("content", table, f"memwarden.{table} AS one WHERE {_no('namespaces')}", "rows of no namespace")
+        for table in ("memories", "journal")
+    ),
+    Check(
+        "content",
+        "memories",
+        f"memwarden.memories AS one WHERE {_no('signals', 'm.n = one.n')}",
+        "memories without signals, which no query finds",
+    ),
+    Check(
+        "content",
+        "memories",
+        # what is proposed or held back has no version in the journal yet, and is the first one
+        "memwarden.memories AS one WHERE one.version <> (SELECT CASE count(*) WHEN 0 THEN 0 ELSE "
+        f"coalesce(max(new_version), 1) END FROM memwarden.journal j {_OF_SPACE.format('j')} AND j.memory_id = one.id)",
+        "memories of another version than the journal tells",
+    ),
+    Check(
+        "content",
+        "memories",
+        f"(SELECT DISTINCT tenant, namespace, memory_id FROM memwarden.journal) AS one "
+        f"WHERE {_no('memories', 'm.id = one.memory_id')}",
+        "memories that the journal tells of are gone",
+    ),
+)
+
+
+def examine(connections: Connections) -> list[Finding]:
+    """Return what is wrong. Nothing is changed. Raises StoreError."""
+    with _explained(connections), closing(connections.connect()) as db:
+        _ready(db, connections)
+        return _look(db)
+
+
+def repair(connections: Connections, copy: Path | None) -> Repaired:
+    """Mend it. See :class:`memwarden.stores.health.Examined`."""
+    with _explained(connections):
+        with closing(connections.connect()) as db:
+            _ready(db, connections)
+            found = _look(db)
+        if not any(one.mend for one in found):
+            return Repaired(None, (), tuple(found))
+        if copy is None:
+            raise InvalidInput(
+                f"{connections.place}: {found[0].said}. A copy is made before anything is mended; say where to, with "
+                "--backup FILE"
+            )
+        backup.back_up(connections, copy)
+        with closing(connections.connect()) as db:
+            _make_indexes(db, found)
+            _mend_rows(db)
+            _vacuum(db, found)
+            return Repaired(copy, tuple(one for one in found if one.mend), tuple(_look(db)))
+
+
+def _ready(db: Connection[Any], connections: Connections) -> None:
+    if not schema.schema_number(db, connections.place):
+        raise NotFound(f"{connections.place} holds no store of memwarden")
+    schema.let_owner_read(db, connections.place)
+
+
+def _look(db: Connection[Any]) -> list[Finding]:
+    found = [*_indexes(db), *_damaged(db)]
+    with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+        if found:  # what a damaged index says is not believed
+            db.execute(b"SET LOCAL enable_indexscan = off")
+            db.execute(b"SET LOCAL enable_indexonlyscan = off")
+            db.execute(b"SET LOCAL enable_bitmapscan = off")
+        for one in CHECKS:
+            ((number,),) = db.execute(f"SELECT count(*) FROM {one.wrong}".encode()).fetchall()
+            if number:
+                doing = {"orphans": "removed", "counter": "counted anew"}[one.kind] if one.mend else ""
+                found.append(Finding(one.kind, one.where, number, f"{number:,} {one.said}", doing))
+    for name, dead in db.execute(_BLOATED).fetchall():
+        found.append(Finding("bloat", name, dead, f"{dead:,} rows of {name} are dead", "vacuumed"))
+    return found
+
+
+def _indexes(db: Connection[Any]) -> list[Finding]:
+    there = dict(db.execute(_INDEXES).fetchall())
+    broken = [name for name, valid in there.items() if not valid]
+    missing = [name for name in _wanted() if name not in there]
+    return [Finding("index", one, 1, f"the index {one} is invalid", "made anew") for one in broken] + [
+        Finding("index", one, 1, f"the index {one} is missing", "made anew") for one in missing
+    ]
+
+
+def _damaged(db: Connection[Any]) -> list[Finding]:
+    """What amcheck says of the contents of indexes; nothing where it is not installed."""
+    installed = db.execute(_AMCHECK).fetchone()
+    found: list[Finding] = []
+    for oid, name in db.execute(_CHECKABLE).fetchall() if installed else ():
+        try:
+            check = SQL("SELECT {}.bt_index_check(%s::oid::regclass, true)")
+            db.execute(check.format(Identifier(str(installed and installed[0]))), (oid,))
+        except (errors.IndexCorrupted, errors.DataCorrupted) as error:
+            said = f"the index {name} is damaged: {error.diag.message_primary}"
+            found.append(Finding("index", name, 1, said, "made anew"))
+        except errors.InsufficientPrivilege:
+            break  # this login may not ask
+    return found
+
+
+def _make_indexes(db: Connection[Any], found: Sequence[Finding]) -> None:
+    there = {name for name, _ in db.execute(_INDEXES).fetchall()}
+    for one in found:
+        if one.kind == "index" and one.where in there:
+            db.execute(SQL("REINDEX INDEX {}").format(Identifier("memwarden", one.where)))
+        elif one.kind == "index":
+            db.execute(_wanted()[one.where].encode())
+
+
+def _mend_rows(db: Connection[Any]) -> None:
+    with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ"):
+        for check in CHECKS:
+            if check.mend is None:
+                continue
+            spaces = db.execute(f"SELECT DISTINCT one.tenant, one.namespace FROM {check.wrong}".encode()).fetchall()
+            for tenant, namespace in spaces:
+                names = {"tenant": tenant, "namespace": namespace}
+                db.execute(_HERE, (tenant, namespace))
+                db.execute(check.mend.encode(), names)
+                db.execute(  # whoever holds an index in memory builds it anew
+                    f"UPDATE memwarden.namespaces SET epoch = epoch + 1 WHERE {_SAME.format('namespaces')}".encode(),
+                    names,
+                )
+
+
+def _vacuum(db: Connection[Any], found: Sequence[Finding]) -> None:
+    for one in found:
+        if one.kind == "bloat":
+            db.execute(SQL("VACUUM (ANALYZE) {}").format(Identifier("memwarden", one.where)))
+
+
+@cache
+def _wanted() -> dict[str, str]:
+    """The named indexes of the present schema, and how each is made."""
+    made: dict[str, str] = {}
+    for migration in schema.migrations():
+        script = _COMMENT.sub("", migration.script.decode())
+        made.update({match[1]: match[0] for match in _MADE.finditer(script)})
+        for dropped in _DROPPED.findall(script):
+            made.pop(dropped, None)
+    return made
+
+
+@contextmanager
+def _whole(db: Connection[Any], begin: bytes) -> Iterator[None]:
+    """A transaction that sees the rows of every namespace, for as long as it takes."""
+    db.execute(begin)
+    try:
+        db.execute(b"SET LOCAL memwarden.whole = 'on'")
+        db.execute(b"SET LOCAL statement_timeout = 0")
+        yield
+        db.execute(b"COMMIT")
+    except BaseException:
+        db.rollback()
+        raise
+
+
+@contextmanager
+def _explained(connections: Connections) -> Iterator[None]:
+    try:
+        yield
+    except Error as error:
+        raise explain(error, connections.place) from None
