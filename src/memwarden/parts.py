@@ -11,6 +11,7 @@ from memwarden.event_queue import EventQueue
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
+    from memwarden.models.base import Embedder
     from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall
     from memwarden.remember.consent.keeper import Consents
@@ -27,6 +28,7 @@ class Working:
     extractor: Extractor
     indexes: Indexes
     consents: Consents
+    embedder: Embedder | None
 
 
 class Parts:

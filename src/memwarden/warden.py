@@ -237,6 +237,7 @@ class AsyncWarden:
             extractor=extractor,
             indexes=indexes,
             consents=Consents(telling, embedder),
+            embedder=embedder,
         )
 
     async def _bind(self, model: str) -> None:

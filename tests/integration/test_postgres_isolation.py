@@ -16,6 +16,7 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, Remove, Seen, WriteMode
 from memwarden.stores.checkpoints import Value
+from memwarden.stores.items import PutItem, StoredItem
 from memwarden.stores.postgres import PostgresStore
 from memwarden.testing.checkpoint_tests import a_saved, a_write
 from memwarden.testing.event_tests import an_event
@@ -40,6 +41,7 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
         saved = a_saved(links=(("a", "1"),))
         await store.checkpoints.put(one, saved, [Value("a", "1", "k", b"")])
         await store.checkpoints.put_writes(one, saved.key, [a_write()])
+        await store.items.write(one, [PutItem(StoredItem("a", "k", "{}", 1, 1), (("$", b"vector"),))])
     yield store
     await store.close()
 
@@ -77,7 +79,7 @@ async def test_every_table_holds_something_here(store: PostgresStore, postgres_u
     for one in EVERYWHERE:
         with as_app(postgres_url, one.tenant, one.path) as db:
             assert all(counts(db, tables(postgres_url)).values())
-    assert len(tables(postgres_url)) == 18
+    assert len(tables(postgres_url)) == 20
 
 
 @pytest.mark.parametrize(
@@ -127,9 +129,14 @@ async def test_other_namespaces_cannot_be_written(store: PostgresStore, postgres
         assert changed.rowcount == 0
         changed = db.execute("UPDATE memwarden.memories SET text = 'x'")
         assert changed.rowcount == 2
+        for table in ("items", "item_vectors"):
+            gone = db.execute(f"DELETE FROM memwarden.{table} WHERE namespace = %s".encode(), [NAMESPACE.path])
+            assert gone.rowcount == 0
     for statement in (
         "INSERT INTO memwarden.receipts VALUES (%s, %s, 'x', NULL, 1, '[]', 1)",
         "INSERT INTO memwarden.threads VALUES (%s, %s, 'x', 1)",
+        "INSERT INTO memwarden.items VALUES (%s, %s, 'a', 'k', '{}', 1, 1)",
+        "INSERT INTO memwarden.item_vectors VALUES (%s, %s, 'a', 'k', '$', 'x')",
         "INSERT INTO memwarden.namespaces VALUES (%s, %s, 1, 1, 1) "
         "ON CONFLICT (tenant, namespace) DO UPDATE SET rev = 9",
         "UPDATE memwarden.memories SET tenant = %s, namespace = %s",

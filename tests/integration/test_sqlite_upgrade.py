@@ -114,12 +114,14 @@ LANDED = {
     "0002_journal.sql": "100005c2385cddb5",
     "0003_events.sql": "6305fda70b713b93",
     "0004_checkpoints.sql": "7e027412fb1b0e1d",
+    "0005_items.sql": "3be3b1c7a3869a7b",
 }
 """Migrations that users may have run, with a digest of their statements: they never change again."""
 TEXTS = {
     1: ["Lisbon in May", "How is it", "lives in Lisbon. Since May.", "has a cat named Żółć", "chess"],
     2: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     3: ["What was new?", "lives in Porto", "has a cat named Żółć"],
+    4: ["What was new?", "lives in Porto", "has a cat named Żółć"],
 }
 
 

@@ -45,6 +45,7 @@ from memwarden.stores.event_list import EventList
 from memwarden.stores.event_rows import COLUMNS
 from memwarden.stores.forms import check_text, once
 from memwarden.stores.memory_checkpoints import MemoryCheckpoints
+from memwarden.stores.memory_items import MemoryItems
 from memwarden.stores.pages import (
     PAGE,
     About,
@@ -264,6 +265,7 @@ class MemoryStore:
         self._model: str | None = None
         self._open = False
         self.checkpoints = MemoryCheckpoints(self._ready)
+        self.items = MemoryItems(self._ready)
 
     async def open(self) -> None:
         self._open = True
@@ -430,6 +432,7 @@ class MemoryStore:
         check_canary(namespace)
         self._spaces.pop(namespace, None)
         self._events.discard(namespace)
+        self.items.discard(namespace)
 
     def _checked_events(self, events: Sequence[OpEvent]) -> list[OpEvent]:
         """The events as they are given back. Raises InvalidInput."""

@@ -158,7 +158,7 @@ def discard(db: Connection[Any], namespace: Namespace) -> None:
             b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)",
             here(namespace),
         )
-        for table in (*Tally._fields, "events", "namespaces"):
+        for table in (*Tally._fields, "events", "items", "item_vectors", "namespaces"):
             db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
 
 

@@ -38,6 +38,7 @@ from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
 from memwarden.stores.postgres.group import GroupWriter
+from memwarden.stores.postgres.items import PostgresItems
 from memwarden.stores.postgres.lanes import Lanes
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.schema import make_ready
@@ -74,6 +75,7 @@ class PostgresStore:
         self._state: _Open | None = None
         self.place = Connections(url, connect_seconds).place
         self.checkpoints = PostgresCheckpoints(self._for_checkpoints, statement_seconds)
+        self.items = PostgresItems(self._in_thread, statement_seconds)
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)

@@ -120,9 +120,10 @@ def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -
 def discard(db: sqlite3.Connection, namespace: Namespace) -> None:
     """Remove a namespace with everything."""
     no, _, _ = _space(db, namespace)
+    db.execute("DELETE FROM item_vectors WHERE row IN (SELECT row FROM items WHERE ns = ?)", (no,))
     for table in ("signals", "versions"):
         db.execute(f"DELETE FROM {table} WHERE row > ? << 32 AND row < (? + 1) << 32", (no, no))
-    for table in ("memories", "journal", "relations", "threads", "receipts"):
+    for table in ("memories", "journal", "relations", "threads", "receipts", "items"):
         db.execute(f"DELETE FROM {table} WHERE ns = ?", (no,))
     db.execute("DELETE FROM events WHERE tenant = ? AND namespace = ?", (namespace.tenant, namespace.path))
     db.execute("DELETE FROM namespaces WHERE no = ?", (no,))

@@ -40,6 +40,7 @@ from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.sqlite import events as event_rows
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
+from memwarden.stores.sqlite.items import SqliteItems
 from memwarden.stores.sqlite.query import condition_sql, order_sql
 from memwarden.stores.sqlite.rows import (
     CONTENT,
@@ -52,7 +53,7 @@ from memwarden.stores.sqlite.rows import (
     relation,
 )
 from memwarden.stores.sqlite.write import bind_model, prepare
-from memwarden.stores.sqlite.writer import Writer
+from memwarden.stores.sqlite.writer import Write, Writer
 
 T = TypeVar("T")
 Read = Callable[[sqlite3.Connection], T]
@@ -102,6 +103,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._state: _Open | None = None
         self.checkpoints = SqliteCheckpoints(self._read, lambda write: self._ready().writer.submit(lambda: write, 1))
+        self.items = SqliteItems(self._read, self._submit, _INLINE_ROWS + 1)
 
     async def open(self) -> None:
         await asyncio.to_thread(self._do_open)
@@ -300,6 +302,9 @@ class SqliteStore:
         if state.pid != os.getpid():
             raise StoreUnavailable(f"the store {self.path} was opened before a fork; open one in each process")
         return state
+
+    def _submit(self, prepare: Callable[[], Write], size: int) -> asyncio.Future[Any]:
+        return self._ready().writer.submit(prepare, size)
 
     async def _read(self, read: Read[T], rows: int = 0) -> T:
         """Answer on the event loop if it takes moments, else in a thread with its own connection."""

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memwarden.surfaces.adapters.langgraph.moving import acopy_from_memory, copy_from_memory
     from memwarden.surfaces.adapters.langgraph.saver import MemwardenSaver
+    from memwarden.surfaces.adapters.langgraph.store import MemwardenStore
 
-__all__ = ["MemwardenSaver", "acopy_from_memory", "copy_from_memory"]
+__all__ = ["MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory"]
 
-_WHERE = {"MemwardenSaver": "saver", "acopy_from_memory": "moving", "copy_from_memory": "moving"}
+_WHERE = {
+    "MemwardenSaver": "saver",
+    "MemwardenStore": "store",
+    "acopy_from_memory": "moving",
+    "copy_from_memory": "moving",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,233 @@
+"""Items in the database: see :mod:`memwarden.stores.items`. A write is its own transaction and locks no namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from psycopg import Connection
+
+from memwarden.errors import InvalidInput
+from memwarden.records import Namespace
+from memwarden.stores.items import DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
+from memwarden.stores.postgres.columns import array, arrays, unnest
+from memwarden.stores.postgres.rows import Values, stored, told
+from memwarden.stores.postgres.transaction import Kind, begin, here
+
+T = TypeVar("T")
+
+_HERE = "tenant = %s AND namespace = %s"
+_NAMES = "path, key, value, created_at, updated_at, ttl, expires_at"
+_ITEM = {
+    "path": "text",
+    "key": "text",
+    "value": "text",
+    "created_at": "int8",
+    "updated_at": "int8",
+    "ttl": "float8",
+    "expires_at": "int8",
+}
+_VECTOR = {"path": "text", "key": "text", "field": "text", "vector": "bytea"}
+_THESE = "(path, key) IN (SELECT * FROM unnest(%b::text[], %b::text[]))"
+_VECTORS_AT_ONCE = 2_000
+# So that whoever goes through all namespaces, as a backup does, comes by these items.
+_NEW_SPACE = "INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
+_PUT = (
+    f"INSERT INTO memwarden.items (tenant, namespace, {_NAMES}) SELECT %s, %s, u.* FROM {unnest(_ITEM)} "
+    "ON CONFLICT (tenant, namespace, path, key) DO UPDATE SET value = excluded.value, "
+    "updated_at = excluded.updated_at, ttl = excluded.ttl, expires_at = excluded.expires_at"
+)
+_PUT_VECTORS = (
+    "INSERT INTO memwarden.item_vectors (tenant, namespace, path, key, field, vector) "
+    f"SELECT %s, %s, u.* FROM {unnest(_VECTOR)}"
+)
+_DROP = f"DELETE FROM memwarden.items WHERE {_HERE} AND {_THESE}"
+_DROP_VECTORS = f"DELETE FROM memwarden.item_vectors WHERE {_HERE} AND {_THESE}"
+# Not those of an item that somebody else has put there since.
+_DROP_ORPHANS = (
+    f"DELETE FROM memwarden.item_vectors v WHERE {_HERE} AND {_THESE} AND NOT EXISTS (SELECT FROM memwarden.items i "
+    "WHERE (i.tenant, i.namespace, i.path, i.key) = (v.tenant, v.namespace, v.path, v.key))"
+)
+# In one order in every transaction, so that two of them never wait for each other.
+_LOCK = f"SELECT 1 FROM memwarden.items WHERE {_HERE} AND {_THESE} ORDER BY path, key FOR UPDATE"
+_REFRESH = (
+    "UPDATE memwarden.items SET expires_at = %s::int8 + round(ttl * 60000000)::int8 "
+    f"WHERE {_HERE} AND {_THESE} AND ttl IS NOT NULL"
+)
+_SWEEP = (
+    f"WITH ended AS (DELETE FROM memwarden.items WHERE {_HERE} AND expires_at < %s::int8 RETURNING path, key), "
+    f"gone AS (DELETE FROM memwarden.item_vectors v USING ended e WHERE v.tenant = %s AND v.namespace = %s "
+    "AND v.path = e.path AND v.key = e.key) SELECT count(*) FROM ended"
+)
+
+
+class _InThread(Protocol):
+    def __call__(self, work: Callable[[Connection[Any]], T]) -> Awaitable[T]: ...
+
+
+class PostgresItems:
+    """Items of one open :class:`memwarden.stores.postgres.PostgresStore`.
+
+    Args:
+        in_thread: works with a connection of the store, once more when one breaks. seconds: for one statement.
+    """
+
+    def __init__(self, in_thread: _InThread, seconds: float) -> None:
+        self._in_thread = in_thread
+        self._seconds = seconds
+
+    async def get(
+        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
+    ) -> dict[Place, StoredItem]:
+        only, bound = _alive(alive_at)
+        sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}{only}"
+        values = (*here(namespace), *_columns(places), *bound)
+
+        def work(db: Connection[Any]) -> dict[Place, StoredItem]:
+            with db.pipeline():
+                begin(db, namespace, self._seconds, Kind.READ)
+                asked = db.execute(sql.encode(), values, binary=True)
+                db.execute(b"COMMIT")
+            return {(one.path, one.key): one for one in map(_item, asked.fetchall())}
+
+        return await self._in_thread(work)
+
+    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
+        def work(db: Connection[Any]) -> list[Hit]:
+            begin(db, namespace, self._seconds, Kind.READ)
+            found = answer(_View(db, namespace), search)
+            db.execute(b"COMMIT")
+            return found
+
+        return await self._in_thread(work)
+
+    async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
+        within, bound = _within(namespace, under, alive_at)
+
+        def work(db: Connection[Any]) -> list[str]:
+            with db.pipeline():
+                begin(db, namespace, self._seconds, Kind.READ)
+                asked = db.execute(f"SELECT DISTINCT path FROM memwarden.items WHERE {within}".encode(), bound)
+                db.execute(b"COMMIT")
+            return [told(path) for (path,) in asked.fetchall()]
+
+        return await self._in_thread(work)
+
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+        puts = sorted((one for one in changes if isinstance(one, PutItem)), key=lambda one: one.item[:2])
+        drops = [(one.path, one.key) for one in changes if isinstance(one, DropItem)]
+        await self._transaction(namespace, _statements(here(namespace), puts, drops))
+
+    async def refresh(
+        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+    ) -> None:
+        only, bound = _alive(alive_at)
+        if places:
+            values = (at, *here(namespace), *_columns(sorted(places)), *bound)
+            await self._transaction(namespace, [(_REFRESH + only, values)])
+
+    async def sweep(self, namespace: Namespace, at: int) -> int:
+        names = here(namespace)
+        (rows,) = await self._transaction(namespace, [(_SWEEP, (*names, at, *names))])
+        return int(rows[0][0])
+
+    async def _transaction(
+        self, namespace: Namespace, statements: Sequence[tuple[str, Sequence[Any]]]
+    ) -> list[list[Values]]:
+        def work(db: Connection[Any]) -> list[list[Values]]:
+            with db.pipeline():
+                begin(db, namespace, self._seconds)
+                asked = [db.execute(sql.encode(), values) for sql, values in statements]
+                db.execute(b"COMMIT")
+            return [one.fetchall() if one.description else [] for one in asked]
+
+        return await self._in_thread(work) if statements else []
+
+
+class _View:
+    """The items as a read transaction sees them; identities are places, as they stand in the database."""
+
+    def __init__(self, db: Connection[Any], namespace: Namespace) -> None:
+        self._db = db
+        self._namespace = namespace
+
+    def newest(self, search: Search, most: int | None) -> Iterable[Place]:
+        within, bound = _within(self._namespace, search.path, search.alive_at)
+        page, values = ("", ()) if most is None else (" LIMIT %s::int8 OFFSET %s::int8", (most, search.offset))
+        sql = f"SELECT path, key FROM memwarden.items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
+        return [(path, key) for path, key in self._ask(sql, (*bound, *values))]
+
+    def read(self, identities: Sequence[Place]) -> Mapping[Place, StoredItem]:
+        sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}"
+        columns = array("text", [one for one, _ in identities]), array("text", [one for _, one in identities])
+        rows = self._ask(sql, (*here(self._namespace), *columns)) if identities else []
+        return {(row[0], row[1]): _item(row) for row in rows}
+
+    def vectors(self, search: Search) -> Iterator[Sequence[tuple[Place, bytes]]]:
+        within, bound = _within(self._namespace, search.path, search.alive_at, "i.")
+        sql = (
+            "SELECT i.path, i.key, v.vector FROM memwarden.items i "
+            f"JOIN memwarden.item_vectors v USING (tenant, namespace, path, key) WHERE {within}"
+        )
+        with self._db.cursor("vectors", binary=True) as asked:
+            asked.execute(sql.encode(), bound)
+            while some := asked.fetchmany(_VECTORS_AT_ONCE):
+                yield [((path, key), vector) for path, key, vector in some]
+
+    def _ask(self, sql: str, values: Sequence[Any]) -> list[Values]:
+        return self._db.execute(sql.encode(), values, binary=True).fetchall()
+
+
+def _statements(
+    names: tuple[str, str], puts: Sequence[PutItem], drops: Sequence[Place]
+) -> list[tuple[str, Sequence[Any]]]:
+    """What writes some items. An item is locked before its vectors are touched, so they always belong to it."""
+    places = [(one.item.path, one.item.key) for one in puts]
+    vectors = [(one.item.path, one.item.key, *vector) for one in puts for vector in one.vectors]
+    statements: list[tuple[str, Sequence[Any]]] = []
+    if len(puts) + len(drops) > 1:
+        statements.append((_LOCK, (*names, *_columns([*places, *drops]))))
+    if puts:
+        statements.append((_NEW_SPACE, names))
+        statements.append((_PUT, (*names, *arrays(_ITEM, [tuple(map(_text, one.item)) for one in puts]))))
+        statements.append((_DROP_VECTORS, (*names, *_columns(places))))
+    if vectors:
+        statements.append((_PUT_VECTORS, (*names, *arrays(_VECTOR, [tuple(map(_text, one)) for one in vectors]))))
+    if drops:
+        statements.append((_DROP, (*names, *_columns(drops))))
+        statements.append((_DROP_ORPHANS, (*names, *_columns(drops))))
+    return statements
+
+
+def _item(row: Values) -> StoredItem:
+    return StoredItem._make(map(told, row))
+
+
+def _columns(places: Sequence[Place]) -> tuple[list[Any], list[Any]]:
+    return array("text", [_text(path) for path, _ in places]), array("text", [_text(key) for _, key in places])
+
+
+def _text(value: Any) -> Any:
+    """A text as it stands in the database; other values as they are. Raises InvalidInput for text of no encoding."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"text that no store can hold (half of a character pair): {error}") from None
+    return stored(value)
+
+
+def _within(namespace: Namespace, path: str | None, alive_at: int | None, of: str = "") -> tuple[str, Values]:
+    """The condition for what is under a path, one range of the index, and its values."""
+    only, bound = _alive(alive_at, of)
+    names = here(namespace)
+    only = f"{of}tenant = %s AND {of}namespace = %s{only}"
+    if path is None:
+        return only, (*names, *bound)
+    text = _text(path)
+    range_ = f" AND {of}path >= %s AND {of}path < %s AND ({of}path = %s OR {of}path >= %s)"
+    return only + range_, (*names, *bound, text, f"{text}/", text, f"{text}.")  # "/" is the character after "."
+
+
+def _alive(at: int | None, of: str = "") -> tuple[str, tuple[int, ...]]:
+    return ("", ()) if at is None else (f" AND ({of}expires_at IS NULL OR {of}expires_at > %s::int8)", (at,))

@@ -1,0 +1,107 @@
+"""Removing expired items now and then, in a thread or as a task."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, InvalidStateError
+
+from memwarden.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+
+class ThreadSweeper:
+    """Sweeps in a daemon thread. It ends when it is told to, when its future is cancelled, and with the warden.
+
+    Args:
+        sweep: removes what expired and returns how many; None when there is nothing left to sweep for.
+    """
+
+    def __init__(self, sweep: Callable[[], int | None]) -> None:
+        self._sweep = sweep
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._future: Future[None] | None = None
+
+    def start(self, seconds: float, *, at_all: bool = True) -> Future[None]:
+        """Sweep every so many seconds; while it does already, nothing changes. Cancelling what is returned ends it."""
+        if not at_all:
+            done = Future[None]()
+            done.set_result(None)
+            return done
+        if self._future is not None and self._thread is not None and self._thread.is_alive():
+            return self._future
+        self._stop = stop = threading.Event()
+        self._future = future = Future[None]()
+        future.add_done_callback(lambda done: stop.set())
+        self._thread = threading.Thread(
+            target=self._run, args=(stop, future, seconds), name="memwarden-sweeper", daemon=True
+        )
+        self._thread.start()
+        return future
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """End it; whether it has ended within ``timeout`` seconds (None: however long it takes)."""
+        self._stop.set()
+        thread, self._thread = self._thread, None
+        if thread is None or thread is threading.current_thread():
+            return True
+        thread.join(timeout)
+        if thread.is_alive():
+            self._thread = thread
+            return False
+        return True
+
+    def _run(self, stop: threading.Event, future: Future[None], seconds: float) -> None:
+        while not stop.wait(seconds):
+            try:
+                if self._sweep() is None:
+                    break
+            except Exception as error:
+                _tell(error, seconds)
+        with contextlib.suppress(InvalidStateError):  # it was cancelled
+            future.set_result(None)
+
+
+class TaskSweeper:
+    """Sweeps in a task of the running event loop; it ends as :class:`ThreadSweeper` does."""
+
+    def __init__(self, sweep: Callable[[], Awaitable[int | None]]) -> None:
+        self._sweep = sweep
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, seconds: float, *, at_all: bool = True) -> asyncio.Task[None]:
+        if not at_all:
+            return asyncio.get_running_loop().create_task(asyncio.sleep(0))
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(seconds))
+        return self._task
+
+    async def stop(self, seconds: float | None = None) -> bool:
+        task, self._task = self._task, None
+        if task is None or task.done():
+            return True
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=seconds)
+        if not done:
+            self._task = task
+        return bool(done)
+
+    async def _run(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                if await self._sweep() is None:
+                    return
+            except Exception as error:
+                _tell(error, seconds)
+
+
+def _tell(error: Exception, seconds: float) -> None:
+    """A sweep that failed is told, and the next one tries again."""
+    known = isinstance(error, StoreError)
+    logger.warning("expired items were not removed, next try in %s s: %s", seconds, error, exc_info=not known)
