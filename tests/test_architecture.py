@@ -20,9 +20,17 @@ from packaging.markers import Marker
 
 import memwarden
 from memwarden.backend import AsyncBackend
-from memwarden.blocking_tiers import GlobalMemoryStore, ProjectMemoryStore, TaskMemoryStore, Tiers, TierStore
+from memwarden.blocking_tiers import (
+    ContextAssembler,
+    GlobalMemoryStore,
+    ProjectMemoryStore,
+    TaskMemoryStore,
+    Tiers,
+    TierStore,
+)
 from memwarden.scope import AsyncScope
 from memwarden.sync import Backend, BoundScope, Warden
+from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
 from memwarden.tiers.project_store import AsyncProjectMemoryStore
 from memwarden.tiers.store import AsyncTierStore
@@ -38,6 +46,7 @@ TIERS = [
     (AsyncTaskMemoryStore, TaskMemoryStore),
     (AsyncProjectMemoryStore, ProjectMemoryStore),
     (AsyncGlobalMemoryStore, GlobalMemoryStore),
+    (AsyncContextAssembler, ContextAssembler),
     (AsyncTiers, Tiers),
 ]
 MOST_MEGABYTES = 225
@@ -126,6 +135,7 @@ async def test_every_public_name_has_its_blocking_twin() -> None:
                 (calling.tiers.task("k"), blocking.tiers.task("k")),
                 (calling.tiers.project(), blocking.tiers.project()),
                 (calling.tiers.global_store(), blocking.tiers.global_store()),
+                (calling.tiers.assembler(), blocking.tiers.assembler()),
             ]
             for ours, twin in pairs:
                 assert public_names(twin) == public_names(ours) - {"start"}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from memwarden.loop import Facade, blocking
 from memwarden.records import Namespace
+from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.confirm import Confirm
 from memwarden.tiers.evict import MAX_ITEMS
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
+from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.project_store import AsyncProjectMemoryStore
 from memwarden.tiers.store import AsyncTierStore
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.tiers import DEFAULT_PROJECT, AsyncTiers
+from memwarden.tiers.tiers import AsyncTiers
 
 
 class TierStore(Facade):
@@ -97,6 +101,15 @@ class GlobalMemoryStore(TierStore):
     undo = blocking(AsyncGlobalMemoryStore.undo)
 
 
+class ContextAssembler(Facade):
+    """Makes the contexts of tasks. See :class:`memwarden.tiers.assembler.AsyncContextAssembler`."""
+
+    _inner: AsyncContextAssembler
+
+    build_context = blocking(AsyncContextAssembler.build_context)
+    cleanup_task = blocking(AsyncContextAssembler.cleanup_task)
+
+
 class Tiers(Facade):
     """Makes the stores. See :class:`memwarden.tiers.tiers.AsyncTiers`."""
 
@@ -126,3 +139,14 @@ class Tiers(Facade):
         """Return the memory of all projects. See :meth:`memwarden.tiers.tiers.AsyncTiers.global_store`."""
         inner = self._inner.global_store(confirmation_callback=confirmation_callback, tenant=tenant)
         return GlobalMemoryStore(inner, self._loop)
+
+    def assembler(
+        self,
+        *,
+        memory_config: MemoryConfig | None = None,
+        profiles: Mapping[str, Profile] | None = None,
+        tenant: str = "default",
+    ) -> ContextAssembler:
+        """Return what makes the contexts of tasks. See :meth:`memwarden.tiers.tiers.AsyncTiers.assembler`."""
+        inner = self._inner.assembler(memory_config=memory_config, profiles=profiles, tenant=tenant)
+        return ContextAssembler(inner, self._loop)

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from filled import fill
 from memwarden import Warden, clock
 from memwarden.backend import ContextItem
 from memwarden.errors import Conflict, Denied, InvalidInput, MemwardenError, NotFound
-from memwarden.records import Batch, Change, Channel, Event, Memory, Namespace, Put, Signals, State
+from memwarden.records import Change, Channel, Event, Memory, Namespace, State
 from memwarden.tiers import FailureSignature
 from memwarden.tokens import estimate
 
@@ -27,17 +28,6 @@ def journal(warden: Warden, path: str) -> list[Change]:
 
 def words_of(items: list[ContextItem], key: str) -> list[Any]:
     return [one.payload[key] for one in items]
-
-
-def fill(warden: Warden, path: str, amount: int, make: Callable[[int], dict[str, Any]]) -> list[str]:
-    """Write many items in one batch, as the store takes them."""
-    namespace, at = Namespace("default", path), clock.now()
-    memories = [
-        replace(Memory(f"n{number:05d}", namespace, f"note {number}", at, at, kind="decision"), **make(number))
-        for number in range(amount)
-    ]
-    warden._loop.run(warden.store.apply(Batch(namespace, tuple(Put(one, Signals()) for one in memories), at)))
-    return [one.id for one in memories]
 
 
 class Person:

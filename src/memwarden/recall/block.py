@@ -12,6 +12,8 @@ from memwarden.records import Channel, Item, Kind, Memory
 
 PREFIX = "You have the following relevant memories from past interactions:"
 SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
+TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
+"""Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
 _INDENT = "   "
 _TAG = re.compile(r"<(?=/?memories)", re.IGNORECASE)
 _DAY = 86_400

@@ -57,7 +57,8 @@ class Request:
     """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`.
 
     as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
-    looked last. steps: whether the category ``procedural`` was asked for by its name.
+    looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
+    changes.
     """
 
     query: str
@@ -71,6 +72,7 @@ class Request:
     as_of: AsOf | None = None
     since_rev: int | None = None
     steps: bool = False
+    news: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ class Recall:
         shown = items.whole if request.full else items.excerpt
         make_of = partial(items.item, question, ranking, ranking.weights, shown)
         make = partial(make_of, found)
-        news, told = (None, False) if request.as_of is not None else await self._news_of(scope, moment, request)
+        untold = request.as_of is not None or not request.news
+        news, told = (None, False) if untold else await self._news_of(scope, moment, request)
         header = news.text if news else ""
         packed = pack(
             map(make, selection.always),

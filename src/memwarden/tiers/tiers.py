@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from memwarden.errors import InvalidInput
 from memwarden.parts import Parts
+from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.confirm import Confirm
 from memwarden.tiers.evict import MAX_ITEMS
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
+from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
 from memwarden.tiers.store import Place, name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.uses import Uses
-
-DEFAULT_PROJECT = "default"
 
 
 class AsyncTiers:
@@ -58,6 +61,26 @@ class AsyncTiers:
         thread of its own.
         """
         return AsyncGlobalMemoryStore(self._parts, _place("global", tenant), self._uses, confirmation_callback)
+
+    def assembler(
+        self,
+        *,
+        memory_config: MemoryConfig | None = None,
+        profiles: Mapping[str, Profile] | None = None,
+        tenant: str = "default",
+    ) -> AsyncContextAssembler:
+        """Return what makes the contexts of tasks.
+
+        Args:
+            memory_config: design E's: how many items at both ends of a task come first. profiles: how the contexts of
+                sorts of agents are made, by name.
+
+        Raises InvalidInput.
+        """
+        named = profiles if profiles is not None else {}
+        if not isinstance(named, Mapping) or not all(isinstance(one, Profile) for one in named.values()):
+            raise InvalidInput(f"profiles is a mapping of name to memwarden.tiers.Profile, not {named!r:.80}")
+        return AsyncContextAssembler(self._parts, self._uses, name(tenant, "tenant"), dict(named), memory_config)
 
 
 def _place(path: str, tenant: str) -> Place:

@@ -1,0 +1,248 @@
+"""From three tiers to one context within a budget (E6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from memwarden import arguments, clock, filters
+from memwarden.backend import ContextItem, as_item
+from memwarden.errors import InvalidInput
+from memwarden.parts import Parts
+from memwarden.records import Channel, Item, Memory, Namespace
+from memwarden.remember.messages import checked_text
+from memwarden.tiers import budget, items
+from memwarden.tiers.budget import TIERS, Filled, Offer, Tier
+from memwarden.tiers.package import (
+    DEFAULT_PROJECT,
+    ContextPackage,
+    ContextRequest,
+    Included,
+    LeftOut,
+    MemoryConfig,
+    Profile,
+)
+from memwarden.tiers.store import Place, name
+from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.uses import Uses
+from memwarden.tokens import TokenCounter, estimate
+
+SMALLEST = 5
+"""Tokens of the shortest line that is worth a place: of each tier so many items are looked at as fit the budget."""
+LEAST, MOST = 20, 1_000
+"""Never fewer, and never more."""
+
+_STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
+
+
+class Looked(NamedTuple):
+    """What was found in a tier. why: for each candidate, in words; score: with a query."""
+
+    items: Sequence[ContextItem]
+    whys: Sequence[Callable[[], str]]
+    scores: Sequence[float | None]
+    left_out: Sequence[LeftOut]
+
+
+class Plan(NamedTuple):
+    """A checked request."""
+
+    budget: int
+    shares: Mapping[str, float]
+    query: str | None
+    agent: str | None
+    threshold: float | None
+    ends: int
+
+    @property
+    def most(self) -> int:
+        """How many items of a tier are looked at."""
+        return max(LEAST, min(MOST, self.budget // SMALLEST))
+
+
+class AsyncContextAssembler:
+    """Makes the contexts of tasks. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.assembler`."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        uses: Uses,
+        tenant: str,
+        profiles: Mapping[str, Profile],
+        memory_config: MemoryConfig | None,
+        count: TokenCounter = estimate,
+    ) -> None:
+        self._parts = parts
+        self._uses = uses
+        self._tenant = tenant
+        self._profiles = profiles
+        self._config = memory_config
+        self._count = count
+
+    async def build_context(self, task: Any, request: Any) -> ContextPackage:
+        """Choose from a task, its project and what holds everywhere what fits a budget. Never writes.
+
+        Args:
+            task: a :class:`memwarden.tiers.Task`, or anything with ``task_id`` and ``metadata``.
+            request: a :class:`memwarden.tiers.ContextRequest`, or anything with ``budget_tokens``.
+
+        The task's memory is always looked at. Of the others what answers the query goes in, in recall's order; without
+        a query pinned items, then the important, then the new. How the budget is shared: :mod:`memwarden.tiers.budget`.
+
+        Raises InvalidInput, UnknownAgent, StoreError.
+        """
+        task_id = name(getattr(task, "task_id", None), "task_id")
+        project_id = name(_project_id(task), "project_id")
+        plan = self._plan(request)
+        paths = {"task": f"task/{task_id}", "project": f"project/{project_id}", "global": "global"}
+        titles = {"task": task_id, "project": project_id, "global": ""}
+        looked = {one: await self._look(one, paths[one], plan) for one in TIERS}
+        tiers = {one: Tier(budget.title(one, titles[one]), _offers(one, looked[one])) for one in TIERS}
+        filled = budget.fill(tiers, plan.shares, plan.budget, self._count)
+        package = _package(f"ctx-{task_id}", plan.budget, looked, filled, self._count)
+        for one in TIERS:
+            given = [each.item.context_item_id for each in package.included if each.tier == one]
+            self._uses.note(Namespace(self._tenant, paths[one]), given, clock.now())
+        return package
+
+    async def cleanup_task(self, task_id: str) -> None:
+        """Clear the memory of a task that is over."""
+        task_id = name(task_id, "task_id")
+        place = Place(tenant=self._tenant, path=f"task/{task_id}")
+        await AsyncTaskMemoryStore(self._parts, place, self._uses, task_id).clear()
+
+    def _plan(self, request: Any) -> Plan:
+        asked = read_request(request)
+        profile = Profile() if asked.profile is None else self._profiles.get(asked.profile)
+        if profile is None:
+            known = ", ".join(map(repr, self._profiles)) or "none"
+            raise InvalidInput(f"there is no profile {asked.profile!r:.80}; profiles are: {known}")
+        shares = next((one for one in (asked.shares, profile.shares) if one is not None), budget.SHARES)
+        policy = getattr(self._config, "context_policy", None)
+        ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
+        most = self._parts.settings.max_text_bytes
+        return Plan(
+            budget=arguments.whole(asked.budget_tokens, "budget_tokens", 1, None),
+            shares=budget.read_shares(shares),
+            query=None if asked.query is None else checked_text(asked.query, "query", most),
+            agent=asked.agent,
+            threshold=None if asked.threshold is None else arguments.share(asked.threshold, "threshold"),
+            ends=arguments.whole(next((one for one in ends if one is not None), 0), "head_tail_preserve", 0, None),
+        )
+
+    async def _look(self, tier: str, path: str, plan: Plan) -> Looked:
+        place = Place(tenant=self._tenant, path=path, agent=plan.agent)
+        readable = self._parts.settings.categories.readable(plan.agent, None)
+        if tier != "task" and plan.query is not None:
+            return await self._ask(tier, place, readable, plan, plan.query)
+        return await self._list(tier, place, readable, plan)
+
+    async def _ask(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan, query: str) -> Looked:
+        """What answers the query, best first, by the product's recall."""
+        from memwarden.recall.recall import Request
+
+        request = Request(query, readable, _STATED, plan.most, plan.threshold, None, True, True, news=False)
+        found = await self._parts.working.recall.query(place, request)
+        return Looked(
+            [as_item(one.memory) for one in found.items],
+            [partial(_answers, one) for one in found.items],
+            [one.score for one in found.items],
+            [LeftOut(tier, one.id, one.gate, one.reason, one.score) for one in found.cut],
+        )
+
+    async def _list(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan) -> Looked:
+        """What matters most, without a question; of a task its two ends first."""
+        from memwarden.recall.standing import standing
+
+        now = clock.now()
+        index = await self._parts.working.indexes.current(place.namespace)
+        order = standing(index, readable, now, plan.ends if tier == "task" else 0)
+        read = await self._parts.store.get(place.namespace, order.ids[: plan.most])
+        edges = {*order.ids[: order.edges]}
+        left_out = [(one, "rank") for one in order.ids[plan.most :]] + [(one, "validity") for one in order.over]
+        return Looked(
+            [as_item(one) for one in read],
+            [partial(_matters, one, one.id in edges, now) for one in read],
+            [None] * len(read),
+            [LeftOut(tier, one, gate, budget.GATES[gate], None) for one, gate in left_out],
+        )
+
+
+def read_request(request: Any) -> ContextRequest:
+    """Return a request of ours made of anything with ``budget_tokens``. Raises InvalidInput."""
+    if isinstance(request, ContextRequest):
+        return request
+    if not hasattr(request, "budget_tokens"):
+        raise InvalidInput(f"request is a ContextRequest, or has budget_tokens, not {request!r:.80}")
+    known = {one: getattr(request, one) for one in ContextRequest.__dataclass_fields__ if hasattr(request, one)}
+    return ContextRequest(**known)
+
+
+def _project_id(task: Any) -> Any:
+    metadata = getattr(task, "metadata", None)
+    found = metadata.get("project_id") if isinstance(metadata, Mapping) else None
+    return DEFAULT_PROJECT if found is None else found
+
+
+def _offers(tier: str, looked: Looked) -> list[Offer]:
+    """The candidates as lines. A task's are shown by time, the others in their order."""
+    lines = [budget.one_line(one.kind, items.words(one)) for one in looked.items]
+    shown = range(len(lines))
+    places = dict(enumerate(shown))
+    if tier == "task":
+        by_time = sorted(shown, key=lambda number: (looked.items[number].timestamp, number))
+        places = {number: place for place, number in enumerate(by_time)}
+    return [Offer(one.context_item_id, lines[n], places[n]) for n, one in enumerate(looked.items)]
+
+
+def _package(
+    package_id: str, budget_tokens: int, looked: Mapping[str, Looked], filled: Filled, count: TokenCounter
+) -> ContextPackage:
+    known = {
+        (tier, item.context_item_id): (item, why, score)
+        for tier, found in looked.items()
+        for item, why, score in zip(found.items, found.whys, found.scores, strict=True)
+    }
+    included = []
+    for taken in filled.taken:
+        item, why, score = known[taken.tier, taken.offer.item_id]
+        where = "in what other shares left" if taken.unused else f"within the {taken.tier}'s share"
+        included.append(Included(taken.tier, item, f"{why()}; {where}", taken.tokens, score))
+    left_out = [
+        LeftOut(tier, offer.item_id, gate, budget.GATES[gate], known[tier, offer.item_id][2])
+        for tier, offer, gate in filled.dropped
+    ]
+    left_out += [one for found in looked.values() for one in found.left_out]
+    whole = sum(_cost(one, count) for found in looked.values() for one in found.items)
+    cost = sum(_cost(one.item, count) for one in included)
+    return ContextPackage(
+        context_package_id=package_id,
+        items=tuple(one.item for one in included),
+        summary=None,
+        compression_ratio=cost / whole if whole else 0.0,
+        text=filled.text,
+        tokens=filled.tokens,
+        budget_tokens=budget_tokens,
+        included=tuple(included),
+        left_out=tuple(left_out),
+        allotted=filled.allotted,
+        used=filled.used,
+    )
+
+
+def _cost(item: ContextItem, count: TokenCounter) -> int:
+    return count(items.words(item)) if item.token_cost is None else item.token_cost
+
+
+def _answers(item: Item) -> str:
+    words = ", ".join(f"‘{one}’" for one in item.why.words)
+    return f"answers the query, score {item.score:.2f}" + (f" (matches {words})" if words else "")
+
+
+def _matters(memory: Memory, edge: bool, now: datetime) -> str:
+    from memwarden.recall.block import age
+
+    said = f"importance {memory.importance:.2f}, {age(memory.created_at, now)}"
+    return ("pinned, " if memory.pinned else "") + ("at an end of the task, " if edge else "") + said

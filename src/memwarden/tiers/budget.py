@@ -1,0 +1,198 @@
+"""How a token budget is shared among the tiers, and what goes in (E6). Pure functions, no I/O.
+
+The rule: the task, the project and what holds everywhere get 40, 40 and 20 % of the budget, or the shares that are
+asked for. Each takes its items in their order as long as they fit its share; one that does not fit is passed over.
+What shares leave unused flows on: to the task first, then to the project, then to what holds everywhere, for what was
+passed over. A tier with a share of 0 takes part in neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from memwarden.errors import InvalidInput
+from memwarden.recall.block import TASK_CLOSE as CLOSE
+from memwarden.recall.block import TASK_OPEN as OPEN
+from memwarden.tokens import TokenCounter
+
+TIERS: Final = ("task", "project", "global")
+SHARES: Final[Mapping[str, float]] = {"task": 0.4, "project": 0.4, "global": 0.2}
+"""Design E's shares of the budget."""
+GATES: Final[Mapping[str, str]] = {
+    "budget": "it does not fit into what is left of the token budget",
+    "share": "its tier has no share of the budget",
+    "rank": "enough others that matter more were looked at to fill the budget",
+    "validity": "it is no longer true: a newer fact took its place",
+}
+"""What can leave an item out beside the gates of recall, and what it means."""
+ROUNDS = 3
+"""Lines take less together than one by one: so often the room that this leaves is looked for."""
+_TAG = re.compile(r"<(?=/?task_context)", re.IGNORECASE)
+
+
+class Offer(NamedTuple):
+    """An item that could go in.
+
+    line: its words, on one line. place: where it stands among those of its tier that are shown.
+    """
+
+    item_id: str
+    line: str
+    place: int = 0
+
+
+class Tier(NamedTuple):
+    """What a tier offers, what matters most first. title: the line above its items."""
+
+    title: str
+    offers: Sequence[Offer]
+
+
+class Taken(NamedTuple):
+    """An offer that went in. unused: in what other shares left. tokens: what its line takes."""
+
+    tier: str
+    offer: Offer
+    unused: bool
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What fits.
+
+    Attributes:
+        taken: by tier, in the order in which they are shown. dropped: (tier, offer, gate) for every other offer.
+        text: what goes into a prompt; empty when nothing fits. tokens: its size, never above the budget.
+        allotted: the tokens of each share. used: the tokens that each tier took, with its title.
+    """
+
+    taken: tuple[Taken, ...]
+    dropped: tuple[tuple[str, Offer, str], ...]
+    text: str
+    tokens: int
+    allotted: Mapping[str, int]
+    used: Mapping[str, int]
+
+
+def read_shares(shares: Any) -> Mapping[str, float]:
+    """Return checked shares: ``{"task": 0.5, "project": 0.5}``; a tier that is not named gets 0.
+
+    Raises InvalidInput for unknown tiers, numbers outside 0..1, and a sum of 0 or above 1.
+    """
+    if not isinstance(shares, Mapping) or not set(shares) <= set(TIERS):
+        raise InvalidInput(f"shares name {', '.join(TIERS)}, such as {dict(SHARES)}, not {shares!r:.80}")
+    for one in shares.values():
+        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1:
+            raise InvalidInput(f"a share is a number from 0 to 1, not {one!r:.80}")
+    whole = sum(shares.values())
+    if not 0 < whole <= 1 + 1e-9:
+        raise InvalidInput(f"shares are together more than 0 and at most 1, not {whole:g}")
+    return {name: float(shares.get(name, 0.0)) for name in TIERS}
+
+
+def fill(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> Filled:
+    """Choose what goes in, by the rule of this module. The size of the whole text, tags and titles included, never
+    exceeds ``budget``, whatever the counter."""
+    filling = _Filling(tiers, shares, budget, count)
+    for name in TIERS:
+        filling.within_share(name)
+    for _ in range(ROUNDS):
+        for name in TIERS:
+            filling.what_is_unused(name)
+        if not filling.finds_room():
+            break
+    return filling.done()
+
+
+class _Filling:
+    """A budget being spent. Lines are counted one by one; the whole is counted at the end."""
+
+    def __init__(
+        self, tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter
+    ) -> None:
+        self._tiers = {name: tiers.get(name, Tier("", ())) for name in TIERS}
+        self._budget = budget
+        self._count = count
+        self._shares = shares
+        self._room = max(0, budget - count(f"{OPEN}\n") - count(CLOSE))
+        self._allotted = {name: int(self._room * shares[name]) for name in TIERS}
+        self._used = dict.fromkeys(TIERS, 0)
+        self._passed: dict[str, list[tuple[Offer, int]]] = {name: [] for name in TIERS}
+        self._taken: list[Taken] = []
+        self._dropped: list[tuple[str, Offer, str]] = []
+
+    def within_share(self, name: str) -> None:
+        """Take a tier's offers as long as they fit its own share."""
+        tier = self._tiers[name]
+        if not self._shares[name]:
+            self._dropped += [(name, offer, "share") for offer in tier.offers]
+            return
+        for offer in tier.offers:
+            cost = self._count(_line(offer))
+            if not self._take(name, offer, cost, self._allotted[name] - self._used[name], unused=False):
+                self._passed[name].append((offer, cost))
+
+    def what_is_unused(self, name: str) -> None:
+        """Take what was passed over as long as it fits what all shares left."""
+        passed, self._passed[name] = self._passed[name], []
+        for offer, cost in passed:
+            if not self._take(name, offer, cost, self._room - sum(self._used.values()), unused=True):
+                self._passed[name].append((offer, cost))
+
+    def finds_room(self) -> bool:
+        """Count the whole, and say whether it leaves more room than its parts did."""
+        before, spare = self._room, self._budget - self._count(self._render())
+        self._room = max(before, sum(self._used.values()) + spare) if self._taken else before
+        return self._room > before
+
+    def done(self) -> Filled:
+        """Render, and drop what was taken last as long as the whole is too large."""
+        text = self._render()
+        while self._taken and self._count(text) > self._budget:
+            last = self._taken.pop()
+            self._dropped.append((last.tier, last.offer, "budget"))
+            text = self._render()
+        self._dropped += [(name, offer, "budget") for name in TIERS for offer, _ in self._passed[name]]
+        shown = sorted(self._taken, key=lambda one: (TIERS.index(one.tier), one.offer.place))
+        return Filled(tuple(shown), tuple(self._dropped), text, self._count(text), self._allotted, self._spent())
+
+    def _take(self, name: str, offer: Offer, cost: int, left: int, *, unused: bool) -> bool:
+        title = 0 if self._used[name] else self._count(f"{self._tiers[name].title}\n")
+        if title + cost > left:
+            return False
+        self._used[name] += title + cost
+        self._taken.append(Taken(name, offer, unused, cost))
+        return True
+
+    def _spent(self) -> dict[str, int]:
+        kept = {one.tier for one in self._taken}
+        return {
+            name: (self._count(f"{tier.title}\n") if name in kept else 0)
+            + sum(one.tokens for one in self._taken if one.tier == name)
+            for name, tier in self._tiers.items()
+        }
+
+    def _render(self) -> str:
+        parts = [f"{OPEN}\n"]
+        for name in TIERS:
+            mine = sorted((one.offer for one in self._taken if one.tier == name), key=lambda one: one.place)
+            parts += [f"{self._tiers[name].title}\n" if mine else "", *map(_line, mine)]
+        return "".join([*parts, CLOSE]) if self._taken else ""
+
+
+def _line(offer: Offer) -> str:
+    return f"- {offer.line}\n"
+
+
+def one_line(kind: str, words: str) -> str:
+    """An item's words as the one line that stands for it; they cannot pass for a line or a tag of ours."""
+    return _TAG.sub("‹", " ".join(f"[{kind}] {words}".split()))
+
+
+def title(name: str, of: str = "") -> str:
+    """The line above a tier's items."""
+    return _TAG.sub("‹", f"{name.capitalize()} {of}:" if of else f"{name.capitalize()}:")

@@ -1,0 +1,116 @@
+"""What an assembler is asked for, and what it hands back (E6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from memwarden.backend import ContextItem
+
+DEFAULT_PROJECT = "default"
+"""The project of tasks that name none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, as the assembler needs it; any object with these attributes will do.
+
+    metadata: ``project_id`` in it names the project; without it that is ``default``.
+    """
+
+    task_id: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """What is asked for; any object with ``budget_tokens`` will do.
+
+    Attributes:
+        budget_tokens: the most tokens that the rendered text may take, titles and tags included.
+        query: choose from project and global memory what answers this. None: what matters most there.
+        shares: of the budget, such as ``{"task": 0.4, "project": 0.4, "global": 0.2}``. None: those of the profile.
+        profile: the name of one of the assembler's profiles. None: design E's shares.
+        agent: only what this agent's allowlist lets it read. None: everything.
+        threshold: with a query, the least score, 0..1; None: the calibrated bar, 0: no bar.
+        head_tail_preserve: so many of the task's first and of its last items go before all others of it. None: as the
+            profile or the assembler's ``memory_config`` says.
+    """
+
+    budget_tokens: int
+    query: str | None = None
+    shares: Mapping[str, float] | None = None
+    profile: str | None = None
+    agent: str | None = None
+    threshold: float | None = None
+    head_tail_preserve: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How the context of a sort of agent is made. See :class:`ContextRequest`."""
+
+    shares: Mapping[str, float] | None = None
+    head_tail_preserve: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPolicy:
+    """Design E's policy. head_tail_preserve: see :class:`ContextRequest`."""
+
+    head_tail_preserve: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """Design E's configuration of an assembler."""
+
+    context_policy: ContextPolicy | None = None
+
+
+class Included(NamedTuple):
+    """An item that is in, and why. tokens: what its line takes. score: 0..1 with a query, else None."""
+
+    tier: str
+    item: ContextItem
+    reason: str
+    tokens: int
+    score: float | None
+
+
+class LeftOut(NamedTuple):
+    """An item that is not in. gate: the name of what stopped it, ``reason`` says it in words."""
+
+    tier: str
+    item_id: str
+    gate: str
+    reason: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPackage:
+    """The context of a task.
+
+    Attributes:
+        context_package_id: ``ctx-<task id>``.
+        items: in the order of the text: the task's by time, the others by what matters most.
+        summary: None; kept for design E's shape.
+        compression_ratio: cost of the items over the cost of all that were looked at, 0..1; 0.0 for none.
+        text: the items as they go into a prompt; empty for none. tokens: its size, never above ``budget_tokens``.
+        included: why each item is in, in their order. left_out: why each other item of the three tiers is not.
+        allotted: the tokens of each tier's share. used: what each tier took.
+    """
+
+    context_package_id: str
+    items: tuple[ContextItem, ...]
+    summary: str | None
+    compression_ratio: float
+    text: str
+    tokens: int
+    budget_tokens: int
+    included: tuple[Included, ...]
+    left_out: tuple[LeftOut, ...]
+    allotted: Mapping[str, int]
+    used: Mapping[str, int]

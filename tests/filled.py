@@ -1,0 +1,21 @@
+"""Namespaces with many items, written at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from memwarden import Warden, clock
+from memwarden.records import Batch, Memory, Namespace, Put, Signals
+
+
+def fill(warden: Warden, path: str, amount: int, make: Callable[[int], dict[str, Any]]) -> list[str]:
+    """Write many items in one batch, as the store takes them."""
+    namespace, at = Namespace("default", path), clock.now()
+    memories = [
+        replace(Memory(f"n{number:05d}", namespace, f"note {number}", at, at, kind="decision"), **make(number))
+        for number in range(amount)
+    ]
+    warden._loop.run(warden.store.apply(Batch(namespace, tuple(Put(one, Signals()) for one in memories), at)))
+    return [one.id for one in memories]
