@@ -12,7 +12,7 @@ from filled import fill
 from memwarden import Warden, clock
 from memwarden.backend import ContextItem
 from memwarden.errors import InvalidInput, UnknownAgent
-from memwarden.records import Namespace
+from memwarden.records import Channel, Namespace
 from memwarden.tiers import (
     ContextPackage,
     ContextPolicy,
@@ -235,6 +235,15 @@ def test_what_is_no_longer_true_is_left_out_and_named(filled: Warden) -> None:
         package = build(filled, query=query)
         assert "PostgreSQL" not in package.text
         assert [one.gate for one in package.left_out if one.item_id == old.id] == ["validity"]
+
+
+def test_steps_of_how_something_is_done_are_in_no_context(filled: Warden) -> None:
+    """They are asked for by their category (B12)."""
+    fill(filled, "project/web", 1, lambda n: {"channel": Channel.PROCEDURAL, "text": "1. Open sessions. 2. Close."})
+    for query in (None, "Where do sessions live?"):
+        package = build(filled, query=query, threshold=0.0)
+        assert [one.gate for one in package.left_out if one.item_id == "n00000"] == ["procedural"]
+        assert "Close" not in package.text
 
 
 def test_nothing_quarantined_and_nothing_of_another_is_ever_in_a_context(filled: Warden) -> None:

@@ -23,12 +23,12 @@ class Standing:
     Attributes:
         ids: what matters most first: the ends of time that were asked for, then pinned ones, then by importance, then
             the newest. edges: how many of them are ends: the newest, the oldest, the second newest, and so on.
-        over: ids of those that are no longer true.
+        left_out: id and gate (:data:`memwarden.recall.select.GATES`) of those that take no part.
     """
 
     ids: list[str]
     edges: int
-    over: list[str]
+    left_out: list[tuple[str, str]]
 
 
 def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> Standing:
@@ -40,13 +40,15 @@ def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datet
     """
     allowed = () if readable is None else (Condition("category", "$in", readable),)
     open_: Mask = index.mask((*_STATED, *allowed))
-    valid = index.valid(now)
-    over = np.flatnonzero(open_ & ~valid) if valid is not None else np.array([], np.int64)
-    places = np.flatnonzero(open_ if valid is None else open_ & valid)
-    edges, middle = _edges(index, places, ends)
-    ids = index.columns.ids
+    ids, left_out = index.columns.ids, list[tuple[str, str]]()
+    steps = index.procedures
+    for gate, passing in (("validity", index.valid(now)), ("procedural", None if steps is None else ~steps)):
+        if passing is not None:
+            left_out += [(ids[place], gate) for place in np.flatnonzero(open_ & ~passing).tolist()]
+            open_ = open_ & passing
+    edges, middle = _edges(index, np.flatnonzero(open_), ends)
     order = [*edges.tolist(), *_by_importance(index, middle).tolist()]
-    return Standing([ids[place] for place in order], len(edges), [ids[place] for place in over.tolist()])
+    return Standing([ids[place] for place in order], len(edges), left_out)
 
 
 def _edges(index: NamespaceIndex, places: npt.NDArray[np.int64], ends: int) -> tuple[npt.NDArray[np.int64], ...]:

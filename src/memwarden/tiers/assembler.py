@@ -154,6 +154,7 @@ class AsyncContextAssembler:
 
     async def _list(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan) -> Looked:
         """What matters most, without a question; of a task its two ends first."""
+        from memwarden.recall.select import GATES
         from memwarden.recall.standing import standing
 
         now = clock.now()
@@ -161,12 +162,13 @@ class AsyncContextAssembler:
         order = standing(index, readable, now, plan.ends if tier == "task" else 0)
         read = await self._parts.store.get(place.namespace, order.ids[: plan.most])
         edges = {*order.ids[: order.edges]}
-        left_out = [(one, "rank") for one in order.ids[plan.most :]] + [(one, "validity") for one in order.over]
+        left_out = [LeftOut(tier, one, "rank", budget.GATES["rank"], None) for one in order.ids[plan.most :]]
+        left_out += [LeftOut(tier, one, gate, GATES[gate], None) for one, gate in order.left_out]
         return Looked(
             [as_item(one) for one in read],
             [partial(_matters, one, one.id in edges, now) for one in read],
             [None] * len(read),
-            [LeftOut(tier, one, gate, budget.GATES[gate], None) for one, gate in left_out],
+            left_out,
         )
 
 

@@ -25,7 +25,6 @@ GATES: Final[Mapping[str, str]] = {
     "budget": "it does not fit into what is left of the token budget",
     "share": "its tier has no share of the budget",
     "rank": "enough others that matter more were looked at to fill the budget",
-    "validity": "it is no longer true: a newer fact took its place",
 }
 """What can leave an item out beside the gates of recall, and what it means."""
 ROUNDS = 3
