@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
 from memwarden.event_queue import EventQueue
+from memwarden.looking import Looks
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Parts:
         self.store = store
         self.settings = settings
         self.events = EventQueue(store, settings)
+        self.looks = Looks()
         self.opened: Working | None = None
 
     @property

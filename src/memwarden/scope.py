@@ -81,26 +81,37 @@ class AsyncScope:
         result = await self._parts.working.writer.observe(
             self.who, read, checked_name(key, "key"), self._parts.working.recall.seen(self.who)
         )
-        if await self._is_due():
+        if not await self._is_due():
+            return result
+        if self._parts.working.extractor.asks_a_model:
+            self._parts.looks.look(self.who, self._look_through)
+        else:
             try:
-                await self.look_through()
+                await self._look_through()
             except Stale as error:  # what was said is stored; what it says waits for the next look
                 log.warning("looking through thread %r is put off: %s", self.who.thread, error)
         return result
 
-    @told(Node.EPISODIC, Op.CLASSIFY)
     async def look_through(self, *, again: bool = False) -> WriteResult:
         """Look through what the thread holds beyond its mark, for what is worth keeping (F7, B13).
 
-        ``observe`` does it by itself, as the setting ``extraction`` says. Facts are stored and judged as ``remember``
-        does; what is less sure waits as a ``candidate`` until it is heard again; each exchange gets an index card. A
-        thread's turns are looked through once, also by several processes and after a kill.
+        ``observe`` does it by itself, as the setting ``extraction`` says; with a chat model beside the call, which does
+        not wait for it. This verb waits for what is under way in the thread, and does the rest.
+
+        Facts are stored and judged as ``remember`` does; what is less sure waits as a ``candidate`` until it is heard
+        again; each exchange gets an index card. A thread's turns are looked through once, also by several processes
+        and after a kill.
 
         Args:
             again: begin at the thread's first turn. What is known already is merged, not doubled.
 
         Returns what was decided about each fact, candidate and card. Raises StoreError.
         """
+        await self._parts.looks.over(self.who)
+        return await self._look_through(again)
+
+    @told(Node.EPISODIC, Op.CLASSIFY)
+    async def _look_through(self, again: bool = False) -> WriteResult:
         settled = await self._parts.working.extractor.look_through(self.who, again=again)
         head = await self._parts.store.head(self.who.namespace)
         return WriteResult(head.rev, tuple(Written(one.id, one.outcome, one.reason) for one in settled))

@@ -108,6 +108,7 @@ class AsyncWarden:
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
+        await self._parts.looks.close()
         await self._parts.events.close()
         await self._parts.store.close()
 

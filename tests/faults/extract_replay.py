@@ -124,6 +124,8 @@ class Reader:
 async def answer_to(me: AsyncScope, number: int, messages: list[Message]) -> list[tuple[int | None, str]]:
     """Make a call; its answer without ids, which differ from run to run."""
     told = await me.observe(messages, key=f"call {number}")
+    if me._parts.working.extractor.asks_a_model:
+        await me.look_through()  # observe does not wait for a model
     return [(None, one.outcome) for one in told.results]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden
-from memwarden.errors import ModelUnavailable, Stale
+from memwarden import AsyncWarden, looking
+from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
 from memwarden.models import answers
 from memwarden.models.base import ChatModel
 from memwarden.records import Batch, Memory, Receipt, State
@@ -240,6 +241,7 @@ async def with_model(model: ChatModel, *said: str) -> list[Memory]:
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(*said))
+        await me.look_through()
         return await facts(me)
 
 
@@ -291,6 +293,7 @@ async def test_a_model_that_fails_leaves_an_event(garbage: list[Any], reason: st
     async with AsyncWarden.open("memory://", settings, chat_model=ScriptedModel(*garbage)) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA))
+        await me.look_through()
         told = [(one.node, one.status, one.reason) for one in await me.events(op="model")]
         assert told == [("episodic", "error", reason)]
 
@@ -313,6 +316,71 @@ async def test_a_model_that_is_late_is_left_out(
     assert "The user's daughter Mia is allergic to peanuts." in texts
     assert "Much too late for Mia." not in texts
     assert "longer than 0.05 seconds" in caplog.text
+
+
+class Slow:
+    """Stands for a remote model that answers when it is let."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.let = threading.Event()
+        self.asked = 0
+
+    def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
+        self.asked += 1
+        assert self.let.wait(10)
+        return by_model({"text": f"The user's daughter number {self.asked} is called Mia."})
+
+
+async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
+    model = Slow()
+    async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        for said in (MIA, NURSE, LISBON):  # all of it is stored while the first question waits
+            assert {one.outcome for one in (await me.observe(talk(said))).results} == {"created"}
+        assert len(await me.find({"channel": "turn"})) == 6
+        assert await facts(me) == []
+        model.let.set()
+        await me.look_through()
+        assert len(await facts(me)) == model.asked == 3  # each exchange was read once
+
+
+async def test_a_model_that_is_late_when_the_store_closes_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(looking, "CLOSE_SECONDS", 0.05)
+    url, settings, model = f"sqlite:///{tmp_path / 'm.db'}", {"extraction": "every_turn"}, Slow()
+    async with AsyncWarden.open(url, settings, chat_model=model) as warden:
+        await warden.scope(user="ana", thread="t1").observe(talk(MIA))
+    model.let.set()
+    assert "1 threads are looked through another time" in caplog.text
+    async with AsyncWarden.open(url, settings, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        assert await facts(me) == []
+        await me.look_through()
+        assert len(await facts(me)) == 1
+
+
+async def test_a_look_beside_the_calls_that_fails_is_put_off(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = ScriptedModel(by_model({"text": "The user's daughter is called Mia."}))
+    async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        extractor, failed = me._parts.working.extractor, asyncio.Event()
+
+        async def broken(scope: Any, *, again: bool) -> Any:
+            failed.set()
+            raise StoreUnavailable("no disk")
+
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(extractor, "look_through", broken)
+            await me.observe(talk(MIA))
+            await failed.wait()
+        await me.look_through()
+        assert "no disk" in caplog.text
+        assert [one.text for one in await facts(me)] == ["The user's daughter is called Mia."]
 
 
 async def test_an_answer_is_repaired_once() -> None:
@@ -349,6 +417,7 @@ async def test_a_day_has_its_limit_with_a_model_too() -> None:
         me = warden.scope(user="ana", thread="t1")
         for said in (MIA, NURSE, LISBON):
             await me.observe(talk(said))
+            await me.look_through()
         assert len(await facts(me)) == 2
         waiting = [one for one in await me.find({"channel": "turn"}) if one.text == LISBON]
         assert len(waiting) == 1

@@ -105,6 +105,11 @@ class Extractor:
         self._most_a_day = most_a_day
         self._now = now
 
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a look may take as long as a model does."""
+        return self._chat is not None
+
     async def waiting(self, scope: Scope) -> int:
         """How many turns of the scope's thread were not looked through yet."""
         thread = scope.thread or DEFAULT_THREAD
