@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from memwarden.clock import microseconds, moment
 from memwarden.records import Namespace
 
 DAY_SECONDS = 86_400
+_REAL = (float, type(None))
 
 
 class Node(StrEnum):
@@ -169,6 +170,9 @@ def counted(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
 
 def in_utc(event: OpEvent) -> OpEvent:
     """The event as every store gives it back: plain words, the time in UTC, real numbers."""
+    words_are_plain = type(event.node) is type(event.op) is type(event.status) is str
+    if words_are_plain and event.ts.tzinfo is UTC and all(type(one) in _REAL for one in (event.sim, event.ms)):
+        return event
     sim, ms = (None if one is None else float(one) for one in (event.sim, event.ms))
     node, op, status = (str(one) for one in (event.node, event.op, event.status))
     return replace(event, ts=moment(microseconds(event.ts)), node=node, op=op, status=status, sim=sim, ms=ms)

@@ -78,8 +78,8 @@ def event_of(noted: Noted) -> OpEvent:
     at, who, namespace, node, deed, rev, ms = noted
     op, status, reason, memory_id, category, sim, many = deed
     return OpEvent(
-        str(uuid_utils.uuid7()), namespace, node, op, status, clock.moment(at), who.user or None, who.agent, who.thread,
-        memory_id, category, sim, rev, None if ms is None else round(ms, 3), many, reason,
+        str(uuid_utils.uuid7()), namespace, node.value, op.value, status.value, clock.moment(at), who.user or None,
+        who.agent, who.thread, memory_id, category, sim, rev, None if ms is None else round(ms, 3), many, reason,
     )  # fmt: skip
 
 

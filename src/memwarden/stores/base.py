@@ -134,9 +134,9 @@ class Store(Protocol):
     async def record(self, events: Sequence[OpEvent]) -> None:
         """Write operational events, of any namespaces, in transactions of their own (B14).
 
-        They may be less durable than batches: a loss of power may take the last ones. No batch waits for another
-        namespace's events, and none of them is in a batch's transaction. Raises InvalidInput for text that is not valid
-        Unicode.
+        They may be less durable than batches: a loss of power may take the last ones. None of them is in a batch's
+        transaction or takes a lock under which batches are numbered. One whose time and id are there already is passed
+        over. Raises InvalidInput for text that is not valid Unicode, and then none is kept.
         """
 
     async def events(

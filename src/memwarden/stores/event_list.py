@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 
 from memwarden.errors import InvalidInput
 from memwarden.events import EventFilter, OpCount, OpEvent, counted
@@ -17,11 +20,12 @@ class EventList:
         self._events: dict[Namespace, list[OpEvent]] = {}
 
     def record(self, events: Sequence[OpEvent]) -> None:
-        """Take in events, as :func:`memwarden.events.in_utc` gives them."""
+        """Take in events, as :func:`memwarden.events.in_utc` gives them; not those that are there already."""
         for one in events:
-            self._events.setdefault(one.namespace, []).append(one)
-        for namespace in {one.namespace for one in events}:
-            self._events[namespace].sort(key=_order)
+            known = self._events.setdefault(one.namespace, [])
+            at = bisect_left(known, _order(one), key=_order)
+            if at == len(known) or _order(known[at]) != _order(one):
+                known.insert(at, one)
 
     def knows(self, namespace: Namespace) -> bool:
         """Whether anything was ever said about a namespace's events."""
@@ -29,22 +33,27 @@ class EventList:
 
     def know(self, namespace: Namespace, events: Sequence[OpEvent]) -> None:
         """Take in the events that a namespace has so far."""
-        self._events[namespace] = sorted(events, key=_order)
+        self._events[namespace] = []
+        self.record(events)
 
     def events(self, namespace: Namespace, where: EventFilter, limit: int, descending: bool) -> list[OpEvent]:
-        events = self._events.get(namespace, [])
-        wanted = [one for one in (reversed(events) if descending else events) if where.matches(one)]
-        return wanted[: checked_limit(limit)]
+        events = self._since(namespace, where)
+        wanted = (one for one in (reversed(events) if descending else events) if where.matches(one))
+        return list(islice(wanted, checked_limit(limit)))
 
     def counts(self, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
-        return counted((one for one in self._events.get(namespace, []) if where.matches(one)), checked_span(seconds))
+        return counted((one for one in self._since(namespace, where) if where.matches(one)), checked_span(seconds))
 
     def prune(self, namespace: Namespace, before: datetime, most: int) -> int:
         events = self._events.get(namespace, [])
-        young = [one for one in events if one.ts >= before]
-        kept = young[max(0, len(young) - checked_limit(most)) :]
-        self._events[namespace] = kept
-        return len(events) - len(kept)
+        gone = max(bisect_left(events, before, key=_time), len(events) - checked_limit(most))
+        self._events[namespace] = events[gone:]
+        return gone
+
+    def _since(self, namespace: Namespace, where: EventFilter) -> list[OpEvent]:
+        """The events from the filter's beginning on."""
+        events = self._events.get(namespace, [])
+        return events if where.since is None else events[bisect_left(events, where.since, key=_time) :]
 
     def discard(self, namespace: Namespace) -> None:
         self._events.pop(namespace, None)
@@ -54,7 +63,7 @@ def checked_limit(limit: object) -> int:
     """Raise InvalidInput for a limit that is no number from 0; return it as engines take it."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise InvalidInput(f"a limit is a whole number from 0, not {limit!r}")
-    return min(limit, 2**62)
+    return min(limit, sys.maxsize // 2)
 
 
 def checked_span(seconds: object) -> int:
@@ -62,6 +71,10 @@ def checked_span(seconds: object) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= 2**40:
         raise InvalidInput(f"a span of time is a whole number of seconds from 1, not {seconds!r}")
     return seconds
+
+
+def _time(event: OpEvent) -> datetime:
+    return event.ts
 
 
 def _order(event: OpEvent) -> tuple[datetime, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from memwarden.clock import microseconds, moment
 from memwarden.events import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
+from memwarden.stores.forms import check_text
 
 COLUMNS = (
     "ts", "id", "node", "op", "status", "user_id", "agent_id", "thread_id", "memory_id", "category", "sim", "rev", "ms",
@@ -20,6 +21,12 @@ Values = tuple[Any, ...]
 def row_of(event: OpEvent) -> Values:
     """The event as a row, without the names of its namespace."""
     return (microseconds(event.ts), *(getattr(event, name) for name in COLUMNS[1:]))
+
+
+def check_events(events: Sequence[OpEvent]) -> None:
+    """Raise InvalidInput for text that no store can hold."""
+    for one in events:
+        check_text(one.namespace.tenant, one.namespace.path, *row_of(one))
 
 
 def event_of(namespace: Namespace, row: Sequence[Any]) -> OpEvent:

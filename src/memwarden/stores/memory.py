@@ -42,7 +42,7 @@ from memwarden.records import (
 from memwarden.stores.chunks import check_kinds
 from memwarden.stores.decide import born, check_all, check_mark
 from memwarden.stores.event_list import EventList
-from memwarden.stores.event_rows import COLUMNS
+from memwarden.stores.event_rows import check_events
 from memwarden.stores.forms import check_text, once
 from memwarden.stores.memory_checkpoints import MemoryCheckpoints
 from memwarden.stores.memory_items import MemoryItems
@@ -437,8 +437,7 @@ class MemoryStore:
     def _checked_events(self, events: Sequence[OpEvent]) -> list[OpEvent]:
         """The events as they are given back. Raises InvalidInput."""
         self._ready()
-        for one in events:
-            check_text(one.namespace.tenant, one.namespace.path, *(getattr(one, name) for name in COLUMNS[1:]))
+        check_events(events)
         return [in_utc(one) for one in events]
 
     def _ready(self) -> None:

@@ -101,6 +101,12 @@ class EventTests:
             (LONG_AGO, "search", "ok", 1), (midnight, "search", "error", 1), (midnight, "search", "ok", 7),
         ]  # fmt: skip
 
+    async def test_an_event_is_recorded_once(self, store: Store) -> None:
+        await store.record([an_event(1), an_event(1, op="create"), an_event(2)])
+        await store.record([an_event(1, op="delete"), an_event(3)])
+        found = await store.events(NAMESPACE, descending=False)
+        assert [(one.id, one.op) for one in found] == [(f"e{number:06}", "search") for number in (1, 2, 3)]
+
     async def test_equal_times_are_in_the_order_of_ids(self, store: Store) -> None:
         await store.record([an_event(number, ts=START) for number in (3, 1, 2)])
         assert [one.id for one in await store.events(NAMESPACE, descending=False)] == ["e000001", "e000002", "e000003"]
@@ -134,7 +140,7 @@ class EventTests:
 
     async def test_what_cannot_be_meant_is_refused(self, store: Store) -> None:
         with pytest.raises(InvalidInput):
-            await store.record([an_event(1, thread_id="\ud800")])
+            await store.record([an_event(1), an_event(2, namespace=OTHER_USER, thread_id="\ud800")])
         for call in (
             lambda: store.events(NAMESPACE, limit=-1),
             lambda: store.event_counts(NAMESPACE, seconds=0),

@@ -14,7 +14,7 @@ from memwarden.clock import microseconds
 from memwarden.events import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
 from memwarden.stores.event_list import checked_limit, checked_span
-from memwarden.stores.event_rows import COLUMNS, Values, count_of, event_of, row_of, where_sql
+from memwarden.stores.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 from memwarden.stores.postgres.columns import arrays
 from memwarden.stores.postgres.rows import stored, told
 from memwarden.stores.postgres.transaction import Kind, begin, here
@@ -35,7 +35,8 @@ Rows = list[tuple[Namespace, list[Values]]]
 
 
 def encode(events: Sequence[OpEvent]) -> Rows:
-    """Events as rows, those of a namespace together."""
+    """Events as rows, those of a namespace together. Raises InvalidInput for text that no database can hold."""
+    check_events(events)
     rows = [(one.namespace, tuple(map(stored, row_of(one)))) for one in events]
     rows.sort(key=itemgetter(0))
     return [(namespace, [row for _, row in some]) for namespace, some in groupby(rows, itemgetter(0))]

@@ -10,16 +10,18 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memwarden.errors import InvalidInput
 from memwarden.events import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
 from memwarden.stores.event_list import checked_limit, checked_span
-from memwarden.stores.event_rows import COLUMNS, Values, count_of, event_of, row_of, where_sql
+from memwarden.stores.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 
 BUSY_SECONDS = 1.0
 """Events wait no longer for another process than this, and are lost then."""
 _HERE = "tenant = ? AND namespace = ?"
-_INSERT = f"INSERT INTO events (tenant, namespace, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+_INSERT = (
+    f"INSERT OR IGNORE INTO events (tenant, namespace, {', '.join(COLUMNS)}) "
+    f"VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+)
 _TOO_OLD = f"DELETE FROM events WHERE {_HERE} AND ts < ?"
 _TOO_MANY = (
     f"DELETE FROM events WHERE {_HERE} AND (ts, id) <= "
@@ -71,13 +73,8 @@ class EventWriter:
 
 def encode(events: Sequence[OpEvent]) -> list[Values]:
     """Events as rows. Raises InvalidInput for text that no file can hold."""
-    rows = [(one.namespace.tenant, one.namespace.path, *row_of(one)) for one in events]
-    try:
-        for row in rows:
-            "".join(value for value in row if isinstance(value, str)).encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
-    return rows
+    check_events(events)
+    return [(one.namespace.tenant, one.namespace.path, *row_of(one)) for one in events]
 
 
 def read(
