@@ -185,6 +185,20 @@ def test_extraction_without_its_model_is_told() -> None:
         assert ("episodic", "classify", "ok", "") in lines(me)  # by the rules
 
 
+@pytest.mark.parametrize("model", [None, ScriptedModel()])
+def test_what_observe_looks_through_by_itself_is_episodic(model: ScriptedModel | None) -> None:
+    settings = {**WORDS_ONLY, "extraction": "every_turn"}
+    with Warden.open("memory://", config=settings, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
+        me.look_through()  # waits for a look beside the call
+        told = [line[:3] for line in lines(me)]
+        assert told[0] == ("hotpath", "create", "ok")
+        assert ("episodic", "create", "ok") in told
+        assert (("episodic", "model", "error") in told) == (model is not None)
+        assert {one.thread_id for one in me.events()} == {"t1"}
+
+
 class BrokenReranker:
     def __init__(self, error: Exception) -> None:
         self.error = error
