@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import namedtuple
+from collections.abc import Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -316,10 +317,11 @@ asyncio.run(store.close())
 """
 
 
-def test_a_kill_at_any_point_of_an_upgrade_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("points", [(18, 19, 20, 35), pytest.param(range(1, 60), marks=pytest.mark.soak)])
+def test_a_kill_at_any_point_of_an_upgrade_loses_nothing(points: Sequence[int], tmp_path: Path) -> None:
     """Before each statement of it and each step of the copy: the file is the old one, whole, or the new one."""
     killed, before = 0, dump(an_old_store(1, tmp_path / "same.db"))
-    for nth in (7, 18, 19, 20, 21, 23, 35, 45):
+    for nth in points:
         folder = tmp_path / str(nth)
         folder.mkdir()
         path = an_old_store(1, folder / "old.db")
@@ -336,4 +338,4 @@ def test_a_kill_at_any_point_of_an_upgrade_loses_nothing(tmp_path: Path) -> None
         asyncio.run(opened(path))
         assert len(copies(path)) in (1, 2)
         assert not list(folder.glob("*.partial")), "what a kill left is taken away by the next upgrade"
-    assert killed > 5
+    assert killed >= 4

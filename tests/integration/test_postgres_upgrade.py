@@ -1,0 +1,70 @@
+"""A database of every earlier schema opens, holds what it held, and needs no superuser for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memwarden.records import Remove
+from memwarden.stores.backup import read
+from memwarden.stores.manifest import Stand
+from memwarden.stores.postgres import PostgresStore, schema
+from memwarden.testing.examples import a_batch
+from told import Told, check_steps, check_store, replay
+
+OLD = Path(__file__).with_name("old_stores")
+LANDED = {1: "ab0807a9fca7b89a"}
+"""Migrations that users may have run, with a digest of their statements: they never change again."""
+LOGIN = "memwarden_upgrade_login"
+
+
+@pytest.mark.parametrize("number", LANDED)
+def test_what_landed_is_frozen(number: int) -> None:
+    script = next(one.script for one in schema.migrations() if one.number == number).decode()
+    bare = re.sub(r"--[^\n]*|\s+", "", script)
+    assert sha256(bare.encode()).hexdigest()[:16] == LANDED[number], "write another migration; users have run this one"
+
+
+@pytest.fixture
+def owned(new_database: Callable[[], str]) -> Iterator[str]:
+    """The URL of an empty database for a login that may make a schema in it, and is no superuser."""
+    url = new_database()
+    with psycopg.connect(url, autocommit=True) as db:
+        if db.execute("SELECT oid FROM pg_roles WHERE rolname = 'memwarden_app'").fetchone() is None:
+            db.execute("CREATE ROLE memwarden_app NOLOGIN NOINHERIT")
+        db.execute(f"CREATE ROLE {LOGIN} LOGIN PASSWORD 'a-secret' IN ROLE memwarden_app".encode())
+        db.execute(f"GRANT CREATE ON DATABASE {db.info.dbname} TO {LOGIN}".encode())
+        yield f"postgresql://{LOGIN}:a-secret@{url.partition('//')[2].rpartition('@')[2]}"
+        db.execute(f"DROP OWNED BY {LOGIN} CASCADE".encode())
+        db.execute(f"DROP ROLE {LOGIN}".encode())
+
+
+@pytest.mark.parametrize("number", sorted(int(one.stem[-4:]) for one in OLD.glob("postgres_*.mwbackup")))
+async def test_a_database_of_every_schema_opens(number: int, owned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows came from a backup that the memwarden of that schema made; the tables are those of that schema."""
+    backup = OLD / f"postgres_{number:04}.mwbackup"
+    stands = read(backup).namespaces
+    known = schema.migrations()
+    with monkeypatch.context() as then:
+        then.setattr(schema, "migrations", lambda: known[:number])
+        await PostgresStore(owned).restore(backup)
+    store = PostgresStore(owned)
+    await store.open()
+    assert (await store.about()).schema == known[-1].number
+    heads = [(one, (await store.head(one)).rev) for one in await store.namespaces()]
+    assert tuple(Stand(one.tenant, one.path, rev) for one, rev in heads) == stands
+    for namespace, rev in heads:
+        states = [Told()]
+        journal = await store.journal(namespace, limit=1000)
+        replay(journal, states)
+        check_steps(journal)
+        found = await check_store(store, namespace, states[-1])
+        assert any("lives in Porto" in one.text for one in found.values())
+        assert (await store.apply(a_batch(Remove(next(iter(found))), namespace=namespace))).rev == rev + 1
+    await store.close()
+    assert await store.examine() == []
