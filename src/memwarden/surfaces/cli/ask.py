@@ -15,9 +15,13 @@ from memwarden import AsyncWarden
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
 from memwarden.scope import AsyncScope
-from memwarden.surfaces.cli import draw, given
+from memwarden.surfaces.cli import draw, given, task_context
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
+from memwarden.tiers import ContextRequest, Task
+
+BLOCK_THRESHOLD = 0.7
+"""Design C's threshold of a block."""
 
 Filters = Annotated[
     list[str] | None,
@@ -77,13 +81,26 @@ async def query(
 @command
 async def context(
     options: Options,
-    message: Annotated[str, typer.Argument(metavar="TEXT|FILE", help="The message to answer, a file, or - for stdin.")],
+    message: Annotated[
+        str | None, typer.Argument(metavar="TEXT|FILE", help="The message to answer, a file, or - for stdin.")
+    ] = None,
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = 500,
-    threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = 0.7,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="The least score of the best memory, 0..1. [default: 0.7]", show_default=False),
+    ] = None,
     participant: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only memories in which this person takes part.")
     ] = None,
     filter_: Filters = None,
+    task: Annotated[str | None, typer.Option(metavar="ID", help="The context of this task instead.")] = None,
+    project: Annotated[str | None, typer.Option(metavar="ID", help="The task's project. [default: default]")] = None,
+    shares: Annotated[
+        str | None, typer.Option(metavar="T/P/G", help="Per cent for task, project, global. [default: 40/40/20]")
+    ] = None,
+    head_tail: Annotated[
+        int | None, typer.Option(metavar="N", help="The task's first and last N items come before all others.")
+    ] = None,
     explain: Explain = False,
 ) -> None:
     """Print the <memories> block to put before a message; empty when nothing is relevant.
@@ -91,12 +108,30 @@ async def context(
     The last message and the talk just before it are searched for. FILE is a conversation so far, the message to
     answer last. The block alone goes to stdout, so that it can be piped into a prompt.
 
+    With --task the context of a task is assembled: of the task itself, and what answers TEXT in its project and in
+    global memory; without TEXT what matters most there. The calibrated bar holds unless --threshold is given.
+
     \b
     Examples:
       memwarden context "Can I bring a walnut cake for Tomas?"
       memwarden context chat.json --budget-tokens 200
       memwarden context "What shall we cook?" --participant Tomas --explain
+      memwarden context "Where do sessions live?" --task fix-login --project shop --explain
     """
+    if task is not None:
+        if participant or filter_:
+            raise InvalidInput("--participant and --filter choose memories of a user; a task's context has none")
+        query = None if message is None else given.text(message)
+        request = ContextRequest(
+            budget_tokens, query, task_context.read_shares(shares), None, options.agent, threshold, head_tail
+        )
+        async with options.open(existing=True) as warden:
+            whose = Task(task, {} if project is None else {"project_id": project})
+            await task_context.show(warden, options, whose, request, explain=explain)
+        return
+    if message is None or (project, shares, head_tail) != (None, None, None):
+        raise InvalidInput("give the message to answer; --project, --shares and --head-tail go with --task ID")
+    threshold = BLOCK_THRESHOLD if threshold is None else threshold
     messages = _messages(message)
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
