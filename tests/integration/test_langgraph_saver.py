@@ -335,6 +335,26 @@ def test_the_latest_state_is_a_row_to_read(url: str, warden: Warden) -> None:
     assert ben["conversation"][1]["tool_calls"][0]["name"] == "note"
 
 
+def test_large_values_are_shown_in_part(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    values: dict[str, Any] = {
+        "list": [f"{number:03}" * 10 for number in range(500)],
+        "text": "x" * 9_000,
+        "object": {"a": "x" * 9_000},
+    }
+    odd = {"one": ["small", "x" * 9_000], "unknown": [{"a": {b"b": 1}}] * 2}
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        put(MemwardenSaver(warden), {**values, **odd})
+        assert values_of(MemwardenSaver(warden)) == {**values, **odd}
+    ((state,),) = [[row["checkpoint_data"]["graph_state"]] for row in states(url)]
+    last = state["list"]["last"]
+    assert last == values["list"][-len(last) :]
+    assert (len(last) > 100, state["list"]["left_out"]) == (True, 500 - len(last))
+    assert state["text"] == {"left_out": 8_000, "begins": "x" * 1_000}
+    assert set(state["object"]) == set(state["one"]) == {"left_out"}
+    assert state["unknown"] is None
+
+
 def states(url: str) -> list[dict[str, Any]]:
     sql = "SELECT user_id, thread_id, checkpoint_data, id, created_at, updated_at FROM {} ORDER BY user_id"
     names = ("user_id", "thread_id", "checkpoint_data", "id", "created_at", "updated_at")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shutil
 import signal
@@ -116,6 +117,7 @@ LANDED = {
     "0003_events.sql": "6305fda70b713b93",
     "0004_checkpoints.sql": "7e027412fb1b0e1d",
     "0005_items.sql": "3be3b1c7a3869a7b",
+    "0006_checkpoint_rows.sql": "dc894feec58eed99",
 }
 """Migrations that users may have run, with a digest of their statements: they never change again."""
 TEXTS = {
@@ -123,6 +125,7 @@ TEXTS = {
     2: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     3: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     4: ["What was new?", "lives in Porto", "has a cat named Żółć"],
+    5: ["What was new?", "lives in Porto", "has a cat named Żółć"],
 }
 
 
@@ -180,6 +183,23 @@ async def test_a_store_of_every_schema_opens_after_a_copy_was_kept(number: int, 
         ] == [stand.rev for stand in manifest.namespaces]
         await again.close()
     assert not list(tmp_path.glob("again.db.*"))  # what is restored needs no copy
+
+
+async def test_checkpoints_of_an_old_store_are_kept(tmp_path: Path) -> None:
+    store = SqliteStore(an_old_store(5, tmp_path / "old.db"))
+    await store.open()
+    for namespace in await store.namespaces():
+        found = await store.checkpoints.get(namespace, "t")
+        assert found is not None
+        assert (found.saved.links, [one.data for one in found.values]) == ((("a", "1"),), [b"\x00a"])
+        assert [one.data for one in found.writes] == [b"v"]
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / "old.db")) as db:
+        states = [json.loads(data)["graph_state"] for (data,) in db.execute(SHOWN)]
+    assert states == [{"b": 1, "a": "a"}] * 2
+
+
+SHOWN = "SELECT checkpoint_data FROM supervisor_checkpoints"
 
 
 def dump(path: Path) -> list[str]:

@@ -28,6 +28,7 @@ from memwarden.stores.checkpoints import (
 from memwarden.stores.forms import check_text
 from memwarden.stores.postgres.rows import Values, stored, told
 from memwarden.stores.postgres.transaction import Kind, begin, here
+from memwarden.stores.postgres.write import gather_statistics
 
 T = TypeVar("T")
 Question = tuple[str, Sequence[Any]]
@@ -64,6 +65,10 @@ _OF_RUNS = f"""
     WHERE {_HERE} AND run_id = ANY(%s::text[])
 """
 _PUT = """
+    WITH touched AS (
+        INSERT INTO memwarden.checkpoint_threads (tenant, namespace, thread_id, id) VALUES (%s, %s, %s, %s)
+        ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET updated_at = excluded.updated_at
+    )
     INSERT INTO memwarden.checkpoints (tenant, namespace, thread_id, checkpoint_ns, checkpoint_id, parent_id, agent,
         run_id, channels, versions, small, metadata, kind, data, shown)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s::text[], %s::text[], %s::text[], %s, %s, %s, %s)
@@ -78,10 +83,6 @@ _PUT_VALUE = """
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (tenant, namespace, thread_id, checkpoint_ns, channel, version) DO UPDATE SET
         kind = excluded.kind, data = excluded.data, shown = excluded.shown
-"""
-_TOUCH = """
-    INSERT INTO memwarden.checkpoint_threads (tenant, namespace, thread_id, id) VALUES (%s, %s, %s, %s)
-    ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET updated_at = excluded.updated_at
 """
 _PUT_WRITE = """
     INSERT INTO memwarden.checkpoint_writes (tenant, namespace, thread_id, checkpoint_ns, checkpoint_id, task_id, idx,
@@ -117,6 +118,8 @@ _COPIED = {
     ),
 }
 """Of each table the columns of the key after the thread, and the others."""
+_MANY = 500
+"""After so many statements that write, the server is asked whether it needs new statistics."""
 _TABLES = (*_COPIED, "checkpoint_threads")
 _ESCAPED = re.compile(r"\\u000[01]")
 
@@ -127,29 +130,35 @@ class InThread(Protocol):
     def __call__(self, work: Callable[[Connection[Any]], T], *, writing: bool) -> Awaitable[T]: ...
 
 
+Later = Callable[[Callable[[Connection[Any]], None]], None]
+
+
 class PostgresCheckpoints:
     """See :class:`memwarden.stores.checkpoints.Checkpoints`.
 
     Args:
+        in_thread: does something over a connection. later: the same, with nobody waiting for it.
         seconds: how long one statement may take.
     """
 
-    def __init__(self, in_thread: InThread, seconds: float) -> None:
+    def __init__(self, in_thread: InThread, later: Later, seconds: float) -> None:
         self._in_thread = in_thread
+        self._later = later
         self._seconds = seconds
+        self._written = 0
 
     async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
         names, key = here(namespace), stored(list(saved.key))
         check_text(*saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))
         channels, versions = [stored([link[side] for link in saved.links]) for side in (0, 1)]
         row = (
+            *names, key[0], str(uuid7()),
             *names, *key, stored(saved.parent), stored(saved.agent), stored(saved.run), channels, versions,
             stored(list(saved.small)), _metadata(saved), saved.kind, saved.data, saved.shown,
         )  # fmt: skip
         places = [(*names, *key[:2], stored(one.channel), stored(one.version)) for one in values]
         rows = [(*place, one.kind, one.data, one.shown) for place, one in zip(places, values, strict=True)]
-        touch = (*names, key[0], str(uuid7()))
-        await self._write(namespace, [(_PUT, row), *((_PUT_VALUE, one) for one in rows), (_TOUCH, touch)])
+        await self._write(namespace, [*((_PUT_VALUE, one) for one in rows), (_PUT, row)])
 
     async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
         names = (*here(namespace), *stored(list(key)))
@@ -213,6 +222,13 @@ class PostgresCheckpoints:
 
         if statements:
             await self._in_thread(write, writing=True)
+            self._look_after(len(statements))
+
+    def _look_after(self, written: int) -> None:
+        self._written += written
+        if self._written >= _MANY:
+            self._written = 0
+            self._later(lambda db: gather_statistics(db, self._seconds))
 
     async def _ask(self, namespace: Namespace, *questions: Question) -> list[list[Values]]:
         def ask(db: Connection[Any]) -> list[list[Values]]:

@@ -74,7 +74,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._state: _Open | None = None
         self.place = Connections(url, connect_seconds).place
-        self.checkpoints = PostgresCheckpoints(self._for_checkpoints, statement_seconds)
+        self.checkpoints = PostgresCheckpoints(self._for_checkpoints, self._later, statement_seconds)
         self.items = PostgresItems(self._in_thread, statement_seconds)
 
     async def open(self) -> None:
@@ -242,6 +242,11 @@ class PostgresStore:
         """Writing goes by threads of its own: many checkpoints hold up no question, and no batch holds up them."""
         state = self._ready()
         return await self._in_thread(work, threads=state.checkpoints if writing else state.threads)
+
+    def _later(self, work: Callable[[Connection[Any]], None]) -> None:
+        """Nobody waits for it, and nothing is lost when it fails."""
+        state = self._ready()
+        state.checkpoints.submit(state.connections.run, work, lambda error: False)
 
     async def _read(self, ask: Callable[[Reader], T]) -> T:
         return await self._in_thread(lambda connection: ask(Reader(connection, self._seconds)))

@@ -33,6 +33,7 @@ Links = tuple[tuple[str, str], ...]
 
 _KEY = "ns = ? AND thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
 _NEWEST_FIRST = "ORDER BY checkpoint_id DESC, thread_id DESC, checkpoint_ns DESC"
+_SORTED = _NEWEST_FIRST.replace("checkpoint_id DESC", "+checkpoint_id DESC")
 _GET = (
     "SELECT checkpoint_id, parent_id, agent, kind, data, links, small, metadata, run_id FROM checkpoints "
     "WHERE ns = ? AND thread_id = ? AND checkpoint_ns = ?"
@@ -230,7 +231,9 @@ def _keys(db: sqlite3.Connection, number: int, search: Search, limit: int) -> It
         said += " AND (checkpoint_id, thread_id, checkpoint_ns) < (?, ?, ?)"
         bound += [search.after.id, search.after.thread, search.after.ns]
     columns = "thread_id, checkpoint_ns, checkpoint_id, metadata"
-    sql = f"SELECT {columns} FROM checkpoints WHERE ns = ?{said} {_NEWEST_FIRST}"
+    # Of one thread with all its subgraphs the order is sorted: by the index for it every thread would be read.
+    order = _NEWEST_FIRST if search.thread is None or search.ns is not None else _SORTED
+    sql = f"SELECT {columns} FROM checkpoints WHERE ns = ?{said} {order}"
     taken = 0
     for *key, metadata in db.execute(sql, (number, *bound)):
         if taken >= limit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sqlite3
 import threading
@@ -357,6 +358,9 @@ class _Open:
             return read(self.reader)
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                self._deadline = math.inf
+                if self.reader.in_transaction:  # the end of a snapshot may have been interrupted as well
+                    self.reader.execute("ROLLBACK")
                 raise _TakesLonger from None
             raise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -22,6 +22,9 @@ Versions = Mapping[str, str | int | float]
 
 _SMALL = 256
 """Texts up to this many characters stay in the checkpoint's row: a row of their own would cost more than they do."""
+_MOST_SHOWN = 4_000
+"""Values of up to so many bytes are shown whole in the view of the latest states."""
+_BEGINNING = 1_000
 _TASK_ID = re.compile(r":[^|]*")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _MESSAGE = ("name", "id", "tool_calls", "tool_call_id", "status")
@@ -46,7 +49,7 @@ class Forms:
         self._serde = serde
         self._most_bytes = most_bytes
         # What a serializer encrypts must not stand beside it in plain text.
-        self._show: Callable[[Any], str | None] = shown if type(serde) is JsonPlusSerializer else lambda value: None
+        self._shows = type(serde) is JsonPlusSerializer
 
     def saved(
         self, key: Key, parent: str | None, checkpoint: Checkpoint, metadata: CheckpointMetadata, new: Versions
@@ -66,7 +69,8 @@ class Forms:
             version = str(versions[channel])
             links.append((channel, version))
             if channel in new or parent is None:
-                values.append(Value(channel, version, *self._dumped(f"channel {channel!r}", value), self._show(value)))
+                kind, data = self._dumped(f"channel {channel!r}", value)
+                values.append(Value(channel, version, kind, data, shown(value, len(data)) if self._shows else None))
         kind, data = self._dumped("the checkpoint", {**checkpoint, "channel_values": small})
         self._check_size({"the checkpoint itself": len(data), **{one.channel: len(one.data) for one in values}})
         run = metadata.get("run_id")
@@ -80,7 +84,7 @@ class Forms:
             tuple(small),
             metadata,
             None if run is None else str(run),
-            self._show(small) or "{}",
+            (_json(small) if self._shows else None) or "{}",
         )
         return saved, values
 
@@ -141,12 +145,28 @@ def config_of(key: Key) -> RunnableConfig:
     return {"configurable": {"thread_id": key.thread, "checkpoint_ns": key.ns, "checkpoint_id": key.id}}
 
 
-def shown(value: Any) -> str | None:
+def shown(value: Any, size: int) -> str | None:
     """Return a value as JSON for people to read, None if there is no way. Not made to be read back.
 
-    >>> shown({"seen": {1}})
+    Args:
+        size: about how many bytes the value takes. Of a large list the last entries are shown, of a large text its
+            beginning: a whole second copy would make saving half as slow again.
+
+    >>> shown({"seen": {1}}, 9)
     '{"seen":[1]}'
     """
+    if size <= _MOST_SHOWN:
+        return _json(value)
+    if isinstance(value, str):
+        return _json({"left_out": len(value) - _BEGINNING, "begins": value[:_BEGINNING]})
+    last = value[-max(1, _MOST_SHOWN * len(value) // size) :] if isinstance(value, list) else []
+    text = _json(last)
+    if not last or text is None or len(text) > 2 * _MOST_SHOWN:
+        return _json({"left_out": size})
+    return f'{{"left_out":{len(value) - len(last)},"last":{text}}}'
+
+
+def _json(value: Any) -> str | None:
     try:
         text = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, ValueError, RecursionError):
