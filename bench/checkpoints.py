@@ -48,10 +48,8 @@ class Thread:
     async def put(self) -> None:
         """Save the next checkpoint; everything but the text's first line stays."""
         self._lines = [lines(100)[0], *self._lines[1:]]
-        self._versions = {
-            **self._versions,
-            "messages": self._saver.get_next_version(self._versions.get("messages"), None),
-        }
+        version = self._saver.get_next_version(self._versions.get("messages"), None)
+        self._versions = {**self._versions, "messages": version}
         checkpoint = empty_checkpoint()
         checkpoint["channel_values"] = {"messages": self._lines, "settled": self._settled}
         checkpoint["channel_versions"] = self._versions
