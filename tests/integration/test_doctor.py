@@ -104,7 +104,7 @@ def _hole(verb: str) -> type[OneForAll]:
     return type(f"Leaky{verb}", (OneForAll,), {verb: partialmethod(wrong, verb)})
 
 
-@pytest.mark.parametrize("verb", ["get", "find", "scan", "versions", "journal", "relations", "count"])
+@pytest.mark.parametrize("verb", ["get", "find", "scan", "versions", "journal", "relations", "count", "events"])
 async def test_a_verb_that_answers_about_another_is_caught(verb: str) -> None:
     assert leaky(await looked(_hole(verb)()))
 
