@@ -34,6 +34,14 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
 
 
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def items_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store of each kind that keeps items."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
+
+
 @pytest.fixture
 def warden(url: str) -> Iterator[Warden]:
     """An open warden with default settings on an empty store of each kind."""

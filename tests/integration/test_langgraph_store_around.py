@@ -20,9 +20,15 @@ from langgraph_ways import CONFIG, Letters
 
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput, StoreUnavailable
+from memwarden.surfaces.adapters.langchain import MemwardenByteStore
 from memwarden.surfaces.adapters.langgraph import MemwardenStore
 
 CHILD = Path(__file__).parents[1] / "faults" / "items_child.py"
+
+
+@pytest.fixture
+def url(items_url: str) -> str:
+    return items_url
 
 
 @pytest.fixture
@@ -113,6 +119,14 @@ async def test_a_backup_holds_the_items(engine: str, new_database: Callable[[], 
         store = MemwardenStore(other.scope(user="no-memories"), index=index)
         assert await store.aget(("a",), "k") == before
         assert (await store.asearch(("a",), query="zebra"))[0].score == pytest.approx(1.0, abs=1e-5)
+
+
+def test_json_files_keep_no_items(tmp_path: Path) -> None:
+    with Warden.open(f"json:///{tmp_path / 'store'}", config=CONFIG) as warden:
+        with pytest.raises(InvalidInput, match="keeps no items"):
+            MemwardenStore(warden)
+        with pytest.raises(InvalidInput, match="keeps no items"):
+            MemwardenByteStore(warden)
 
 
 # Whose items they are.

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
+from memwarden.stores.base import Store
 
 CHUNK = 500
 """So many items are read at once while they are looked through."""
+MOST_NAME_BYTES = 1_000
+"""The longest path and the longest key: both together have to fit PostgreSQL's index pages."""
 
 Place = tuple[str, str]
 """Where an item is: its path and its key."""
@@ -84,7 +88,12 @@ class Hit(NamedTuple):
 
 
 class Items(Protocol):
-    """What an engine offers. Every method raises StoreError, and StoreUnavailable when the store is not open."""
+    """What an engine offers. Every method raises StoreError, and StoreUnavailable when the store is not open.
+
+    durable: whether an acknowledged write survives the death of the process.
+    """
+
+    durable: ClassVar[bool]
 
     async def get(
         self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
@@ -96,6 +105,9 @@ class Items(Protocol):
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
         """Return the paths under a path (None: all) that hold an item, in no order."""
+
+    async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
+        """Return the keys at exactly this path that begin with a text, sorted by code point."""
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
         """Make changes of different places, all of them or none, and return when they are durable."""
@@ -109,11 +121,23 @@ class Items(Protocol):
         """Remove the items of a namespace whose lifetime ended before a moment; return how many."""
 
 
-class HasItems(Protocol):
-    """A store that keeps items too."""
+def items_of(store: Store) -> Items:
+    """Return the items of a store. Raises InvalidInput for one that keeps none, or keeps them worse than memories."""
+    items: Items | None = getattr(store, "items", None)
+    if items is None or store.promises.durable > items.durable:  # what is acknowledged would be lost at the end
+        raise InvalidInput(f"a {type(store).__name__} keeps no items; use memory://, SQLite or PostgreSQL")
+    return items
 
-    @property
-    def items(self) -> Items: ...
+
+def short_name(text: str, what: str) -> str:
+    """Return a path or a key. Raises InvalidInput for one that is too long or no valid Unicode; ``what`` names it."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} is not valid Unicode: {text!r:.80}") from None
+    if size > MOST_NAME_BYTES:
+        raise InvalidInput(f"{what} has at most {MOST_NAME_BYTES:,} bytes, not {size:,}: {text!r:.80}")
+    return text
 
 
 class View(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from memwarden.records import Namespace
 from memwarden.stores.items import Hit, ItemChange, Place, PutItem, Search, StoredItem, answer, under
@@ -41,6 +42,8 @@ class MemoryItems:
         ready: raises StoreUnavailable when the store is not open.
     """
 
+    durable: ClassVar[bool] = False
+
     def __init__(self, ready: Callable[[], None]) -> None:
         self._ready = ready
         self._shelves: dict[Namespace, _Shelf] = {}
@@ -56,6 +59,9 @@ class MemoryItems:
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
         return list({one.path for one in self._shelf(namespace).alive(under, alive_at)})
+
+    async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
+        return sorted(key for at, key in self._shelf(namespace) if at == path and key.startswith(begins))
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
         shelf = self._shelf(namespace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from psycopg import Connection
 
@@ -72,6 +72,8 @@ class PostgresItems:
         in_thread: works with a connection of the store, once more when one breaks. seconds: for one statement.
     """
 
+    durable: ClassVar[bool] = True
+
     def __init__(self, in_thread: _InThread, seconds: float) -> None:
         self._in_thread = in_thread
         self._seconds = seconds
@@ -110,6 +112,20 @@ class PostgresItems:
                 asked = db.execute(f"SELECT DISTINCT path FROM memwarden.items WHERE {within}".encode(), bound)
                 db.execute(b"COMMIT")
             return [told(path) for (path,) in asked.fetchall()]
+
+        return await self._in_thread(work)
+
+    async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
+        within = f"{_HERE} AND path = %s AND key >= %s AND starts_with(key, %s)"
+        sql = f"SELECT key FROM memwarden.items WHERE {within} ORDER BY key"
+        bound = (*here(namespace), _text(path), _text(begins), _text(begins))
+
+        def work(db: Connection[Any]) -> list[str]:
+            with db.pipeline():
+                begin(db, namespace, self._seconds, Kind.READ)
+                asked = db.execute(sql.encode(), bound)
+                db.execute(b"COMMIT")
+            return [told(key) for (key,) in asked.fetchall()]
 
         return await self._in_thread(work)
 

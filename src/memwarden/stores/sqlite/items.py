@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from itertools import takewhile
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from memwarden.records import Namespace
 from memwarden.stores.items import CHUNK, DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
@@ -45,6 +46,8 @@ class SqliteItems:
         slow: a number of rows that is much.
     """
 
+    durable: ClassVar[bool] = True
+
     def __init__(self, read: _Read, write: Callable[[Callable[[], Write], int], Awaitable[Any]], slow: int) -> None:
         self._read = read
         self._write = write
@@ -72,6 +75,15 @@ class SqliteItems:
         within, bound = _within(namespace, under, alive_at)
         sql = f"SELECT DISTINCT path FROM items WHERE {within}"
         return await self._read(lambda db: [str(path) for (path,) in db.execute(sql, bound).fetchall()])
+
+    async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
+        sql = f"SELECT key FROM items WHERE {_HERE} AND path = ? AND key >= ? ORDER BY key"
+        bound = (namespace.tenant, namespace.path, path, begins)
+
+        def read(db: sqlite3.Connection) -> list[str]:
+            return list(takewhile(lambda key: key.startswith(begins), (key for (key,) in db.execute(sql, bound))))
+
+        return await self._read(read)
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
         if changes:

@@ -26,7 +26,18 @@ from langgraph.store.base import (
 from memwarden import clock
 from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.records import Namespace
-from memwarden.stores.items import DropItem, Hit, ItemChange, Items, Place, PutItem, Search, StoredItem
+from memwarden.stores.items import (
+    DropItem,
+    Hit,
+    ItemChange,
+    Items,
+    Place,
+    PutItem,
+    Search,
+    StoredItem,
+    items_of,
+    short_name,
+)
 from memwarden.surfaces.adapters.bound import AnyWarden, Bound
 from memwarden.surfaces.adapters.langgraph import namespaces, values
 from memwarden.surfaces.adapters.langgraph.sweeper import TaskSweeper, ThreadSweeper
@@ -37,8 +48,6 @@ MINUTE = 60_000_000
 """In microseconds."""
 MOST_MINUTES = 525_600 * 100
 """The longest lifetime, a hundred years: later ends do not fit every engine's clock."""
-MOST_NAME_BYTES = 1_000
-"""The longest namespace, its labels joined, and the longest key: both together have to fit PostgreSQL's index pages."""
 SWEEP_MINUTES = 5.0
 """Between two sweeps, unless something else is said."""
 
@@ -85,9 +94,7 @@ class MemwardenStore(BaseStore):
     ) -> None:
         super().__init__()
         self._bound = Bound(warden)
-        items: Items | None = getattr(self._bound.parts.store, "items", None)
-        if items is None:
-            raise InvalidInput(f"{type(self._bound.parts.store).__name__} keeps no items; use a store of memwarden's")
+        items = items_of(self._bound.parts.store)
         self._desk = _Desk(items, self._bound.who.namespace, bool((ttl or {}).get("omit_expired")))
         self._index = Index(index, self._bound.parts) if index else None
         self.index_config = self._index.config if self._index else None
@@ -307,21 +314,11 @@ def _parts(item: StoredItem) -> dict[str, Any]:
 
 
 def _path(labels: Sequence[str]) -> str:
-    return _short(".".join(labels), "a namespace")
+    return short_name(".".join(labels), "a namespace")
 
 
 def _key(key: Any) -> str:
-    return _short(str(key), "a key")
-
-
-def _short(text: str, what: str) -> str:
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise InvalidInput(f"{what} is not valid Unicode: {text!r:.80}") from None
-    if size > MOST_NAME_BYTES:
-        raise InvalidInput(f"{what} has at most {MOST_NAME_BYTES:,} bytes, not {size:,}: {text!r:.80}")
-    return text
+    return short_name(str(key), "a key")
 
 
 def _count(value: Any, what: str) -> int:
