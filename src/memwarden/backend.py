@@ -17,7 +17,7 @@ from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFoun
 from memwarden.importance import checked
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.consent.context import CONTEXT_ID
-from memwarden.remember.inlet import trust_of
+from memwarden.remember.inlet import trust_of, value_without_secrets
 from memwarden.remember.messages import checked_name, checked_names
 from memwarden.stores.base import Store
 
@@ -200,10 +200,11 @@ def parse_namespace(path: str, tenant: str) -> Namespace:
 
 def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
     """Return an item as the memory that is stored of it. Raises InvalidInput for a payload that is no JSON object."""
+    payload = _payload(item)
     return Memory(
         id=item.context_item_id,
         namespace=namespace,
-        text=_text(item),
+        text=_text(item, payload),
         created_at=clock.parse(item.timestamp, "timestamp"),
         updated_at=clock.now(),
         channel=Channel.SEMANTIC,
@@ -211,7 +212,7 @@ def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
         importance=item.importance,
         tags=tuple(item.tags),
         source=item.source,
-        payload=dict(item.payload),
+        payload=payload,
         token_cost=item.token_cost,
         trust=trust_of(None, item.kind, item.source),
     )
@@ -231,13 +232,19 @@ def as_item(memory: Memory) -> ContextItem:
     )
 
 
-def _text(item: ContextItem) -> str:
-    """The texts of a payload, one a line; the kind when there are none."""
+def _payload(item: ContextItem) -> dict[str, Any]:
+    """The payload as JSON, without the secrets in it."""
     try:
         json.dumps(dict(item.payload), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the payload of {item.context_item_id!r} is no JSON object: {error}") from None
-    return "\n".join(_texts(item.payload, MAX_DEPTH)).strip() or item.kind
+    cleaned, _ = value_without_secrets(dict(item.payload))
+    return dict(cleaned)
+
+
+def _text(item: ContextItem, payload: Mapping[str, Any]) -> str:
+    """The texts of a payload, one a line; the kind when there are none."""
+    return "\n".join(_texts(payload, MAX_DEPTH)).strip() or item.kind
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:

@@ -23,8 +23,9 @@ _REAL = (float, type(None))
 class Node(StrEnum):
     """Which part did it. ``hotpath``: a call that somebody waits for. ``context``: making the block before a turn.
 
-    ``episodic``: looking through what was said. ``worker``, ``overseer``, ``proxy`` and ``session`` are words for parts
-    that run beside the calls (decisions 2.15); ``worker`` also tells how many events were lost.
+    ``episodic``: looking through what was said. ``overseer``: deciding which state a goal needs, and what of a tool's
+    result is kept. ``worker``, ``proxy`` and ``session`` are words for parts that run beside the calls (decisions
+    2.15); ``worker`` also tells how many events were lost.
     """
 
     HOTPATH = "hotpath"

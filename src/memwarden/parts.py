@@ -12,7 +12,7 @@ from memwarden.looking import Looks
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
-    from memwarden.models.base import Embedder
+    from memwarden.models.base import ChatModel, Embedder
     from memwarden.recall.index import Indexes
     from memwarden.recall.recall import Recall
     from memwarden.remember.consent.keeper import Consents
@@ -30,6 +30,7 @@ class Working:
     indexes: Indexes
     consents: Consents
     embedder: Embedder | None
+    chat: ChatModel | None
 
 
 class Parts:

@@ -12,6 +12,9 @@ from memwarden import arguments, clock, consent, event_reading
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.categories import Categories
+from memwarden.chat.overseer import AsyncOverseer, OverseerSettings
+from memwarden.chat.state import AsyncState
+from memwarden.chat.tools import AsyncTools, Permission, state_tools
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.events import Node, Op
 from memwarden.parts import Parts
@@ -548,6 +551,25 @@ class AsyncScope:
         if not await all_shown(store, namespace, entries, self._readable):
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
         return await self._parts.working.writer.undo(self.who, entries)
+
+    @property
+    def state(self) -> AsyncState:
+        """Values saved by key, loaded only when a goal needs them (A5)."""
+        return AsyncState(self._parts, self.who)
+
+    def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
+        """Return what decides which state a goal needs, and which results of tools are saved (A1 to A4).
+
+        It asks the warden's chat model; without one search and rules decide.
+        """
+        return AsyncOverseer(self.state, self._parts.working.chat, settings or OverseerSettings())
+
+    def tools(self, permission: Permission = "write") -> AsyncTools:
+        """Return the tools that an agent's model may call on this scope: the four of :attr:`state` (A5, A6).
+
+        permission: ``read`` leaves out what writes, and refuses it.
+        """
+        return AsyncTools(state_tools(self.state), permission=permission)
 
     user_context = consent.user_context
     propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)

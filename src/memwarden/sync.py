@@ -11,7 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memwarden.backend import AsyncBackend
+from memwarden.blocking_chat import Overseer, State, Tools
 from memwarden.blocking_tiers import Tiers
+from memwarden.chat.overseer import OverseerSettings
+from memwarden.chat.tools import Permission
 from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
 from memwarden.loop import Facade, Loop, blocking
@@ -52,6 +55,26 @@ class BoundScope(Facade):
     update = blocking(AsyncScope.update)
     pin = blocking(AsyncScope.pin)
     undo = blocking(AsyncScope.undo)
+
+    @property
+    def state(self) -> State:
+        """Values saved by key. See :attr:`memwarden.scope.AsyncScope.state`."""
+        return State(self._inner.state, self._loop)
+
+    def overseer(self, settings: OverseerSettings | None = None) -> Overseer:
+        """Return what decides which state a goal needs, and which results of tools are saved (A1 to A4).
+
+        It asks the warden's chat model; without one search and rules decide.
+        """
+        return Overseer(self._inner.overseer(settings), self._loop)
+
+    def tools(self, permission: Permission = "write") -> Tools:
+        """Return the tools that an agent's model may call on this scope: the four of :attr:`state` (A5, A6).
+
+        permission: ``read`` leaves out what writes, and refuses it.
+        """
+        return Tools(self._inner.tools(permission), self._loop)
+
     user_context = blocking(AsyncScope.user_context)
     propose_context = blocking(AsyncScope.propose_context)
     consents = blocking(AsyncScope.consents)
@@ -135,6 +158,11 @@ class Warden(Facade):
     def tiers(self) -> Tiers:
         """Design E's stores of tasks, projects and what holds everywhere."""
         return Tiers(self._inner.tiers, self._loop)
+
+    @property
+    def state(self) -> State:
+        """Saved values of the user ``default``. See :attr:`memwarden.warden.AsyncWarden.state`."""
+        return State(self._inner.state, self._loop)
 
     @property
     def settings(self) -> Settings:

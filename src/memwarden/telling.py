@@ -150,7 +150,7 @@ def _of_result(op: Op, result: Any) -> Iterator[Deed]:
                 yield Deed(_SKIPS[reason], Status.SKIPPED, reason, many=count)
     elif isinstance(result, QueryResult | ContextBlock):
         yield _found(result)
-    elif op == Op.SEARCH and isinstance(result, list):
+    elif op == Op.SEARCH and isinstance(result, list | dict):
         yield Deed(op, Status.OK if result else Status.SKIPPED, "listed" if result else "nothing_matches")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memwarden import config as configuration
 from memwarden.backend import AsyncBackend, parse_namespace
+from memwarden.chat.state import AsyncState
 from memwarden.config import Settings
 from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
 from memwarden.parts import Parts, Working
@@ -168,6 +169,11 @@ class AsyncWarden:
         return self._tiers
 
     @property
+    def state(self) -> AsyncState:
+        """What was saved by key for the user ``default``; of somebody else: ``scope(user=...).state``."""
+        return self.scope().state
+
+    @property
     def settings(self) -> Settings:
         """The settings in force."""
         return self._parts.settings
@@ -239,6 +245,7 @@ class AsyncWarden:
             indexes=indexes,
             consents=Consents(telling, embedder),
             embedder=embedder,
+            chat=self._chat_model,
         )
 
     async def _bind(self, model: str) -> None:

@@ -117,13 +117,12 @@ class NamespaceIndex:
         made: Mask = actors.codes == actors.code(EXTRACTED_BY)
         return made & np.asarray(tags.codes == tags.code((CARD,)), np.bool_)
 
-    @property
-    def procedures(self) -> Mask | None:
-        """Which places hold steps of how something is done; None without any."""
+    def of_channel(self, channel: Channel) -> Mask | None:
+        """Which places hold memories of a channel; None without any."""
         channels = self.columns.coded["channel"]
-        if Channel.PROCEDURAL not in channels.values:
+        if channel not in channels.values:
             return None
-        return np.asarray(channels.codes == channels.code(Channel.PROCEDURAL), np.bool_)
+        return np.asarray(channels.codes == channels.code(channel), np.bool_)
 
     @property
     def live(self) -> Mask:

@@ -121,8 +121,8 @@ def looker(thread: str | None, agent: str | None) -> str:
 
 
 def _is_no_news(entry: Change) -> bool:
-    """An index card is no news: the exchange is known to who had it. Steps are told to who asks for them, only."""
-    return entry.channel == Channel.PROCEDURAL or (entry.meta is not None and CARD in entry.meta)
+    """An index card is no news: the exchange is known to who had it. Steps and state are told to who asks for them."""
+    return entry.channel in (Channel.PROCEDURAL, Channel.STATE) or (entry.meta is not None and CARD in entry.meta)
 
 
 def _key(scope: Scope) -> tuple[Namespace, str]:

@@ -28,7 +28,7 @@ from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
-from memwarden.records import ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
+from memwarden.records import Channel, ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
 from memwarden.stores.base import Store
 from memwarden.telling import model_failed
 from memwarden.tokens import TokenCounter, estimate
@@ -284,6 +284,7 @@ class Recall:
             valid=index.valid(here.now),
             own=_own(index, request.where),
             steps=_steps(index, request),
+            state=_unsaved(index, request.where),
         )
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
@@ -396,8 +397,15 @@ def _own(index: NamespaceIndex, where: Where) -> Mask | None:
 
 def _steps(index: NamespaceIndex, request: Request) -> Mask | None:
     """What holds no steps of how something is done, unless their category is asked for by its name (B12)."""
-    steps = None if request.steps else index.procedures
+    steps = None if request.steps else index.of_channel(Channel.PROCEDURAL)
     return None if steps is None else ~steps
+
+
+def _unsaved(index: NamespaceIndex, where: Where) -> Mask | None:
+    """What is no value that was saved by key, unless a filter asks for a channel."""
+    asked = any(condition.field == "channel" for condition in where)
+    saved = None if asked else index.of_channel(Channel.STATE)
+    return None if saved is None else ~saved
 
 
 def _in_categories(names: tuple[str, ...] | None) -> Where:

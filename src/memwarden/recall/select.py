@@ -21,6 +21,7 @@ GATES: Mapping[str, str] = {
     "validity": "it is no longer true: a newer fact took its place",
     "card": "an index card of an exchange whose turns answer by themselves; a filter by channel asks for cards",
     "procedural": "steps of how something is done: in an answer when the category procedural is asked for by its name",
+    "state": "a value saved by key, which is loaded when a goal needs it; a filter by channel asks for it",
     "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
@@ -50,6 +51,7 @@ class Gates:
         valid: what is not over; None when nothing in the namespace ever ends.
         own: what stands for itself: no index card, unless a filter asks for its channel. None when there are no cards.
         steps: what holds no steps of how something is done, unless these are asked for. None when there are none.
+        state: what is no value saved by key, unless a filter asks for its channel. None when there are none.
     """
 
     readable: Mask
@@ -60,12 +62,13 @@ class Gates:
     valid: Mask | None = None
     own: Mask | None = None
     steps: Mask | None = None
+    state: Mask | None = None
 
     @cached_property
     def open(self) -> Mask:
         """The places that pass all of them."""
         passing = self.readable & self.category & self.filter & self.worthy & self.fresh
-        for mask in (self.valid, self.own, self.steps):
+        for mask in (self.valid, self.own, self.steps, self.state):
             if mask is not None:
                 passing = passing & mask
         return passing
@@ -244,6 +247,7 @@ def _shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple
         ("validity", gates.valid),
         ("card", gates.own),
         ("procedural", gates.steps),
+        ("state", gates.state),
         ("chatter", gates.worthy),
         ("echo", gates.fresh),
     )

@@ -41,7 +41,7 @@ def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datet
     allowed = () if readable is None else (Condition("category", "$in", readable),)
     open_: Mask = index.mask((*_STATED, *allowed))
     ids, left_out = index.columns.ids, list[tuple[str, str]]()
-    steps = index.procedures
+    steps = index.of_channel(Channel.PROCEDURAL)
     for gate, passing in (("validity", index.valid(now)), ("procedural", None if steps is None else ~steps)):
         if passing is not None:
             left_out += [(ids[place], gate) for place in np.flatnonzero(open_ & ~passing).tolist()]

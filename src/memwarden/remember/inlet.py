@@ -40,25 +40,37 @@ NOTHING_SEEN = Looked()
 
 def without_secrets(what: T) -> tuple[T, tuple[str, ...]]:
     """Return the same with every secret replaced by a mark, and the kinds of secrets that there were."""
+    fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
+    fields += ["payload"] if isinstance(what, Memory) else []
+    changed, kinds = value_without_secrets({name: getattr(what, name) for name in fields}, named=False)
+    return (replace(what, **changed) if kinds else what), kinds
+
+
+def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...]]:
+    """Return a JSON value with every secret in it replaced by a mark, and the kinds of secrets that there were.
+
+    named: whether a text in an object is read with its name: what stands under "password" is one.
+    """
     from memwarden.remember.secrets import redact
 
     found: list[str] = []
 
-    def cleaned(value: Any) -> Any:
+    def cleaned(value: Any, before: str = "") -> Any:
         if isinstance(value, str):
-            redacted = redact(value)
+            redacted = redact(before + value)
+            if before and not redacted.text.startswith(before):
+                return cleaned(value)
             found.extend(redacted.found)
-            return redacted.text
+            return redacted.text.removeprefix(before)
         if isinstance(value, Mapping):
-            return {key: cleaned(one) for key, one in value.items()}
+            return {key: cleaned(one, f"{key}: ") for key, one in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(map(cleaned, value))
+            return type(value)(cleaned(one) for one in value)
         return value
 
-    fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
-    fields += ["payload"] if isinstance(what, Memory) else []
-    changed = {name: cleaned(getattr(what, name)) for name in fields}
-    return (replace(what, **changed) if found else what), tuple(dict.fromkeys(found))
+    if named or not isinstance(value, Mapping):
+        return cleaned(value), tuple(dict.fromkeys(found))
+    return {name: cleaned(one) for name, one in value.items()}, tuple(dict.fromkeys(found))
 
 
 def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
@@ -15,7 +16,15 @@ from memwarden.remember.made import new_id
 from memwarden.stores.base import Store
 
 
-async def put(store: Store, embedder: Embedder | None, memory: Memory, at: datetime) -> tuple[Memory, Looked]:
+async def put(
+    store: Store,
+    embedder: Embedder | None,
+    memory: Memory,
+    at: datetime,
+    *,
+    actor: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> tuple[Memory, Looked]:
     """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
 
     What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
@@ -23,22 +32,28 @@ async def put(store: Store, embedder: Embedder | None, memory: Memory, at: datet
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
     look = look_at(memory.text, memory.trust)
-    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT),)
+    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta),)
     if look.state == State.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
         changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
-    await store.apply(Batch(memory.namespace, changes, at))
+    await store.apply(Batch(memory.namespace, changes, at, actor=actor))
     return memory, look
 
 
 async def remove(
-    store: Store, namespace: Namespace, ids: Sequence[str], at: datetime, *, for_good: bool = False
+    store: Store,
+    namespace: Namespace,
+    ids: Sequence[str],
+    at: datetime,
+    *,
+    for_good: bool = False,
+    actor: str | None = None,
 ) -> int:
     """Take items out, in one batch. Returns how many were there. for_good: the next purge may remove them."""
     if not ids:
         return 0
     changes = tuple(Remove(one, purge_at=at if for_good else None) for one in ids)
-    receipt = await store.apply(Batch(namespace, changes, at))
+    receipt = await store.apply(Batch(namespace, changes, at, actor=actor))
     return sum(1 for one in receipt.applied if one.outcome == "deleted")
 
 

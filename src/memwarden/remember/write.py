@@ -221,9 +221,11 @@ class Writer:
                     f"change {step} took a link of memory {end!r} away, which is not there now; restore it first"
                 )
 
-    async def put(self, memory: Memory) -> tuple[Memory, Looked]:
-        """Store an item under its own id, in place of one that has it already (E1's add)."""
-        return await items.put(self._store, self._embedder, memory, self._now())
+    async def put(
+        self, memory: Memory, *, actor: str | None = None, meta: Mapping[str, Any] | None = None
+    ) -> tuple[Memory, Looked]:
+        """Store an item under its own id, in place of one that has it already (E1's add, state)."""
+        return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta)
 
     async def promote(self, memory: Memory, target: Namespace) -> str:
         """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
@@ -240,12 +242,14 @@ class Writer:
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
         return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
 
-    async def remove(self, namespace: Namespace, ids: Sequence[str], *, for_good: bool = False) -> int:
+    async def remove(
+        self, namespace: Namespace, ids: Sequence[str], *, for_good: bool = False, actor: str | None = None
+    ) -> int:
         """Take items out of a namespace, in one batch (E1). Returns how many were there.
 
         for_good: the next purge may remove them from the store.
         """
-        return await items.remove(self._store, namespace, ids, self._now(), for_good=for_good)
+        return await items.remove(self._store, namespace, ids, self._now(), for_good=for_good, actor=actor)
 
     async def evict(self, victims: Sequence[Memory], rev: int, limit: int) -> None:
         """Take what matters least out of a full namespace (E3). Raises Stale when one was changed after ``rev``."""

@@ -67,6 +67,7 @@ COMMANDS: Mapping[str, Place] = {
     "delta": Place(f"{_HERE}.changes:delta", "Show what changed since a thread last looked."),
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
+    "state": Place(f"{_HERE}.state:app", "Values that agents saved by key: list, show, set, clear."),
     "doctor": Place(f"{_HERE}.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."),
     "backup": Place(f"{_HERE}.backup:app", "Copy a store into one file, check such a file, restore it."),
     "migrate": Place(f"{_HERE}.migrate:migrate", "Move everything of one store to another, and compare."),

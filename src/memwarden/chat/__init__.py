@@ -1,0 +1,1 @@
+"""One turn of an agent: what it gets before, what is kept after."""

@@ -1,0 +1,322 @@
+"""State: values that an agent saved under a key, loaded only when a goal needs them (A1, A5, A7).
+
+A value is a memory of the channel ``state`` in the person's namespace: journaled, with versions, undoable like any
+other. The last write of a key wins (decisions 2.4), and no answer holds state unless a filter asks for the channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Any
+
+from memwarden import clock, filters
+from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
+from memwarden.events import Node, Op
+from memwarden.models.base import Embedder
+from memwarden.parts import Parts
+from memwarden.records import Channel, Memory, Scope, Trust
+from memwarden.remember.inlet import look_at, value_without_secrets
+from memwarden.remember.messages import checked_name
+from memwarden.telling import told
+
+CATEGORY = "state"
+"""An agent with an allowlist reads and writes state only when this stands in it."""
+BAR = 0.5
+"""A key of less relevance has nothing to do with a goal."""
+PRESELECTED = 40
+"""So many keys are looked at closely for one goal."""
+PREVIEW = 100
+"""Characters of a value that a preview shows; three dots follow when there is more (decisions 2.17)."""
+FOUND_BY = 1_000
+"""So many characters of a value's texts can be searched."""
+MOST_DEPTH = 50
+_SOURCE = "state"
+_PREFIX = "state:"
+_ALL = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class StateKey:
+    """A key with what is known of its value.
+
+    Attributes:
+        updated_at: ISO 8601, UTC. size_bytes: of the value as JSON, UTF-8.
+        description: one line that the saver gave, or None. preview: the first 100 characters of the value as JSON and
+            three dots when there is more, or None when it was not asked for.
+        expires_at: ISO 8601, UTC, or None.
+    """
+
+    key: str
+    updated_at: str
+    size_bytes: int
+    description: str | None = None
+    preview: str | None = None
+    expires_at: str | None = None
+
+
+class AsyncState:
+    """The saved values of one person. Made by :attr:`memwarden.scope.AsyncScope.state`."""
+
+    def __init__(self, parts: Parts, who: Scope) -> None:
+        self._parts = parts
+        self.who = who
+
+    @told(Node.HOTPATH, Op.CREATE)
+    async def save(
+        self, key: str, value: Any, *, description: str | None = None, expires_in: timedelta | float | None = None
+    ) -> StateKey:
+        """Save a value under a key, in place of the one that was there.
+
+        Args:
+            key: a printable text of at most 256 characters.
+            value: anything that is JSON. Secrets in it are replaced by a mark before it is stored (F9).
+            description: one line about what it is, by which it is found.
+            expires_in: a timedelta or seconds after which it is there no longer; None keeps it until it is cleared.
+
+        Raises InvalidInput, CategoryDenied, StoreError.
+        """
+        return await self._save(key, value, description, expires_in, None, Trust.PERSON)
+
+    async def _save(
+        self,
+        key: str,
+        value: Any,
+        description: str | None,
+        expires_in: timedelta | float | None,
+        meta: Mapping[str, Any] | None,
+        trust: Trust,
+    ) -> StateKey:
+        self._check_allowed()
+        name, now = _key(key), clock.now()
+        value, _ = value_without_secrets(json.loads(_json(value, self._parts.settings.max_text_bytes)))
+        memory = Memory(
+            id=_PREFIX + name,
+            namespace=self.who.namespace,
+            text=_text(name, description, value),
+            created_at=now,
+            updated_at=now,
+            channel=Channel.STATE,
+            category=CATEGORY,
+            source=_SOURCE,
+            summary=_line(description),
+            payload={"key": name, "value": value},
+            user_id=self.who.user,
+            agent_id=self.who.agent,
+            thread_id=self.who.thread,
+            valid_to=_end(expires_in, now),
+            trust=trust,
+        )
+        await self._refuse_others(memory.id)
+        stored, _ = await self._parts.working.writer.put(memory, actor=self.who.actor or self.who.agent, meta=meta)
+        return _told(stored)
+
+    async def load(self, key: str) -> Any:
+        """Return the value of a key. Raises NotFound for one that is not there or has expired."""
+        self._check_allowed()
+        name = _key(key)
+        found = await self._parts.store.get(self.who.namespace, [_PREFIX + name])
+        if not found or not _is_there(found[0], clock.now()):
+            raise NotFound(f"no state is saved under {name!r}")
+        return _value(found[0])
+
+    @told(Node.HOTPATH, Op.SEARCH)
+    async def list_keys(self, pattern: str = "*", *, include_values: bool = False) -> list[StateKey]:
+        """Return the keys that match a glob (``fnmatch``, case-sensitive), sorted, with previews if asked for."""
+        return [_told(one, preview=include_values) for one in await self._matching(pattern)]
+
+    @told(Node.HOTPATH, Op.SEARCH)
+    async def search(self, pattern: str) -> dict[str, Any]:
+        """Return the values of all keys that match a glob (``fnmatch``, case-sensitive), sorted by key."""
+        return {_name(one): _value(one) for one in await self._matching(pattern)}
+
+    @told(Node.HOTPATH, Op.DELETE)
+    async def clear(self, pattern: str = "*", *, dry_run: bool = False) -> list[str]:
+        """Take out all keys that match a glob, in one batch, and return them. Nothing else is touched.
+
+        dry_run: only tell which. What was taken out can be brought back with ``undo`` or ``restore``.
+        """
+        found = await self._matching(pattern, expired=True)
+        if found and not dry_run:
+            writer, actor = self._parts.working.writer, self.who.actor or self.who.agent
+            await writer.remove(self.who.namespace, [one.id for one in found], actor=actor)
+        return [_name(one) for one in found]
+
+    async def loaded(self, keys: Sequence[str]) -> dict[str, Any]:
+        """Return the values of those keys that are there, in the order asked for."""
+        self._check_allowed()
+        found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(one) for one in keys])
+        now = clock.now()
+        return {_name(one): _value(one) for one in found if _is_there(one, now)}
+
+    async def found_for(self, goal: str, *, most: int = 5, bar: float = BAR) -> list[StateKey]:
+        """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
+
+        One search in the index chooses 40 of them, which are looked at closely
+        (:mod:`memwarden.chat.relevance`); no other value is read.
+
+        Args:
+            bar: 0..1, the least relevance; with 0 keys that have nothing to do with the goal follow.
+        """
+        from memwarden.chat.relevance import best  # stems its lists of words
+
+        offered = await self._offered(goal)
+        scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
+        return [_told(offered[place]) for place in best(scores, bar, most)]
+
+    async def _offered(self, goal: str) -> list[Memory]:
+        """The saved values that a search finds for a goal; when it finds few, the newest besides."""
+        from memwarden.recall.recall import Request  # numpy
+
+        self._check_allowed()
+        request = Request(goal, None, STATE, PRESELECTED, 0.0, None, full=True, explain=False)
+        result = await self._parts.working.recall.query(replace(self.who, thread=None), request)
+        found = [one.memory for one in result.items]
+        if len(found) < PRESELECTED:
+            known = {one.id for one in found}
+            newest = await self._parts.store.find(self.who.namespace, STATE, limit=PRESELECTED, order_by="updated_at")
+            found += [one for one in newest if one.id not in known]
+        now = clock.now()
+        return [one for one in found[:PRESELECTED] if _is_there(one, now)]
+
+    def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
+        from memwarden.chat.relevance import relevance, wording
+        from memwarden.recall.words import terms
+
+        texts = [(words_of(_name(one)), one.summary or "") for one in offered]
+        cosines = _cosines(self._parts.working.embedder, goal, [f"{key}. {about}" for key, about in texts])
+        asked = terms(goal)
+        values = (one.text for one in offered)
+        return [
+            relevance(asked, wording(key, about, value), cosine)
+            for (key, about), value, cosine in zip(texts, values, cosines, strict=True)
+        ]
+
+    async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
+        """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""
+        suspicious = look_at(json.dumps(value, ensure_ascii=False, default=str), Trust.EXTERNAL)
+        if suspicious.kinds:
+            raise Denied(suspicious.reason)
+        return await self._save(key, value, description, None, {"tool": tool}, Trust.EXTERNAL)
+
+    async def _matching(self, pattern: str, *, expired: bool = False) -> list[Memory]:
+        self._check_allowed()
+        if not isinstance(pattern, str) or not pattern:
+            raise InvalidInput(f"pattern is a glob such as 'kudos*', not {pattern!r:.80}")
+        now = clock.now()
+        found = await self._parts.store.find(self.who.namespace, STATE, limit=_ALL)
+        wanted = [one for one in found if fnmatchcase(_name(one), pattern) and (expired or _is_there(one, now))]
+        return sorted(wanted, key=_name)
+
+    async def _refuse_others(self, memory_id: str) -> None:
+        found = await self._parts.store.get(self.who.namespace, [memory_id], removed=True)
+        if found and (found[0].channel != Channel.STATE or found[0].source != _SOURCE):
+            raise Conflict(f"the id {memory_id!r} is in use in {self.who.namespace.path} by something else")
+
+    def _check_allowed(self) -> None:
+        self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
+
+
+STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
+"""What was saved here; proposals for the user context are of the same channel."""
+
+
+def _key(key: Any) -> str:
+    name = checked_name(key, "key")
+    if name is None:
+        raise InvalidInput("key is a text, not None")
+    return name
+
+
+def _json(value: Any, most: int) -> str:
+    try:
+        said = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"value is not JSON: {error}") from None
+    if len(said.encode("utf-8", "surrogatepass")) > most:
+        raise InvalidInput(f"value is larger than {most:,} bytes as JSON (setting max_text_bytes); save a part of it")
+    return said
+
+
+def _line(description: Any) -> str | None:
+    if description is None:
+        return None
+    if not isinstance(description, str):
+        raise InvalidInput(f"description is a text, not {description!r:.80}")
+    return " ".join(description.split()) or None
+
+
+def _end(expires_in: Any, now: datetime) -> datetime | None:
+    if expires_in is None:
+        return None
+    try:
+        after = expires_in if isinstance(expires_in, timedelta) else timedelta(seconds=expires_in)
+        if isinstance(expires_in, bool) or after <= timedelta():
+            raise ValueError
+        return now + after
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"expires_in is a time above 0 or seconds, not {expires_in!r:.80}") from None
+
+
+def _text(key: str, description: Any, value: Any) -> str:
+    """What recall finds a value by: the words of its key, its description and its own texts."""
+    texts = " ".join(_texts(value, MOST_DEPTH))[:FOUND_BY]
+    return "\n".join(filter(None, (words_of(key), _line(description), texts)))
+
+
+def words_of(key: str) -> str:
+    """Return a key in words: ``kudos_givers2025`` and ``kudosGivers2025`` are "kudos givers 2025"."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])|[\W_]+", " ", key)
+    return " ".join(parted.split()) or key
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping) and depth:
+        for key, one in value.items():
+            yield words_of(str(key))
+            yield from _texts(one, depth - 1)
+    elif isinstance(value, Sequence) and depth:
+        for one in value:
+            yield from _texts(one, depth - 1)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _is_there(memory: Memory, now: datetime) -> bool:
+    return memory.channel == Channel.STATE and (memory.valid_to is None or now < memory.valid_to)
+
+
+def _name(memory: Memory) -> str:
+    return str((memory.payload or {})["key"])
+
+
+def _value(memory: Memory) -> Any:
+    return (memory.payload or {})["value"]
+
+
+def _cosines(embedder: Embedder | None, goal: str, texts: Sequence[str]) -> list[float]:
+    """How near each text is to a goal in meaning; zeros without an embedder, or when it fails."""
+    try:
+        vectors = None if embedder is None else embedder.embed([goal, *texts])
+    except ModelUnavailable:
+        vectors = None
+    return [0.0] * len(texts) if vectors is None else [float(one) for one in vectors[1:] @ vectors[0]]
+
+
+def _told(memory: Memory, *, preview: bool = False) -> StateKey:
+    said = json.dumps(_value(memory), ensure_ascii=False)
+    return StateKey(
+        key=_name(memory),
+        updated_at=memory.updated_at.isoformat(),
+        size_bytes=len(said.encode("utf-8", "surrogatepass")),
+        description=memory.summary,
+        preview=(said[:PREVIEW] + "..." if len(said) > PREVIEW else said) if preview else None,
+        expires_at=None if memory.valid_to is None else memory.valid_to.isoformat(),
+    )
