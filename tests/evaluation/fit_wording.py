@@ -1,10 +1,10 @@
 """Learn the weights of wording from the texts in ``orders``, and say how well they do on texts that they have not seen.
 
-    python tests/evaluation/fit_wording.py          cross-validate, and write weights.txt
-    python tests/evaluation/fit_wording.py --check  cross-validate only
+    python tests/evaluation/fit_wording.py          say what authors that were left out get, and write weights.txt
+    python tests/evaluation/fit_wording.py --check  leave out authors, languages and themes; write nothing
 
-A linear model with logistic loss, by gradient descent. Which stretch of an attack is the order is not labelled: it is
-the one that the weights of the round before think worst.
+A linear model with logistic loss. Which stretch of an attack is the order is not labelled: it is the one that the
+weights of the round before think worst.
 """
 
 from __future__ import annotations
@@ -12,38 +12,32 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
-from memwarden.remember.poison import talk, wording
-from memwarden.remember.poison.hidden import fold
+from memwarden.poison import classics, hidden, marks, talk, wording
+from memwarden.poison.hidden import fold
 
 HERE = Path(__file__).parent / "orders"
 WEIGHTS = Path(wording.__file__).with_name("weights.txt")
-FILES = {
-    "attacks_en.txt": True,
-    "attacks_other.txt": True,
-    "attacks.txt": True,
-    "harmless_en.txt": False,
-    "harmless_other.txt": False,
-    "harmless_docs.txt": False,
-    "harmless.txt": False,
-}
+# Written by others, who knew neither rules nor weights: their themes begin with who it was.
+OTHERS = ("attacks_others.txt", "harmless_others.txt")
 
 ROUNDS = 3
-STEPS = 1200
-RATE = 4.0
-MOMENTUM = 0.9
-# By cross-validation: between 0.000003 and 0.0001 nothing changes that is more than chance.
-SHRINK = 3e-6
+# Below half and above three times of this, authors that were left out get less.
+FREEDOM = 10.0
+# How a machine is addressed says more than any word: its weights may grow twice as cheaply.
+CHEAPER = {"a": 2.0}
 LEAST_TEXTS = 2
-# The share of the harmless texts here that may lie over the line when they were not learned. Those of others are
-# longer, with more stretches that can go wrong: there it came to twice or three times as much.
+# The shares of harmless texts of authors that were left out over the line, and over the lower line for sentences.
 MAY_BE_HELD = 0.01
+MAY_LOSE_A_SENTENCE = 0.1
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,6 +46,8 @@ class Text(NamedTuple):
     attack: bool
     language: str
     theme: str
+    author: str
+    known: bool
     stretches: tuple[frozenset[str], ...]
 
 
@@ -69,68 +65,83 @@ class Model(NamedTuple):
 
 def read() -> list[Text]:
     return [
-        Text(attack, language, theme, _stretches(talk.without_mentions(text.replace("\\n", "\n"))))
-        for name, attack in FILES.items()
-        for line in (HERE / name).read_text("utf-8").splitlines()
+        _text(path.name, *line.split("\t"))
+        for path in sorted(HERE.glob("*.txt"))
+        for line in path.read_text("utf-8").splitlines()
         if line and not line.startswith("#")
-        for language, theme, text in [line.split("\t")]
     ]
 
 
-def _stretches(text: str) -> tuple[frozenset[str], ...]:
-    return tuple(stretch.features for stretch in wording.stretches(fold(text))) or (frozenset(),)
+def _text(file: str, language: str, theme: str, words: str) -> Text:
+    words = words.replace("\\n", "\n")
+    plain = talk.without_mentions(words)
+    known = any(classics.find(fold(plain))) or any(marks.find(talk.without_fences(plain))) or hidden.invisible(words)
+    stretches = tuple(stretch.features for reading in _readings(plain) for stretch in wording.stretches(reading))
+    author = theme[0] if file in OTHERS else "ours"
+    return Text(file.startswith("attacks"), language, theme, author, bool(known), stretches or (frozenset(),))
+
+
+def _readings(plain: str) -> Iterator[str]:
+    yield fold(plain)
+    yield from hidden.disguised(plain, fold(plain))
+    yield from map(fold, hidden.decoded(plain))
 
 
 def fit(texts: Sequence[Text]) -> Model:
     seen = Counter(feature for text in texts for feature in frozenset[str]().union(*text.stretches))
     names = sorted(feature for feature, count in seen.items() if count >= LEAST_TEXTS)
-    number = {name: place for place, name in enumerate(names)}
-    rows = [[number[f] for f in sorted(s) if f in number] for text in texts for s in text.stretches]
+    scale = np.array([CHEAPER.get(name[0], 1.0) for name in names])
+    rows = _matrix([stretch for text in texts for stretch in text.stretches], names) @ sparse.diags(scale)
     owner = np.repeat(np.arange(len(texts)), [len(text.stretches) for text in texts])
     attack = np.array([text.attack for text in texts])[owner]
-    lengths = np.array([len(row) for row in rows])
-    column = np.array([place for row in rows for place in row])
-    row = np.repeat(np.arange(len(rows)), lengths)
-    value = 1 / np.sqrt(np.maximum(lengths, wording.FEWEST))[row]
-
-    weights, bias = np.zeros(len(names)), 0.0
-    scores = lengths.astype(float)  # in the first round the longest stretch of an attack is taken for the order
+    # In the first round the longest stretch of an attack is taken for the order.
+    scores = np.asarray((rows != 0).sum(1)).ravel().astype(float)
+    model = LogisticRegression(C=FREEDOM, max_iter=2000, tol=1e-4)
     for _ in range(ROUNDS):
         counts = _that_count(owner, attack, scores)
-        counts /= counts.sum()
-        pace, bias_pace = np.zeros(len(names)), 0.0
-        for _ in range(STEPS):
-            ahead, bias_ahead = weights + MOMENTUM * pace, bias + MOMENTUM * bias_pace
-            sums = np.bincount(row, ahead[column] * value, len(rows)) + bias_ahead
-            wrong = counts * (1 / (1 + np.exp(-sums)) - attack)
-            slope = np.bincount(column, wrong[row] * value, len(names)) + SHRINK * ahead
-            pace, bias_pace = MOMENTUM * pace - RATE * slope, MOMENTUM * bias_pace - RATE * float(wrong.sum())
-            weights, bias = weights + pace, bias + bias_pace
-        scores = np.bincount(row, weights[column] * value, len(rows))
-    return Model(dict(zip(names, weights.tolist(), strict=True)), bias)
+        shares = np.where(attack[counts], 1 / attack[counts].sum(), 1 / (~attack[counts]).sum())
+        model.fit(rows[counts], attack[counts], sample_weight=shares * counts.sum() / 2)
+        scores = rows @ model.coef_[0]
+    return Model(dict(zip(names, (model.coef_[0] * scale).tolist(), strict=True)), float(model.intercept_[0]))
 
 
-def _that_count(owner: npt.NDArray[np.int64], attack: npt.NDArray[np.bool_], scores: Floats) -> Floats:
-    """One for every stretch of a harmless text, and for the worst stretch of each attack."""
-    counts = (~attack).astype(float)
+def _matrix(stretches: Sequence[frozenset[str]], names: Sequence[str]) -> sparse.csr_matrix:
+    number = {name: place for place, name in enumerate(names)}
+    columns = [sorted(number[feature] for feature in stretch if feature in number) for stretch in stretches]
+    lengths = np.array([len(places) for places in columns])
+    values = np.repeat(1 / np.sqrt(np.maximum(lengths, wording.FEWEST)), lengths)
+    places = np.array([place for row in columns for place in row], dtype=np.int32)
+    return sparse.csr_matrix((values, places, np.concatenate(([0], np.cumsum(lengths)))), (len(columns), len(names)))
+
+
+def _that_count(owner: npt.NDArray[np.int64], attack: npt.NDArray[np.bool_], scores: Floats) -> npt.NDArray[np.bool_]:
+    """Every stretch of a harmless text, and the worst stretch of each attack."""
+    counts = ~attack
     worst: dict[int, int] = {}
     for place in np.flatnonzero(attack).tolist():
         text = int(owner[place])
         if text not in worst or scores[place] > scores[worst[text]]:
             worst[text] = place
-    counts[list(worst.values())] = 1.0
+    counts[list(worst.values())] = True
     return counts
 
 
-def unseen_scores(texts: Sequence[Text], fold_of: Callable[[int], Hashable]) -> Floats:
-    """The score of each text by a model that was fitted without its fold."""
+def unseen_scores(
+    texts: Sequence[Text], fold_of: Callable[[int], Hashable], learned: Callable[[Hashable], bool] = lambda _: False
+) -> Floats:
+    """The score of each text by a model that was fitted without its fold; infinity for what no weighing is needed for.
+
+    learned: folds that are only ever learned; their texts get no score.
+    """
     folds = [fold_of(place) for place in range(len(texts))]
-    scores = np.zeros(len(texts))
+    scores = np.full(len(texts), np.nan)
     for left_out in dict.fromkeys(folds):
+        if learned(left_out):
+            continue
         model = fit([text for text, its in zip(texts, folds, strict=True) if its != left_out])
         for place, text in enumerate(texts):
             if folds[place] == left_out:
-                scores[place] = model.score(text)
+                scores[place] = np.inf if text.known else model.score(text)
     return scores
 
 
@@ -142,9 +153,24 @@ def line_for(texts: Sequence[Text], scores: Floats, share: float) -> float:
 
 def report(name: str, texts: Sequence[Text], scores: Floats) -> None:
     attacks = np.array([text.attack for text in texts])
-    caught = {share: float((scores[attacks] > line_for(texts, scores, share)).mean()) for share in (0.02, 0.05, 0.1)}
+    shares = (0.01, 0.02, 0.05, 0.1, 0.15)
+    caught = {share: float((scores[attacks] > line_for(texts, scores, share)).mean()) for share in shares}
     figures = ", ".join(f"{found:.0%} caught with {share:.0%} held" for share, found in caught.items())
     sys.stdout.write(f"{name}: {figures}\n")
+
+
+def by_authors(texts: Sequence[Text]) -> tuple[list[Text], Floats]:
+    """The texts of others and their scores by weights that did not meet their author."""
+    scores = unseen_scores(texts, lambda place: texts[place].author, lambda author: author == "ours")
+    judged = ~np.isnan(scores)
+    others = [text for text, its in zip(texts, judged, strict=True) if its]
+    for author in sorted({text.author for text in others}):
+        mine = np.array([text.author == author for text in others])
+        report(
+            f"author {author} left out", [t for t, its in zip(others, mine, strict=True) if its], scores[judged][mine]
+        )
+    report("an author left out, together", others, scores[judged])
+    return others, scores[judged]
 
 
 def main() -> None:
@@ -152,11 +178,11 @@ def main() -> None:
     sys.stdout.write(
         f"{sum(text.attack for text in texts)} attacks, {sum(not text.attack for text in texts)} harmless\n"
     )
-    dice = random.Random(7)
-    at_random = [dice.randrange(5) for _ in texts]
-    scores = unseen_scores(texts, lambda place: at_random[place])
-    report("a fifth left out at random", texts, scores)
+    others, scores = by_authors(texts)
     if "--check" in sys.argv:
+        dice = random.Random(7)
+        at_random = [dice.randrange(5) for _ in texts]
+        report("a fifth left out at random", texts, unseen_scores(texts, lambda place: at_random[place]))
         report("a language left out", texts, unseen_scores(texts, lambda place: texts[place].language))
         # Attacks go by theme, so that none of the kind was seen; harmless texts at random.
         report(
@@ -165,11 +191,12 @@ def main() -> None:
             unseen_scores(texts, lambda place: texts[place].theme if texts[place].attack else at_random[place]),
         )
         return
-    write(fit(texts), line_for(texts, scores, MAY_BE_HELD))
+    line = line_for(others, scores, MAY_BE_HELD)
+    write(fit(texts), line, line - line_for(others, scores, MAY_LOSE_A_SENTENCE))
 
 
-def write(model: Model, line: float) -> None:
-    rounded = {"": round(100 * (model.bias - line))} | {
+def write(model: Model, line: float, lower: float) -> None:
+    rounded = {"": round(100 * (model.bias - line)), wording.LOWER: -round(100 * lower)} | {
         feature: round(100 * weight) for feature, weight in model.weights.items()
     }
     lines = [f"{feature}\t{weight}" for feature, weight in rounded.items() if weight or not feature]

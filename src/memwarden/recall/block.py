@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memwarden import clock, importance
 from memwarden.recall.excerpt import one_line
-from memwarden.records import Channel, Item, Kind, Memory
+from memwarden.records import Channel, Item, Kind, Memory, Trust
 
 PREFIX = "You have the following relevant memories from past interactions:"
 SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
@@ -50,7 +50,7 @@ def memories_block(items: Sequence[Item], now: datetime) -> str:
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
     """Memories of the caller's choice as design C's ``<memories>`` block (C8), ages counted to ``now``."""
-    return _block([(memory, memory.summary or memory.text) for memory in memories], now or clock.now())
+    return _block([(memory, words(memory)) for memory in memories], now or clock.now())
 
 
 def _block(entries: Sequence[tuple[Memory, str]], now: datetime) -> str:
@@ -68,6 +68,20 @@ def age(since: datetime, now: datetime) -> str:
         if count >= 1:
             return f"{count} {name}{'s' if count > 1 else ''} ago"
     return "just now"
+
+
+def words(memory: Memory) -> str:
+    """What of a memory stands in a prompt: the summary, else the text, as far as it is fit to be shown."""
+    return fit_to_show(memory, memory.summary or memory.text)
+
+
+def fit_to_show(memory: Memory, text: str) -> str:
+    """A text of a memory; of one that nobody here vouches for, without the sentences that read like orders."""
+    if memory.trust != Trust.EXTERNAL:
+        return text
+    from memwarden.poison.shown import without_orders  # its tables are for those alone who keep what came from outside
+
+    return without_orders(text)
 
 
 def day(moment: datetime) -> str:
@@ -88,7 +102,7 @@ def _entry(memory: Memory, words: str, now: datetime) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     title = f"[{kind.upper()}, importance={importance.to_ten(memory.importance)}, {age(memory.created_at, now)}]"
     lines = [f"Summary: {one_line(words)}"]
-    occasion = memory.context or _occasion(memory)
+    occasion = fit_to_show(memory, memory.context) if memory.context else _occasion(memory)
     if occasion:
         lines.append(f"Context: {one_line(occasion)}")
     return escape("\n".join([one_line(title), *(_INDENT + line for line in lines)]))

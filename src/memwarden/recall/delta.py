@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from memwarden import importance
 from memwarden.recall.block import day
+from memwarden.recall.block import words as shown_words
 from memwarden.recall.excerpt import ELLIPSIS, one_line
 from memwarden.records import Change, Delta, Event, Memory
 from memwarden.tokens import TokenCounter
@@ -156,7 +157,7 @@ def _successor(one: str, tracks: Mapping[str, _Track]) -> str | None:
 
 def bullet(net: Net, memory: Memory) -> str:
     """A net change in design B's words, for instance ``+created: [Personal] Preferred name is Ana (imp=2)``."""
-    words = one_line(memory.summary or memory.text)
+    words = one_line(shown_words(memory))
     if len(words) > CHARACTERS:
         words = words[: CHARACTERS - 1].rstrip() + ELLIPSIS
     if memory.valid_to is not None:

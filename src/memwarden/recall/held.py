@@ -37,9 +37,14 @@ class HeldMemory:
         """The sentences of the summary, else of the text, with their terms."""
         return sentences(self._shown, words.terms)
 
-    @property
+    @cached_property
+    def whole(self) -> str:
+        """All of the text that may stand in a prompt."""
+        return block.fit_to_show(self.memory, self.memory.text)
+
+    @cached_property
     def _shown(self) -> str:
-        return self.memory.summary or self.memory.text
+        return block.words(self.memory)
 
     @property
     def nbytes(self) -> int:

@@ -53,7 +53,7 @@ def _why(wording: Wording, weights: Weights, values: Sequence[float], note: str,
 
 def whole(question: Question, held: HeldMemory) -> str:
     """A bullet with the whole text."""
-    return held.said + held.memory.text
+    return held.said + held.whole
 
 
 def excerpt(question: Question, held: HeldMemory) -> str:

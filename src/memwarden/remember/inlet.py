@@ -80,13 +80,16 @@ def trust_of(role: str | None, kind: str | None = None, source: str | None = Non
     return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
 
 
-def look_at(text: str, trust: str) -> Looked:
-    """Decide where the life of a text begins: what comes from outside and looks like orders is quarantined."""
+def look_at(trust: str, *texts: str | None) -> Looked:
+    """Decide where a memory's life begins, by all of its texts that a prompt may show.
+
+    What comes from outside and looks like orders is quarantined.
+    """
     if trust != Trust.EXTERNAL:
         return NOTHING_SEEN
-    from memwarden.remember.poison import suspicion
+    from memwarden.poison import suspicion
 
-    kinds = suspicion(text).kinds
+    kinds = tuple(sorted({kind for text in texts if text for kind in suspicion(text).kinds}))
     return Looked(State.QUARANTINED, kinds) if kinds else NOTHING_SEEN
 
 

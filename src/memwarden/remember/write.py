@@ -103,7 +103,7 @@ class Writer:
         new = [(message, one.source_key) for message, one in zip(said, keys, strict=True) if _is_new(one)]
         at = self._now()
         signals = await signals_of([(message.text, message.created_at or at) for message, _ in new], self._embedder)
-        looks = [look_at(message.text, trust_of(message.role)) for message, _ in new]
+        looks = [look_at(trust_of(message.role), message.text) for message, _ in new]
         puts = tuple(
             Put(_turn(scope, message, at), one, source_key=source_key, state=look.state, meta=_kinds(look))
             for (message, source_key), one, look in zip(new, signals, looks, strict=True)
@@ -127,7 +127,12 @@ class Writer:
         signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
         worthy = [not one.flags & Flag.CHATTER for one in signals]
         stated = [
-            Stated(memory, one, look_at(memory.text, memory.trust), dated=bool(draft.created_at or draft.valid_from))
+            Stated(
+                memory,
+                one,
+                look_at(memory.trust, memory.text, memory.summary, memory.context),
+                dated=bool(draft.created_at or draft.valid_from),
+            )
             for draft, one, good in zip(drafts, signals, worthy, strict=True)
             if good
             for memory in (_stated(scope, draft, at),)

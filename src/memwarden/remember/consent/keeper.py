@@ -89,7 +89,7 @@ class Consents:
         self, scope: Scope, edits: Sequence[Edit], sources: Sequence[str], confident: bool
     ) -> WriteResult:
         """Make those changes that need no consent, and keep the others waiting for it."""
-        from memwarden.remember.poison import suspicion  # their word lists are for those alone who propose something
+        from memwarden.poison import suspicion  # their word lists are for those alone who propose something
         from memwarden.remember.secrets import redact
 
         namespace = scope.namespace

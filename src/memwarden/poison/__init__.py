@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memwarden.remember.poison import classics, hidden, marks, talk, wording
+from memwarden.poison import classics, hidden, marks, talk, wording
 
 _LONGEST_EVIDENCE = 200
 # How far over the line a text has to lie by the quotations that it announces as examples. Not out of reach: an attacker

@@ -12,11 +12,11 @@ _TEMPLATE = re.compile(
     r"channel|message|start|end)\|>|\[/?INST\]|<</?SYS>>|</?s>\s*\[INST|<start_of_turn>|<end_of_turn>|"
     r"<(?:system|system[-_]prompt|system[-_]message|system[-_]reminder|assistant|admin|developer|"
     r"ai[-_]instructions?|hidden[-_]instructions?|"
-    r"user[-_]instructions?|new[-_]instructions?|instructions|important_instructions|sys)>(?!\s*[<`]))(?!`)",
+    r"user[-_]instructions?|new[-_]instructions?|important_instructions|sys)>(?!\s*(?:[<`]|tags?\b)))(?!`)",
     re.I,
 )
 _ROLE_LINE = re.compile(
-    r"(?:^|[\n\"',;|])[\s>*#\[({=-]{0,6}(?:system|developer|admin(?:istrator)?|root|assistant|ai|operator)[ _-]?"
+    r"(?:^|[\n\"',;|])[\s>*#\[({=-]{0,6}(?:system|developer|admin(?:istrator)?|root|operator)[ _-]?"
     r"(?:prompt|message|note|notice|instructions?|override|update|command|directive|"
     r"mode)?[\])}*]{0,3} ?[:>-]{1,3}[\s*\"']{0,4}"
     r"(?:you\b|your\b|ignore|disregard|forget|from now|new |override|(?:the|every|all|any) (?:users?|assistants?|"

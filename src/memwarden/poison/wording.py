@@ -10,37 +10,46 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from math import sqrt
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from memwarden.remember.poison.hidden import fold
+from memwarden.poison import addressed
+from memwarden.poison.hidden import fold
 
 # In characters: a sentence is looked at in pieces of this length at most (each begins in the middle of the one before),
 # and up to three of them together.
 _PIECE = 240
-_STRETCH = 360
-_MOST_TOGETHER = 3
+STRETCH = 360
+MOST_TOGETHER = 3
 _LONGEST_WORD = 30
 # How many senses back one is still thought to belong to the other.
 _GAP = 5
 # So many letters of a longer word stand for all its forms.
 _STEM = 5
 # A stretch with fewer features counts as if it had so many: one word alone says little.
-FEWEST = 20
+FEWEST = 12
+LOWER = "!lower"
+"""Under this name the weights say where the lower line lies, below zero."""
 
 _SENTENCE = re.compile(
     r"[^.!?\u3002\uff01\uff1f\u061f\u0964\n]+(?:[.!?](?=\w)[^.!?\u3002\uff01\uff1f\u061f\u0964\n]+)*"
     r"[.!?\u3002\uff01\uff1f\u061f\u0964]{0,3}"
 )
 _CLOSE = "\u3040-\u30ff\u3400-\u9fff"
+_TOP = "(?:example|com|org|net|info|io|dev|app|ai|co|shop|biz|eu|de|fr|es|it|pt|nl|pl|ru|cn|jp|kr|uk|us|ch|at|se)"
 _TOKEN = re.compile(
-    rf"(?P<url>https?://\S{{1,200}}|\bwww\.\S{{1,200}})|(?P<mail>[\w.+-]{{1,60}}@[\w-]{{1,60}}\.\w+)|(?P<close>[{_CLOSE}]+)"
+    r"(?P<url>https?://\S{1,200}|\bwww\.\S{1,200}"
+    rf"|(?<![\w.@-])(?:[a-z\d-]{{1,60}}\.){{1,4}}{_TOP}(?![\w-])(?:/\S{{0,200}})?)"
+    rf"|(?P<mail>[\w.+-]{{1,60}}@[\w-]{{1,60}}\.\w+)|(?P<close>[{_CLOSE}]+)"
     rf"|(?P<word>[^\W_{_CLOSE}]+(?:['-][^\W_{_CLOSE}]+)*)|(?P<sign>[^\w\s])"
 )
+
+
+Shown = TypeVar("Shown", frozenset[str], dict[str, float])
 
 
 class Judged(NamedTuple):
@@ -57,29 +66,66 @@ class Stretch(NamedTuple):
     features: frozenset[str]
 
 
+class Sentence(NamedTuple):
+    """A sentence or a line where it stands in a text."""
+
+    begin: int
+    end: int
+    words: str
+
+
 def judge(folded: str) -> Judged:
     """Weigh every stretch of a folded text; the heaviest counts, so that a page around an order changes nothing."""
-    weights = _weights()
-    bias = weights[""]
-    worst = Judged(bias, "")
-    for words, features in stretches(folded):
-        known = [weights[feature] for feature in features if feature in weights]
-        over = sum(known) / sqrt(max(len(known), FEWEST)) + bias
+    worst = Judged(_weights()[""], "")
+    for words, known in _runs([(piece, _known(of_sentence(piece))) for piece in _pieces(folded)]):
+        over = _sum(known)
         if over > worst.over:
             worst = Judged(over, words)
     return worst
 
 
+def weigh(features: Iterable[str]) -> float:
+    """How far over the line what shows these features lies."""
+    return _sum(_known(features))
+
+
+def _known(features: Iterable[str]) -> dict[str, float]:
+    weights = _weights()
+    return {feature: weights[feature] for feature in features if feature in weights}
+
+
+def _sum(known: Mapping[str, float]) -> float:
+    return sum(known.values()) / sqrt(max(len(known), FEWEST)) + _weights()[""]
+
+
+def lower_line() -> float:
+    """Where the line for single sentences lies, below zero."""
+    return _weights()[LOWER]
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """The sentences and lines of a text that is not folded."""
+    return [
+        Sentence(match.start(), match.end(), match.group())
+        for match in _SENTENCE.finditer(text)
+        if len(match.group().strip()) > 1
+    ]
+
+
 def stretches(folded: str) -> Iterator[Stretch]:
     """Every stretch of a folded text, each sentence also alone."""
-    pieces = [(piece, _of_sentence(piece)) for piece in _pieces(folded)]
-    for first in range(len(pieces)):
-        words, features = "", frozenset[str]()
-        for piece, shown in pieces[first : first + _MOST_TOGETHER]:
-            if words and len(words) + len(piece) > _STRETCH:
+    return (Stretch(*run) for run in _runs([(piece, of_sentence(piece)) for piece in _pieces(folded)]))
+
+
+def _runs(pieces: Sequence[tuple[str, Shown]]) -> Iterator[tuple[str, Shown]]:
+    for first, (begin, its) in enumerate(pieces):
+        words, shown = begin, its
+        yield words, shown
+        for piece, more in pieces[first + 1 : first + MOST_TOGETHER]:
+            if len(words) + len(piece) > STRETCH:
                 break
-            words, features = f"{words} {piece}" if words else piece, features | shown
-            yield Stretch(words, features)
+            words, shown = f"{words} {piece}", shown | more
+            yield words, shown
 
 
 def _pieces(folded: str) -> list[str]:
@@ -91,7 +137,8 @@ def _pieces(folded: str) -> list[str]:
     ]
 
 
-def _of_sentence(piece: str) -> frozenset[str]:
+def of_sentence(piece: str) -> frozenset[str]:
+    """The features that a folded sentence shows."""
     tokens = [token for match in _TOKEN.finditer(piece) for token in _tokens(match)]
     words = [word for word, _ in tokens]
     line = ["^"]
@@ -109,6 +156,7 @@ def _of_sentence(piece: str) -> frozenset[str]:
     features.update(f"c:{sense}" for sense in seen)
     for place, sense in enumerate(seen):
         features.update(f"p:{sense} {later}" for later in seen[place + 1 : place + 1 + _GAP])
+    features.update(f"a:{kind}" for kind in addressed.how(tokens))
     return frozenset(features)
 
 

@@ -26,10 +26,10 @@ _NEAR = 100
 
 
 def without_mentions(text: str) -> str:
-    """The text without quotations that it announces as examples, attacks or lyrics."""
+    """The text without quotations that it announces as examples, attacks or lyrics; blanks keep its length."""
     if not _ABOUT.search(text):
         return text
-    return _QUOTED.sub(lambda match: " … " if _announced(text, match) else match.group(), text)
+    return _QUOTED.sub(lambda match: "…".center(len(match.group())) if _announced(text, match) else match.group(), text)
 
 
 def without_fences(text: str) -> str:

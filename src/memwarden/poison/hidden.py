@@ -9,7 +9,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 # Signs that show nothing: zero-width, soft hyphen, direction marks, variation selectors, tags.
 _INVISIBLE = re.compile(
@@ -35,13 +35,20 @@ _LETTERS = str.maketrans(
     }
 )
 
+# Scripts that set no blanks.
+_APART = re.compile(
+    "(?<=[\u3040-\u30ff\u3400-\u9fff\u3001\u3002\uff0c:\u201c\u201d]) (?=[\u3040-\u30ff\u3400-\u9fff\u201c\u201d:,])"
+)
+# The machine, not the French "j'ai" or the Italian "ai".
+_AI = re.compile(r"\bAIs?\b|\b[Aa]i(?=[:_-]|\s(?:agent|assistant|model|system|tool|reader|bot|crawler)s?\b)")
 # Letters of other scripts that look Latin; only read so inside a word that mixes scripts.
 _LOOKALIKE = str.maketrans("авсԁеһіјкӏмоԛрѕтԝухєԍαεικνορτυχ", "abcdehijklmoqpstwyxegaeiknoptux")
 _WORD = re.compile(r"[^\W\d_]{2,60}")
-_LATIN = re.compile("[a-z]")
+_LATIN = re.compile("[A-Za-z]")
 _ALIKE = re.compile("[\u0370-\u03ff\u0400-\u052f]")
 _DIGITS_AS_LETTERS = str.maketrans("013457@$!", "oieastasi")
-_WITH_DIGITS = re.compile(r"\b(?=\w{0,40}[a-z])(?=[\w@$!]{0,40}[013457@$!])[a-z0-9@$!]{3,40}")
+_WITH_DIGITS = re.compile(r"\b(?=\w{0,40}[a-z])(?=[\w@$!]{0,40}[013457@$])[a-z0-9@$!]{3,40}")
+_BROKEN = re.compile(r"(?<=[^\W\d_])-\n[ \t]{0,20}(?=[^\W\d_])")
 _SPACED = re.compile(r"(?<!\w)(?:[^\W_][ .*_|\-\u00b7]{1,3}){7,400}[^\W_](?!\w)")
 
 # Kinds of hidden writing that nobody uses by accident.
@@ -51,18 +58,29 @@ _TURNED = re.compile("[\u202d\u202e]")
 _IN_WORDS = re.compile("(?<=[A-Za-zА-я])[\u200b-\u200d\u2060\u2062-\u2064\ufeff](?=[A-Za-zА-я])")
 _MANY = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{8,}")
 _LEAST_IN_WORDS = 3
+# So many words of letters of two scripts, and so many letters apart from each other.
+_LEAST_MIXED = 3
+_LEAST_SPACED = 30
+# Fewer words with digits in them are versions, sizes and names.
+_LEAST_WITH_DIGITS = 3
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){16,}")
 _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
+_QUERY = re.compile(r"[?&]\w{1,20}=((?:[^\s&+]{1,60}\+){4,200}[^\s&+]{1,60})")
 _MOST_DECODED = 20_000
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, invisible signs and forms of compatibility; white space becomes one blank."""
-    text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold())
+    """Lower case, without accents, invisible signs and forms of compatibility; white space becomes one blank.
+
+    "AI" reads as "llm".
+    """
+    text = unicodedata.normalize(
+        "NFD", _AI.sub("llm", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))).casefold()
+    )
     text = unicodedata.normalize("NFC", _MARKS.sub("", text)).translate(_LETTERS)
-    return re.sub(r"[^\S\n]+", " ", text)
+    return _APART.sub("", re.sub(r"[^\S\n]+", " ", text))
 
 
 def disguised(text: str, folded: str) -> Iterator[str]:
@@ -71,9 +89,11 @@ def disguised(text: str, folded: str) -> Iterator[str]:
     latin = _WORD.sub(_in_one_script, folded) if _ALIKE.search(folded) else folded
     if latin != folded:
         yield latin
-    plain = _WITH_DIGITS.sub(lambda match: match.group().translate(_DIGITS_AS_LETTERS), folded)
-    if plain != folded:
-        yield plain
+    if len(_WITH_DIGITS.findall(folded)) >= _LEAST_WITH_DIGITS:
+        yield _WITH_DIGITS.sub(lambda match: match.group().translate(_DIGITS_AS_LETTERS), folded)
+    # Words that were broken at the end of a line.
+    if _BROKEN.search(text):
+        yield fold(_BROKEN.sub("", text))
     # On the text as it is written: how many blanks there are tells where words end.
     joined = _SPACED.sub(_closed_up, text)
     if joined != text:
@@ -81,8 +101,11 @@ def disguised(text: str, folded: str) -> Iterator[str]:
 
 
 def _in_one_script(word: re.Match[str]) -> str:
-    mixed = _ALIKE.search(word.group()) and _LATIN.search(word.group())
-    return word.group().translate(_LOOKALIKE) if mixed else word.group()
+    return word.group().translate(_LOOKALIKE) if _mixes(word.group()) else word.group()
+
+
+def _mixes(word: str) -> bool:
+    return bool(_ALIKE.search(word) and _LATIN.search(word))
 
 
 def _closed_up(match: re.Match[str]) -> str:
@@ -98,6 +121,11 @@ def invisible(text: str) -> str | None:
         return text[turned.start() : turned.start() + 80]
     if _MANY.search(text) or len(_IN_WORDS.findall(text)) >= _LEAST_IN_WORDS:
         return "zero-width signs"
+    if len(mixed := [word for word in _WORD.findall(text) if _mixes(word)]) >= _LEAST_MIXED:
+        return " ".join(mixed)
+    for match in _SPACED.finditer(text):
+        if sum(map(str.isalpha, match.group())) >= _LEAST_SPACED:
+            return match.group()
     return None
 
 
@@ -114,6 +142,8 @@ def decoded(text: str) -> Iterator[str]:
         yield html.unescape(text)
     if text.count("%") >= 4:
         yield unquote(text)
+    for match in _QUERY.finditer(text):
+        yield unquote_plus(match.group(1))
     lower = text.lower()
     if "rot13" in lower or "rot-13" in lower:
         yield codecs.encode(text, "rot13")
