@@ -31,13 +31,8 @@ async def put(
     """
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
-<<<<<<< HEAD
-    look = look_at(memory.text, memory.trust)
-    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta),)
-=======
     look = look_at(memory.trust, memory.text, memory.summary, memory.context)
-    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT),)
->>>>>>> b9dec62 (Orders from outside: how a machine is addressed is weighed, sentences like orders are left out of prompts)
+    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta),)
     if look.state == State.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
         changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
