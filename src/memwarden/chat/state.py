@@ -199,7 +199,7 @@ class AsyncState:
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
         """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""
-        suspicious = look_at(json.dumps(value, ensure_ascii=False, default=str), Trust.EXTERNAL)
+        suspicious = look_at(Trust.EXTERNAL, json.dumps(value, ensure_ascii=False, default=str))
         if suspicious.kinds:
             raise Denied(suspicious.reason)
         return await self._save(key, value, description, None, {"tool": tool}, Trust.EXTERNAL)
