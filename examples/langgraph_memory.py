@@ -54,19 +54,23 @@ def agent(state: MessagesState) -> dict[str, Any]:
     return {"messages": [scripted_model(state["messages"])]}
 
 
-def main(file: str) -> None:
+def build(store: BaseStore) -> Any:
+    """The graph: the agent and its tools, which get the store."""
     builder = StateGraph(MessagesState)
     builder.add_node("agent", agent)
     builder.add_node("tools", ToolNode([remember, search_memory]))
     builder.add_edge(START, "agent")
     builder.add_conditional_edges("agent", tools_condition)
     builder.add_edge("tools", "agent")
+    return builder.compile(store=store)
+
+
+def main(file: str) -> None:
     with Warden.open(f"sqlite:///{file}") as warden:
         store = MemwardenStore(warden.scope(user="ana"), index={"fields": ["text"]})
-        graph = builder.compile(store=store)
         known = store.search(MEMORIES)
         said = "What food does she like?" if known else "Ana loves Italian food, pasta above all."
-        answer = graph.invoke({"messages": [HumanMessage(said)]})
+        answer = build(store).invoke({"messages": [HumanMessage(said)]})
         print(f"{said} -> {answer['messages'][-1].content}")
 
 
