@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from memwarden.errors import InvalidFilter, InvalidInput
@@ -97,6 +99,34 @@ def test_what_matches(conditions: dict[str, Any]) -> None:
 )
 def test_what_does_not_match(conditions: dict[str, Any]) -> None:
     assert not fits(conditions)
+
+
+@pytest.mark.parametrize(
+    "wanted", [7, 7.0, -7, 0, 0.0, -0.0, 70, 10**14, 1e14, 10**15, 1e15, 10**16, 1e16, 4.5, 2**70, "ä", "a", True]
+)
+def test_a_value_is_found_however_it_is_written(wanted: Any) -> None:
+    """Values are looked over as text before they are parsed; that never hides one that fits."""
+    for value in (wanted, float(wanted) if isinstance(wanted, int) and not isinstance(wanted, bool) else wanted):
+        for other in ("plain", "\ud800 makes everything escaped, ä too"):
+            text = values.text_of({"x": [other], "n": value, "ä": value})
+            for key in ("n", "ä"):
+                for conditions in ({key: wanted}, {key: {"$eq": wanted}}, {key: {"$eq": wanted, "$ne": "z"}}):
+                    matches = values.matcher(conditions)
+                    assert matches is not None
+                    assert matches(text) is True
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=2),
+    ),
+    st.text(),
+)
+def test_every_value_fits_itself(value: Any, other: str) -> None:
+    matches = values.matcher({"field": value})
+    assert matches is not None
+    assert matches(values.text_of({"other": other, "field": value}))
 
 
 @pytest.mark.parametrize(
