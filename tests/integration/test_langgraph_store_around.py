@@ -81,7 +81,7 @@ def test_items_of_a_store_in_memory_outlive_a_close_of_the_same_store() -> None:
 def test_two_processes_write_at_once(kept_url: str) -> None:
     with Warden.open(kept_url, config=CONFIG) as warden:
         children = [
-            subprocess.Popen([sys.executable, CHILD, kept_url, name, "4", "10"], stderr=subprocess.PIPE, text=True)
+            subprocess.Popen([sys.executable, CHILD, kept_url, name, "3", "5"], stderr=subprocess.PIPE, text=True)
             for name in ("p", "q")
         ]
         for child in children:
@@ -90,9 +90,9 @@ def test_two_processes_write_at_once(kept_url: str) -> None:
         index = {"embed": lambda texts: [[1.0, 2.0] for _ in texts]}
         store = MemwardenStore(warden, index=index)
         for name in ("p", "q"):
-            assert {one.key for one in store.search(("own", name))} == {f"{writer}-9" for writer in range(4)}
+            assert {one.key for one in store.search(("own", name))} == {f"{writer}-4" for writer in range(3)}
         shared = store.search(("shared",), query="any", limit=100)
-        assert {(one.key, one.value["number"]) for one in shared} == {(str(n), n) for n in range(10)}
+        assert {(one.key, one.value["number"]) for one in shared} == {(str(n), n) for n in range(5)}
         assert all(one.score == pytest.approx(1.0) for one in shared)  # every item has its vectors, once
 
 
