@@ -55,7 +55,9 @@ class Settings:
         max_text_bytes: the longest text accepted, UTF-8 bytes.
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
             one is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again, and an
-            8th for moments in the past that were asked about.
+            8th for moments in the past that were asked about, a 16th for what is known of namespaces that are searched.
+        search_above: on PostgreSQL, a namespace of so many memories is searched in the database; smaller ones, and all
+            on other stores, are read into memory.
         session_gap_hours: a longer silence within a thread begins a new session.
         preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
         relation_weight: what a memory's rank gains at most when it is related to one that answers, 0..1 (B2).
@@ -81,6 +83,7 @@ class Settings:
     embedding_dimensions: int = 0
     max_text_bytes: int = 262_144
     index_bytes: int = 1_073_741_824
+    search_above: int = 100_000
     session_gap_hours: float = 4.0
     preset: str = "auto"
     relation_weight: float = 0.10
@@ -118,7 +121,7 @@ class Settings:
         if unknown:
             raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
         above_zero = ("max_text_bytes", "index_bytes", "session_gap_hours", "extraction_turns", "facts_a_day")
-        for name in (*above_zero, "events_days", "events_rows"):
+        for name in (*above_zero, "search_above", "events_days", "events_rows"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
                 raise InvalidConfig(f"{name} must be above 0, not {value!r:.80}")

@@ -14,6 +14,7 @@ from memwarden.stores.base import Store
 if TYPE_CHECKING:
     from memwarden.models.base import ChatModel, Embedder
     from memwarden.recall.index import Indexes
+    from memwarden.recall.larges import Larges
     from memwarden.recall.recall import Recall
     from memwarden.remember.consent.keeper import Consents
     from memwarden.remember.extract import Extractor
@@ -28,6 +29,7 @@ class Working:
     writer: Writer
     extractor: Extractor
     indexes: Indexes
+    larges: Larges
     consents: Consents
     embedder: Embedder | None
     chat: ChatModel | None

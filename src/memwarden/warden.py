@@ -32,6 +32,8 @@ HELD_SHARE = 64
 """This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
 PAST_SHARE = 8
 """And this part for the indexes of moments in the past that were asked about last."""
+LARGE_SHARE = 16
+"""And this part for what is known of namespaces that are searched in the store."""
 
 
 class AsyncWarden:
@@ -111,6 +113,8 @@ class AsyncWarden:
         """Finish pending writes and let go of the store. May be called twice."""
         await self._parts.looks.close()
         await self._parts.events.close()
+        if self._parts.opened is not None:
+            await self._parts.opened.larges.close()
         await self._parts.store.close()
 
     async def __aenter__(self) -> Self:
@@ -187,6 +191,7 @@ class AsyncWarden:
         """Put the parts together; here, so that importing memwarden loads none of them."""
         from memwarden.models.apart import Apart
         from memwarden.recall.index import Indexes
+        from memwarden.recall.larges import Larges
         from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.consent.closed import ClosedStore
         from memwarden.remember.consent.keeper import Consents
@@ -197,16 +202,26 @@ class AsyncWarden:
 
         held_bytes = self._parts.settings.index_bytes // HELD_SHARE
         past_bytes = self._parts.settings.index_bytes // PAST_SHARE
+        large_bytes = self._parts.settings.index_bytes // LARGE_SHARE
         indexes = Indexes(
             self._parts.store,
             session_gap_hours=self._parts.settings.session_gap_hours,
             dimensions=embedder.dimensions if embedder else None,
-            max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes,
+            max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
+        )
+        larges = Larges(
+            self._parts.store,
+            indexes,
+            above=self._parts.settings.search_above,
+            dimensions=embedder.dimensions if embedder else None,
+            session_gap_hours=self._parts.settings.session_gap_hours,
+            max_bytes=large_bytes,
         )
         recall = Recall(
             self._parts.store,
             indexes,
+            larges,
             embedder,
             self._parts.settings.categories,
             held_bytes=held_bytes,
@@ -243,6 +258,7 @@ class AsyncWarden:
             writer=Writer(closed, embedder, facts),
             extractor=extractor,
             indexes=indexes,
+            larges=larges,
             consents=Consents(telling, embedder),
             embedder=embedder,
             chat=self._chat_model,

@@ -18,6 +18,7 @@ from memwarden.records import Link, Namespace, Remove, Seen, WriteMode
 from memwarden.stores.checkpoints import Value
 from memwarden.stores.items import PutItem, StoredItem
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.searching import Legs, Open, word
 from memwarden.testing.checkpoint_tests import a_saved, a_write
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
@@ -74,12 +75,20 @@ def counts(db: psycopg.Connection[Any], names: list[str]) -> dict[str, int]:
     return found
 
 
+async def made_large(store: PostgresStore) -> None:
+    """Fill what only large namespaces have."""
+    for one in EVERYWHERE:
+        assert await store.make_search(one, 2)
+        await store.save_digest(one, 1, b"as if")
+
+
 async def test_every_table_holds_something_here(store: PostgresStore, postgres_url: str) -> None:
     """Or the tests below would pass on an empty table."""
+    await made_large(store)
     for one in EVERYWHERE:
         with as_app(postgres_url, one.tenant, one.path) as db:
             assert all(counts(db, tables(postgres_url)).values())
-    assert len(tables(postgres_url)) == 20
+    assert len(tables(postgres_url)) == 22
 
 
 @pytest.mark.parametrize(
@@ -116,6 +125,7 @@ async def test_a_setting_ends_with_its_transaction(store: PostgresStore, postgre
 
 
 async def test_one_namespace_is_seen_and_no_other(store: PostgresStore, postgres_url: str) -> None:
+    await made_large(store)
     with as_app(postgres_url, OTHER_USER.tenant, OTHER_USER.path) as db:
         for name in tables(postgres_url):
             seen = db.execute(f"SELECT DISTINCT tenant, namespace FROM {name}".encode()).fetchall()
@@ -368,9 +378,16 @@ async def test_an_owner_that_is_no_superuser_is_held_to_row_security_too(
     with psycopg.connect(url, autocommit=True) as db:
         (name,) = db.execute("SELECT quote_ident(current_database())").fetchone() or ("",)
         db.execute(f"GRANT CREATE ON DATABASE {name} TO {LOGIN}".encode())
+        db.execute(f"GRANT memwarden_search TO {LOGIN} WITH INHERIT FALSE".encode())
+        db.execute("CREATE EXTENSION vector")
     owned = PostgresStore(login(url))
     await owned.open()
     await owned.apply(a_batch(a_put("a")))
+    assert await owned.make_search(NAMESPACE, 2)
+    await owned.save_digest(NAMESPACE, 1, b"as if")
+    every_word = Legs(Open(), b"\x00\x3c\x00\x00", 5, word(1), 5)
+    found = await owned.look(NAMESPACE, every_word)
+    assert (found.near.ids, found.holding.ids) == (["a"], ["a"])
     await owned.close()
     with psycopg.connect(login(url)) as db:
         assert set(counts(db, tables(url)).values()) == {0}

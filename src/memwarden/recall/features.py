@@ -6,7 +6,7 @@ the presets. Every constant is round, was picked by hand and stands below; nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -27,22 +27,28 @@ SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with cautio
 RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
 
 
-def _spread_over_rows(session: Floats, view: View) -> Floats:
+def _spread_over_rows(name: str, session: Floats, question: Question, view: View) -> Floats:
     """A session's value for each of its rows; rows without a session get the mean."""
     if not view.sessions:
         return np.zeros(view.size, np.float32)
-    used = session[view.session_length > 0]
     value = np.empty(view.sessions + 1, np.float32)
     value[:-1] = session
-    value[-1] = np.add.reduce(used) / len(used) if len(used) else 0.0
+    value[-1] = session_mean(session, view) if question.measure is None else question.measure.session_means[name]
     return value[view.slot]
+
+
+def session_mean(session: Floats, view: View) -> float:
+    """The mean of a value over the sessions with words."""
+    used = session[view.session_length > 0]
+    return float(np.add.reduce(used) / len(used)) if len(used) else 0.0
 
 
 def _word_signal(name: str, question: Question, view: View) -> Floats:
     if name not in question.memo:
         found = word_signals(question.terms, question.idf_prior, view)
         question.memo["bm25_turn"], question.memo["bm25_pair"], session, question.memo["heard"] = found
-        question.memo["bm25_session"] = _spread_over_rows(session, view)
+        question.memo["session_words"] = session
+        question.memo["bm25_session"] = _spread_over_rows("bm25_session", session, question, view)
     return question.memo[name]
 
 
@@ -93,7 +99,8 @@ def cosine_session(question: Question, view: View) -> Floats:
     if view.session_norm is None or not view.sessions:
         return np.zeros(view.size, np.float32)
     total = np.bincount(view.slot, cosine_turn(question, view), view.sessions + 1)[:-1]
-    return _spread_over_rows((total / view.session_norm).astype(np.float32), view)
+    question.memo["session_cosines"] = (total / view.session_norm).astype(np.float32)
+    return _spread_over_rows("cosine_session", question.memo["session_cosines"], question, view)
 
 
 def base(question: Question, view: View) -> Floats:
@@ -102,17 +109,31 @@ def base(question: Question, view: View) -> Floats:
     The means of the z-scores are left out: they move all places alike.
     """
     if "base" not in question.memo:
-        counted = [(part, weight) for part, weight in _BASE.items() if part.__name__ not in question.left_out]
-        signals = np.stack([part(question, view) for part, _ in counted])
-        weights = np.array([weight for _, weight in counted], np.float32)
-        total = np.asarray((weights / _deviations(signals, view)) @ signals, np.float32)
+        names, weights, signals = signals_of(question, view)
+        total = np.asarray((weights / _deviations(names, signals, question, view)) @ signals, np.float32)
         if question.pieces is not None and view.pieces is not None and "word_pieces" not in question.left_out:
             total = _lifted_by_pieces(question, view, total)
         # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
-        total *= np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
+        total *= caution(view)
         low, high = _span(total, view)
-        question.memo["base"] = np.asarray((total - low) / np.float32(max(high - low, RANGE_FLOOR)), np.float32)
+        if question.measure is not None:
+            low = min(low, question.measure.low)
+        spread = np.float32(max(high - low, RANGE_FLOOR))
+        question.memo["base"] = np.asarray((total - low) / spread, np.float32)
+        question.memo["scale"] = np.array([low, spread])
     return question.memo["base"]
+
+
+def caution(view: View) -> np.float32:
+    """What z-scores of a namespace of this size are worth, 0..1."""
+    return np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
+
+
+def signals_of(question: Question, view: View) -> tuple[list[str], Floats, Floats]:
+    """The signals of which the base is made: their names, their weights and their values, a line each."""
+    counted = [(part, weight) for part, weight in _BASE.items() if part.__name__ not in question.left_out]
+    signals = np.stack([part(question, view) for part, _ in counted])
+    return [part.__name__ for part, _ in counted], np.array([weight for _, weight in counted], np.float32), signals
 
 
 _BASE: Final[dict[Feature, float]] = {
@@ -143,18 +164,32 @@ def _piece_weight(word: str, view: View) -> float:
     found = terms(word)
     if not found:
         return 0.5
-    places, _ = view.postings(term_id(found[0]))
-    return float(idf(view.alive_count, len(places), everyday_share(found[0])) ** 0.5)
+    term = term_id(found[0])
+    holding = len(view.postings(term)[0])
+    if view.whole is not None:
+        holding = view.whole.holding(term, holding)
+    return float(idf(view.alive_count, holding, everyday_share(found[0])) ** 0.5)
 
 
-def _deviations(signals: Floats, view: View) -> Floats:
-    """Standard deviation of each signal over the live places; 1 where all are alike."""
+def _deviations(names: Sequence[str], signals: Floats, question: Question, view: View) -> Floats:
+    if question.measure is not None:
+        return np.array([question.measure.deviations[name] for name in names], np.float32)
+    return deviation(variances(signals, view))
+
+
+def deviation(variance: Floats) -> Floats:
+    """Standard deviations; 1 where all are alike."""
+    return np.asarray(np.where(variance > 1e-9, np.sqrt(np.maximum(variance, 1e-9)), 1), np.float32)
+
+
+def variances(signals: Floats, view: View) -> Floats:
+    """Variance of each signal over the live places; 0 without any."""
     seen = signals if view.live is None else signals[:, view.live]
     places = seen.shape[1]
     if not places:
-        return np.ones(len(signals), np.float32)
-    spread = np.einsum("ij,ij->i", seen, seen) / places - (np.add.reduce(seen, axis=1) / places) ** 2
-    return np.asarray(np.where(spread > 1e-9, np.sqrt(np.maximum(spread, 1e-9)), 1), np.float32)
+        return np.zeros(len(signals), np.float32)
+    square = np.einsum("ij,ij->i", seen, seen) / places
+    return np.asarray(square - (np.add.reduce(seen, axis=1) / places) ** 2, np.float32)
 
 
 def _span(values: Floats, view: View) -> tuple[float, float]:
@@ -164,15 +199,21 @@ def _span(values: Floats, view: View) -> tuple[float, float]:
 
 def best_in_session(question: Question, view: View) -> Floats:
     """The best base in the row's session, 0..1: good sessions lift all their turns."""
-    own = base(question, view)
+    value = best_of_session(base(question, view), view)
+    low, high = _span(value, view)
+    if question.measure is not None:
+        least, spread = question.memo["scale"].tolist()
+        low = min(low, (question.measure.session_low - least) / spread)
+    return np.asarray((value - low) / np.float32(max(high - low, RANGE_FLOOR / 20)), np.float32)
+
+
+def best_of_session(own: Floats, view: View) -> Floats:
+    """The greatest of a value in the row's session; a row's own outside of any."""
     order, starts, slots = view.by_session
     best = np.zeros(view.sessions + 1, np.float32)
     best[slots] = np.maximum.reduceat(own[order], starts)
     value = best[view.slot]
-    if view.loose:
-        value = np.where(view.in_session, value, own)
-    low, high = _span(value, view)
-    return np.asarray((value - low) / np.float32(max(high - low, RANGE_FLOOR / 20)), np.float32)
+    return np.where(view.in_session, value, own) if view.loose else value
 
 
 def said_by_named(question: Question, view: View) -> Floats:

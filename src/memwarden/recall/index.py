@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -107,6 +107,11 @@ class NamespaceIndex:
     def size(self) -> int:
         """How many places the arrays have; dead ones count too."""
         return len(self.columns.ids)
+
+    @property
+    def alive(self) -> int:
+        """How many memories are active."""
+        return len(self._place_of)
 
     @property
     def cards(self) -> Mask | None:
@@ -309,11 +314,7 @@ class NamespaceIndex:
         """The names of those who speak, people and assistants with a name of their own, by their code."""
         names = self.columns.coded["name"]
         codes = np.flatnonzero(np.bincount(names.codes[turns])).tolist()  # np.unique loads numpy.ma for this: 25 ms
-        return {
-            names.values[code]: code
-            for code in codes
-            if names.values[code] is not None and names.values[code].casefold() not in NO_NAMES
-        }
+        return {name: names.code(name) for name in speaking([names.values[code] for code in codes])}
 
     def _is_chat(self, turns: Mask, speakers: dict[str, int]) -> bool:
         """Whether people talk to each other here: two or more names, and most turns have one."""
@@ -353,6 +354,17 @@ class NamespaceIndex:
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
 
 
+def speaking(names: Sequence[str | None]) -> list[str]:
+    """Return the names of those who speak, each once: people, and assistants with a name of their own."""
+    return [name for name in dict.fromkeys(names) if name is not None and name.casefold() not in NO_NAMES]
+
+
+def is_chat(names: Sequence[str | None], speakers: Collection[str]) -> bool:
+    """Whether people talk to each other: two or more names, and most turns have one. names: of the turns."""
+    known = frozenset(speakers)
+    return len(known) > 1 and 2 * sum(name in known for name in names) > len(names)
+
+
 def _holds(places: Rows, place: int) -> bool:
     """Whether ascending places hold one."""
     at = int(np.searchsorted(places, place))
@@ -387,6 +399,15 @@ class Indexes:
         self._bytes = 0
         self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
 
+    def held(self, namespace: Namespace) -> NamespaceIndex | None:
+        """Return the namespace's index as it is held, perhaps not up to date; None when it is not."""
+        return self._indexes.get(namespace)
+
+    def drop(self, namespace: Namespace) -> None:
+        """Let go of a namespace's index."""
+        if self._indexes.pop(namespace, None) is not None:
+            self._bytes -= self._sizes.pop(namespace)
+
     async def current(self, namespace: Namespace) -> NamespaceIndex:
         """Return the namespace's index, true for the store's head at the time of the call or later."""
         head = await self._store.head(namespace)
@@ -413,7 +434,10 @@ class Indexes:
     async def build(self, scan: Scan) -> NamespaceIndex:
         """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
         fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
-        await asyncio.to_thread(_build, fresh, scan)
+        if len(scan.rows) > THREAD_ROWS:
+            await asyncio.to_thread(_build, fresh, scan)
+        else:
+            _build(fresh, scan)
         return fresh
 
     def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:

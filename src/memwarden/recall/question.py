@@ -37,6 +37,21 @@ class Wording:
         return tuple(self.spelled.get(stem, stem) for stem in self.stems if stem in held)
 
 
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How a question's signals spread over a whole namespace (:mod:`memwarden.recall.whole`).
+
+    Attributes:
+        deviations: standard deviation of each signal, by name. session_means: of the sessions' own signals.
+        low: the least sum of the signals of any place. session_low: the least of the best sums of the sessions.
+    """
+
+    deviations: Mapping[str, float]
+    session_means: Mapping[str, float]
+    low: float
+    session_low: float
+
+
 @dataclass(frozen=True)
 class Question:
     """A question, prepared for one view. ``memo`` holds what several features share.
@@ -50,6 +65,7 @@ class Question:
         when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
         small_talk: whether it asks memory nothing.
         left_out: names of features that do not count.
+        measure: how the signals spread over the whole namespace, when the view is only a part of it; else None.
     """
 
     text: str
@@ -65,6 +81,7 @@ class Question:
     asked_days: tuple[Span, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
+    measure: Measure | None = None
     memo: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

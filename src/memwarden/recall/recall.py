@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
-from memwarden.filters import Condition, Where
+from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.recall import beside, block, items, words
 from memwarden.recall.asking import is_english
@@ -21,6 +22,8 @@ from memwarden.recall.delta import fitted
 from memwarden.recall.held import HeldMemories, HeldMemory
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.items import Found
+from memwarden.recall.large import Large, Part, on, open_rows, with_pieces
+from memwarden.recall.larges import Larges
 from memwarden.recall.news import Moment, News
 from memwarden.recall.pack import Packed, pack
 from memwarden.recall.past import AsOf, Pasts
@@ -28,6 +31,7 @@ from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.view import View
+from memwarden.recall.whole import measure
 from memwarden.records import Channel, ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
 from memwarden.stores.base import Store
 from memwarden.telling import model_failed
@@ -94,6 +98,16 @@ class Standpoint:
     follows: bool
 
 
+class Asked(NamedTuple):
+    """A question that was asked: from where, what came of it, what may be in the answer, and what only repeats it."""
+
+    here: Standpoint
+    question: Question
+    ranking: Ranking
+    gates: Gates
+    echoes: Sequence[int]
+
+
 class Recall:
     """Answers questions for scopes from the namespace indexes of one store."""
 
@@ -101,6 +115,7 @@ class Recall:
         self,
         store: Store,
         indexes: Indexes,
+        larges: Larges,
         embedder: Embedder | None,
         categories: Categories,
         *,
@@ -115,6 +130,7 @@ class Recall:
     ) -> None:
         self._store = store
         self._indexes = indexes
+        self._larges = larges
         self._embedder = embedder
         # Told once: to ask whether something fulfils a protocol takes longer than to embed a question.
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
@@ -131,16 +147,12 @@ class Recall:
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query (B6)."""
-        here = await self._standpoint(scope, request.as_of)
+        (asked,) = await self._asked(scope, request, [request.query], [request.query])
+        here, question, ranking, gates, echoes = asked
         index = here.index
-        encoded = await self._encoded(dense_text(request.query, index.view))
-        echoes = await self._echoes(here, (request.query,))
         # From here on to the fetch nothing is awaited: the index stays as it is.
         moment = Moment(index.rev, index.epoch, index.stated_rev)
-        ids, view = index.columns.ids, index.view
-        question = ask(request.query, view, encoded, here.now, self._left_out)
-        gates = self._gates(scope, here, request, echoes)
-        ranking = self._rank(question, view, gates)
+        ids = index.columns.ids
         most = request.top_k + SPARE
         selection = self._select(index, ranking, gates, request, max(most, RERANKED) if self._reranker else most, 1.0)
         related = beside.neighbours(index, gates, selection.ranked) if len(index.edges) else {}
@@ -192,17 +204,12 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt (C1, C6). ``said``: the recent messages, the one to answer last."""
-        here = await self._standpoint(scope, None)
-        index, now = here.index, here.now
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
-        encoded = [await self._encoded(dense_text(text, index.view)) for text in texts]
-        echoes = await self._echoes(here, said)
-        rev, ids, view = index.rev, index.columns.ids, index.view
-        gates = self._gates(scope, here, request, echoes)
-        asked = [ask(text, view, one, now, self._left_out) for text, one in zip(texts, encoded, strict=True)]
-        ranked = [(question, self._rank(question, view, gates)) for question in asked]
-        question, ranking = max(ranked, key=lambda pair: pair[1].confidence)
+        asked = await self._asked(scope, request, texts, said)
+        here, question, ranking, gates, echoes = max(asked, key=lambda one: one.ranking.confidence)
+        index, now = here.index, here.now
+        rev, ids = index.rev, index.columns.ids
         selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
         found = await self._fetch(here, selection)
         make = partial(items.item, question, ranking, ranking.weights, items.plain_excerpt, found)
@@ -222,8 +229,12 @@ class Recall:
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
         """Return what changed since the scope's thread looked last, or since a revision (B1)."""
-        index = await self._indexes.current(scope.namespace)
-        moment = Moment(index.rev, index.epoch, index.stated_rev)
+        if await self._larges.ready(scope.namespace):
+            head = await self._store.head(scope.namespace)
+            moment = Moment(head.rev, head.epoch, head.rev)
+        else:
+            index = await self._indexes.current(scope.namespace)
+            moment = Moment(index.rev, index.epoch, index.stated_rev)
         found = await self._news.since(scope, moment, since_rev, self._categories.readable(scope.agent, None))
         self._news.told(scope, moment)
         return found
@@ -249,6 +260,57 @@ class Recall:
         hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
         ids = past.listed(where, hidden, limit=limit, order_by=order_by, descending=descending)
         return await past.read(self._store, ids)
+
+    async def _asked(self, scope: Scope, request: Request, texts: Sequence[str], said: Sequence[str]) -> list[Asked]:
+        """Ask each text. said: what stands in the prompt anyway."""
+        large = await self._larges.ready(scope.namespace) if request.as_of is None else None
+        if large is not None:
+            found = [await self._asked_of_store(scope, large, request, text, said) for text in texts]
+            if all(found):
+                return [one for one in found if one]
+        here = await self._standpoint(scope, request.as_of)
+        view = here.index.view
+        encoded = [await self._encoded(dense_text(text, view)) for text in texts]
+        echoes = await self._echoes(here, said)
+        view = here.index.view  # as it is now
+        gates = self._gates(scope, here, request, echoes)
+        asked = [ask(text, view, one, here.now, self._left_out) for text, one in zip(texts, encoded, strict=True)]
+        return [Asked(here, one, self._rank(one, view, gates.open), gates, echoes) for one in asked]
+
+    async def _asked_of_store(
+        self, scope: Scope, large: Large, request: Request, text: str, said: Sequence[str]
+    ) -> Asked | None:
+        """Ask a namespace that is searched by its store; None when it no longer is."""
+        namespace, now = scope.namespace, self._now()
+        encoded = await self._encoded(dense_text(text, large.view))
+        question = ask(text, large.view, encoded, now, self._left_out)
+        question = replace(question, measure=measure(question, large.view, large.whole))
+        readable = self._categories.readable(scope.agent, None)
+        where = (*_in_categories(readable), *_in_categories(request.categories), *request.where)
+        by_channel = any(condition.field == "channel" for condition in request.where)
+        open_ = open_rows((*where, *_unasked(request, by_channel, now)), cards=by_channel)
+        always = tuple(one.name for one in self._categories.declared.values() if one.always)
+        gathered = await self._larges.gather(namespace, large, question, open_, always, narrow=bool(where))
+        if gathered is None:
+            return None
+        found, part = gathered
+        read = partial(self._store.get, namespace)
+        echoing = await _echoing(read, part, said)
+        allowed = part.rows.open.copy()
+        allowed[echoing] = False
+        among = round(large.share(open_) * large.whole.alive)
+        first = replace(question, pieces=None, memo={})
+        ranking = self._rank(first, part.view, allowed, among)
+        chosen = part.finalists(ranking.scores, allowed, self._larges.reach.finalists, request.explain)
+        again = question.pieces is not None and len(question.pieces) > 0
+        index, pieces = await self._larges.made(namespace, part, chosen, found.head, pieces=again)
+        if question.pieces is not None and again:
+            view = with_pieces(part, pieces, question.pieces.shape[1])
+            ranking = self._rank(question, view, allowed, among)
+        here = Standpoint(index, now, read, (), follows=False)
+        numbers = {int(part.rows.n[place]) for place in echoing}
+        echoes = [place for place, n in enumerate(index.order.tolist()) if n in numbers]
+        return Asked(here, question, on(index, part, ranking), self._gates(scope, here, request, echoes), echoes)
 
     async def _standpoint(self, scope: Scope, as_of: AsOf | None) -> Standpoint:
         if as_of is None:
@@ -300,12 +362,13 @@ class Recall:
             log.warning("the reranker is left out: %s", type(error).__name__)
             model_failed("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
 
-    def _rank(self, question: Question, view: View, gates: Gates) -> Ranking:
+    def _rank(self, question: Question, view: View, allowed: Mask, among: int | None = None) -> Ranking:
         model = self._embedder.name if self._embedder else None
         return rank(
             question,
             view,
-            gates.open,
+            allowed,
+            among=among,
             preset=self._preset,
             model=model,
             relation_weight=self._relation_weight,
@@ -374,6 +437,18 @@ def _by_vector(embedder: Embedder | None, text: str) -> EncodedQuestion:
     return EncodedQuestion(embedder.embed([text])[0])
 
 
+async def _echoing(
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: Part, said: Sequence[str]
+) -> list[int]:
+    """Return the places of a part that only repeat what stands in the prompt."""
+    found = [(place, _bare(text)) for text in said for place in part.same_words(words.term_ids(text))]
+    if not found:
+        return []
+    stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))
+    texts = {memory.id: _bare(memory.text) for memory in stored}
+    return [place for place, text in dict.fromkeys(found) if texts.get(part.rows.ids[place]) == text]
+
+
 def _after(told: str, items: Sequence[Item]) -> str:
     """What changed, and after a blank line the items."""
     return f"{told}\n\n{block.bullets(items)}" if items else told
@@ -393,6 +468,16 @@ def _weight(item: Item, now: datetime) -> tuple[bool, float]:
 def _own(index: NamespaceIndex, where: Where) -> Mask | None:
     cards = None if any(condition.field == "channel" for condition in where) else index.cards
     return None if cards is None else ~cards
+
+
+def _unasked(request: Request, by_channel: bool, now: datetime) -> Where:
+    """What :func:`_steps`, :func:`_unsaved` and the end of a fact's time leave out, as conditions.
+
+    by_channel: whether a filter asks for a channel.
+    """
+    steps = () if request.steps else (Condition("channel", "$ne", str(Channel.PROCEDURAL)),)
+    saved = () if by_channel else (Condition("channel", "$ne", str(Channel.STATE)),)
+    return (*steps, *saved, Condition("valid_to", UNSET_OR_AFTER, now))
 
 
 def _steps(index: NamespaceIndex, request: Request) -> Mask | None:

@@ -124,6 +124,7 @@ def rank(
     preset: str = "auto",
     model: str | None = None,
     relation_weight: float = RELATION_WEIGHT,
+    among: int | None = None,
 ) -> Ranking:
     """Score every place of a view.
 
@@ -132,10 +133,13 @@ def rank(
         preset: a name of :data:`PRESETS`, or ``auto`` for the one that suits who speaks in the namespace.
         model: name of the embedding model.
         relation_weight: weight of :func:`memwarden.recall.features.related`, which counts where there are relations.
+        among: how many places of the whole namespace are allowed, when the view is only a part of it.
     """
     preset = view.preset if preset == "auto" else preset
     rows = int(np.count_nonzero(allowed))
     weights = PRESETS[preset].items()
+    if rows and among is not None:
+        rows = max(rows, among)
     if not rows:
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset)
     question.memo["allowed"] = allowed

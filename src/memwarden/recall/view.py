@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,30 @@ class Joined(NamedTuple):
     strengths: Floats
 
 
+class Known(Protocol):
+    """What is known of a namespace of which only some places are at hand.
+
+    Attributes:
+        alive: how many memories it has. sessions: how many sessions with words. mean_lengths: see :class:`View`.
+        clock: see :class:`View`.
+    """
+
+    @property
+    def alive(self) -> int: ...
+    @property
+    def sessions(self) -> int: ...
+    @property
+    def mean_lengths(self) -> tuple[float, float, float]: ...
+    @property
+    def clock(self) -> tuple[int, int] | None: ...
+
+    def holding(self, term: int, found: int) -> int:
+        """Return how many memories hold a term; found: how many of those at hand do."""
+
+    def sessions_holding(self, term: int, found: int) -> int:
+        """Return how many sessions hold a term."""
+
+
 class View:
     """The arrays of one state of a namespace; places are in the order of arrival, dead ones among them.
 
@@ -57,6 +81,8 @@ class View:
         session_norm: length of each session's summed vectors.
         related: the ``related_to`` edges between places, or None when there are none.
         preset: the named set of weights that suits the namespace.
+        whole: what is known of the namespace when these places are only a part of it; None when they are all of it.
+        ages: how many sessions began after a place's own, where the numbers of the sessions do not tell.
     """
 
     def __init__(
@@ -82,7 +108,11 @@ class View:
         session_norm: Floats | None,
         related: Joined | None,
         preset: str,
+        whole: Known | None = None,
+        ages: Ints | None = None,
     ) -> None:
+        self.whole = whole
+        self._ages = ages
         self.postings = postings
         self.length = length
         self.previous = previous
@@ -111,7 +141,7 @@ class View:
 
     @cached_property
     def alive_count(self) -> int:
-        return int(np.count_nonzero(self.alive))
+        return int(np.count_nonzero(self.alive)) if self.whole is None else self.whole.alive
 
     @cached_property
     def has_previous(self) -> Mask:
@@ -160,7 +190,7 @@ class View:
     @cached_property
     def recency(self) -> Floats:
         """exp(-sessions since / 30); nothing for places without a session."""
-        age = np.maximum(self.last_session - self.session, 0)
+        age = np.maximum(self.last_session - self.session, 0) if self._ages is None else self._ages
         return np.where(self.in_session, np.exp(-age / RECENT_SESSIONS), 0).astype(np.float32)
 
     @cached_property
@@ -170,7 +200,7 @@ class View:
     @cached_property
     def session_count(self) -> int:
         """Number of sessions with words in them."""
-        return int(np.count_nonzero(self.session_length))
+        return int(np.count_nonzero(self.session_length)) if self.whole is None else self.whole.sessions
 
     @cached_property
     def last_session(self) -> int:
@@ -191,10 +221,22 @@ class View:
     @cached_property
     def norms(self) -> tuple[Floats, Floats, Floats]:
         """Length parts of BM25 for turns, pairs and sessions."""
+        turn, pair, session = self.mean_lengths
         return (
-            _length_part(self.length, self.alive),
-            _length_part(self.pair_length, self.alive),
-            _length_part(self.session_length, self.session_length > 0),
+            _length_part(self.length, turn),
+            _length_part(self.pair_length, pair),
+            _length_part(self.session_length, session),
+        )
+
+    @cached_property
+    def mean_lengths(self) -> tuple[float, float, float]:
+        """Terms of a turn, a pair and a session."""
+        if self.whole is not None:
+            return self.whole.mean_lengths
+        return (
+            _mean(self.length, self.alive),
+            _mean(self.pair_length, self.alive),
+            _mean(self.session_length, self.session_length > 0),
         )
 
     @cached_property
@@ -217,6 +259,8 @@ class View:
     @cached_property
     def clock(self) -> tuple[int, int] | None:
         """When the oldest and the newest live turn were said, microseconds since 1970; None without any."""
+        if self.whole is not None:
+            return self.whole.clock
         said = self.created_at[self.turns]
         return (int(said.min()), int(said.max())) if len(said) else None
 
@@ -236,6 +280,9 @@ class View:
         )
 
 
-def _length_part(length: Floats, counted: Mask) -> Floats:
-    mean = float(length[counted].mean()) if counted.any() else 1.0
+def _mean(length: Floats, counted: Mask) -> float:
+    return float(length[counted].mean()) if counted.any() else 1.0
+
+
+def _length_part(length: Floats, mean: float) -> Floats:
     return np.asarray(K1 * (1 - B + B * length / max(mean, 1e-6)), np.float32)

@@ -32,11 +32,12 @@ class WordSignals(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of the question that some places hold. tf: how often each of them does."""
+    """A word of the question that some places hold. tf: how often each of them does. term: its id."""
 
     idf: float
     rows: Rows
     tf: Counts
+    term: int = 0
 
 
 def idf(total: int, df: int, prior: float) -> float:
@@ -53,13 +54,17 @@ def word_signals(terms: Sequence[int], priors: Sequence[float], view: View) -> W
     mass = 0.0
     for term, prior in zip(terms, priors, strict=True):
         rows, tf = view.postings(term)
-        weight = idf(view.alive_count, len(rows), prior)
+        weight = idf(view.alive_count, _df(term, len(rows), view), prior)
         mass += weight
         if len(rows):
-            words.append(Word(weight, rows, tf))
+            words.append(Word(weight, rows, tf, term))
     way = by_table if words and len(words) * view.size <= TABLE_CELLS else word_by_word
     turn, pair, session, heard = way(words, view)
     return WordSignals(turn, pair, session, heard / np.float32(mass + PSEUDO_MASS))
+
+
+def _df(term: int, found: int, view: View) -> int:
+    return found if view.whole is None else view.whole.holding(term, found)
 
 
 def word_by_word(words: Sequence[Word], view: View) -> WordSignals:
@@ -68,7 +73,7 @@ def word_by_word(words: Sequence[Word], view: View) -> WordSignals:
     session = np.zeros(view.sessions, np.float32)
     turn_part, pair_part, session_part = view.norms
     frequency = np.zeros(view.size, np.float32)
-    for weight, rows, tf in words:
+    for weight, rows, tf, term in words:
         turn[rows] += weight * tf / (tf + turn_part[rows])
         after = view.following[rows]
         has_after = after >= 0
@@ -83,7 +88,9 @@ def word_by_word(words: Sequence[Word], view: View) -> WordSignals:
         frequency[both] = 0
         if view.sessions:
             said = np.bincount(view.slot[rows], tf, view.sessions + 1)[:-1]
-            spread = np.count_nonzero(said)
+            spread = int(np.count_nonzero(said))
+            if view.whole is not None:
+                spread = view.whole.sessions_holding(term, spread)
             rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
             session += (rare * said / (said + session_part)).astype(np.float32)
     return WordSignals(turn, pair, session, heard_mass)
@@ -105,6 +112,9 @@ def by_table(words: Sequence[Word], view: View) -> WordSignals:
         counted[:, slots] = np.add.reduceat(own[:, order], starts, axis=1)
         said = counted[:, :-1]
         spread = np.count_nonzero(said, axis=1)[:, None]
+        if view.whole is not None:
+            pairs = zip(words, spread[:, 0].tolist(), strict=True)
+            spread = np.array([[view.whole.sessions_holding(word.term, found)] for word, found in pairs])
         rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
         session = _down((rare * said / (said + session_part)).astype(np.float32))
     return WordSignals(

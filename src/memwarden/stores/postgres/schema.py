@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from psycopg import Connection, errors
 
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
-from memwarden.stores.postgres.transaction import ROLE
+from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE
 
 _OLDEST_SERVER = 160_000
-_LOCK = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock
+MIGRATING = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock
+SEARCHED = 5  # the migration that needs the second role
 _PATIENCE = "10min"  # how long one migration waits for another
 
 _STATE = f"""
@@ -22,7 +23,6 @@ _STATE = f"""
         current_setting('server_encoding'),
         to_regnamespace('memwarden') IS NOT NULL,
         to_regclass('memwarden.meta') IS NOT NULL,
-        EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}'),
         coalesce((SELECT pg_has_role(oid, 'SET') FROM pg_roles WHERE rolname = '{ROLE}'), false)
 """.encode()
 
@@ -30,6 +30,8 @@ _STATE = f"""
 _OPEN_DOORS = f"""
     SELECT 'the role {ROLE} is a superuser or may bypass row security'
         FROM pg_roles WHERE rolname = '{ROLE}' AND (rolsuper OR rolbypassrls)
+    UNION ALL SELECT 'the role {ROLE} may take on {SEARCH_ROLE}'
+        FROM pg_roles WHERE rolname = '{SEARCH_ROLE}' AND pg_has_role('{ROLE}', oid, 'MEMBER')
     UNION ALL SELECT format('the role {ROLE} owns %s', oid::regclass)
         FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND pg_has_role('{ROLE}', relowner, 'MEMBER')
     UNION ALL SELECT format('row security is not forced on %s', oid::regclass)
@@ -81,7 +83,6 @@ class State(NamedTuple):
     encoding: str
     has_namespace: bool
     has_meta: bool
-    has_role: bool
     may_take_role: bool
 
 
@@ -148,10 +149,10 @@ def _migrate(db: Connection[Any], place: str) -> None:
 
 
 def lock(db: Connection[Any]) -> None:
-    """Keep everybody else from changing the schema until the transaction ends, and make the role."""
+    """Keep everybody else from changing the schema until the transaction ends, and make the role of the store."""
     db.execute(f"SET LOCAL statement_timeout = '{_PATIENCE}'".encode())
-    db.execute(b"SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-    _make_role(db, look(db))
+    db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+    _make_role(db, ROLE)
 
 
 def let_owner_read(db: Connection[Any], place: str) -> None:
@@ -172,11 +173,13 @@ def let_owner_read(db: Connection[Any], place: str) -> None:
 
 def hold(db: Connection[Any]) -> None:
     """Keep everybody from changing the schema until the connection ends."""
-    db.execute(b"SELECT pg_advisory_lock_shared(%s)", (_LOCK,))
+    db.execute(b"SELECT pg_advisory_lock_shared(%s)", (MIGRATING,))
 
 
 def build(db: Connection[Any], number: int, to: int) -> None:
     """Bring the schema from one number to another, in a transaction that has locked it."""
+    if number < SEARCHED <= to:
+        _make_role(db, SEARCH_ROLE)
     for migration in migrations():
         if number < migration.number <= to:
             db.execute(migration.script)
@@ -188,15 +191,18 @@ def build(db: Connection[Any], number: int, to: int) -> None:
     )
 
 
-def _make_role(db: Connection[Any], state: State) -> None:
-    if not state.has_role:
+def _make_role(db: Connection[Any], role: str) -> None:
+    """Make a role unless the server has it, and let this login take it on: for what it does, and to give to it."""
+    if db.execute(b"SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
         try:
             with db.transaction():
-                db.execute(f"CREATE ROLE {ROLE} NOLOGIN NOINHERIT".encode())
+                db.execute(f"CREATE ROLE {role} NOLOGIN NOINHERIT".encode())
         except (errors.DuplicateObject, errors.UniqueViolation):
             pass  # another database of this server has just made it
-    if not look(db).may_take_role:
-        db.execute(f"GRANT {ROLE} TO CURRENT_USER".encode())
+    (may_take,) = db.execute(b"SELECT pg_has_role(%s, 'SET')", (role,)).fetchone() or (False,)
+    if not may_take:
+        # Not to inherit: what the searching role may read, its members must not see by being that.
+        db.execute(f"GRANT {role} TO CURRENT_USER{' WITH INHERIT FALSE' if role == SEARCH_ROLE else ''}".encode())
 
 
 @contextmanager
@@ -207,6 +213,7 @@ def with_advice(place: str) -> Iterator[None]:
     except errors.InsufficientPrivilege:
         raise StoreUnavailable(
             f"{place} is not set up for this memwarden, and this login may not do it. Open it once with a login that "
-            f"may create schemas and roles; or have an administrator run CREATE ROLE {ROLE} NOLOGIN, GRANT {ROLE} TO "
-            "the login, and let it create schemas in the database"
+            f"may create schemas and roles; or have an administrator run CREATE ROLE {ROLE} NOLOGIN, CREATE ROLE "
+            f"{SEARCH_ROLE} NOLOGIN, GRANT {ROLE} TO the login, GRANT {SEARCH_ROLE} TO the login WITH INHERIT "
+            "FALSE, and let it create schemas in the database"
         ) from None

@@ -7,11 +7,12 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from psycopg import Connection, Error
+from psycopg import Connection, Error, OperationalError
 
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
@@ -20,6 +21,7 @@ from memwarden.records import (
     Batch,
     Change,
     Head,
+    IndexRow,
     Memory,
     Namespace,
     Promises,
@@ -33,7 +35,7 @@ from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import events as event_rows
-from memwarden.stores.postgres import pages
+from memwarden.stores.postgres import making, pages
 from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
@@ -42,7 +44,9 @@ from memwarden.stores.postgres.items import PostgresItems
 from memwarden.stores.postgres.lanes import Lanes
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.schema import make_ready
+from memwarden.stores.postgres.search import Searcher
 from memwarden.stores.postgres.wall import try_wall
+from memwarden.stores.searching import Found, Legs, Open, Packed, Standing
 from memwarden.stores.tried import Tried
 
 T = TypeVar("T")
@@ -209,6 +213,33 @@ class PostgresStore:
         connections = Connections(self._url, self._connect_seconds)
         return await asyncio.to_thread(health.repair, connections, copy)
 
+    async def standing(self, namespace: Namespace) -> Standing:
+        return await self._search(lambda searcher: searcher.standing(namespace))
+
+    async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
+        return await self._at_length(lambda db: making.make(db, namespace, dimensions, self._seconds, self.place))
+
+    async def drop_search(self, namespace: Namespace) -> bool:
+        return await self._at_length(lambda db: making.drop(db, namespace, self._seconds))
+
+    async def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
+        return await self._search(lambda searcher: searcher.digest(namespace))
+
+    async def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
+        await self._search(lambda searcher: searcher.save_digest(namespace, rev, body))
+
+    async def outline(self, namespace: Namespace) -> tuple[Head, Packed]:
+        return await self._search(lambda searcher: searcher.outline(namespace))
+
+    async def look(self, namespace: Namespace, legs: Legs) -> Found:
+        return await self._search(lambda searcher: searcher.look(namespace, legs))
+
+    async def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: Open) -> Packed:
+        return await self._search(lambda searcher: searcher.around(namespace, seeds, reach, open_))
+
+    async def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
+        return await self._search(lambda searcher: searcher.rows(namespace, numbers))
+
     async def try_wall(self, own: Namespace, victim: Namespace) -> list[Tried]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.wall`)."""
         connections = self._ready().connections
@@ -251,6 +282,23 @@ class PostgresStore:
     async def _read(self, ask: Callable[[Reader], T]) -> T:
         return await self._in_thread(lambda connection: ask(Reader(connection, self._seconds)))
 
+    async def _search(self, ask: Callable[[Searcher], T]) -> T:
+        return await self._in_thread(lambda connection: ask(Searcher(connection, self._seconds)))
+
+    async def _at_length(self, work: Callable[[Connection[Any]], T]) -> T:
+        """Do what takes minutes on a connection of its own. When nobody waits any more it is stopped at the server."""
+        errand = _Errand(self._ready().connections, work)
+        running = asyncio.get_running_loop().create_task(asyncio.to_thread(errand.run))
+        try:
+            return await asyncio.shield(running)
+        except Error as error:
+            raise explain(error, self.place) from None
+        except asyncio.CancelledError:
+            await asyncio.to_thread(errand.stop)
+            await asyncio.wait([running])
+            running.exception()  # is known to be broken off
+            raise
+
     async def _in_thread(
         self,
         work: Callable[[Connection[Any]], T],
@@ -265,6 +313,29 @@ class PostgresStore:
             )
         except UnicodeEncodeError as error:
             raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from error
+
+
+class _Errand(Generic[T]):
+    """Work on a connection of its own, which may be stopped from another thread."""
+
+    def __init__(self, connections: Connections, work: Callable[[Connection[Any]], T]) -> None:
+        self._connections = connections
+        self._work = work
+        self._connection: Connection[Any] | None = None
+        self._stopped = False
+
+    def run(self) -> T:
+        with self._connections.connect() as connection:
+            self._connection = connection
+            if self._stopped:
+                raise OperationalError("stopped before it began")
+            return self._work(connection)
+
+    def stop(self) -> None:
+        self._stopped = True
+        if self._connection is not None:
+            with suppress(Error):
+                self._connection.cancel_safe()
 
 
 class _Open:

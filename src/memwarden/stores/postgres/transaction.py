@@ -17,6 +17,9 @@ from memwarden.stores.postgres.rows import stored
 ROLE = "memwarden_app"
 """Takes part in every transaction; made by the first migration, owns nothing."""
 
+SEARCH_ROLE = "memwarden_search"
+"""Owns the one function that looks for words past row security, and may read nothing else (second migration)."""
+
 _IDLE_SECONDS = 60  # a client that stops in the midst of a transaction holds a namespace up for this long at most
 
 

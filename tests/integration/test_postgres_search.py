@@ -1,0 +1,408 @@
+"""Large namespaces on PostgreSQL: searched in the database, scored as if all of it were in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from memwarden import AsyncWarden
+from memwarden.errors import StoreUnavailable
+from memwarden.recall.large import Reach
+from memwarden.recall.larges import Larges
+from memwarden.records import Namespace
+from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.postgres.making import names
+from memwarden.stores.searching import Searching
+from memwarden.surfaces.bench import sentences
+
+ABOVE = 300
+HERE = Namespace("default", "user/ana")
+MESSAGES = [{"role": "user", "content": "Who sings in a choir?"}]
+QUESTIONS = sentences.questions(12)
+
+
+@asynccontextmanager
+async def opened(url: str, above: int = ABOVE, **config: Any) -> AsyncIterator[AsyncWarden]:
+    async with AsyncWarden.open(url, config={"search_above": above, **config}) as warden:
+        yield warden
+
+
+@asynccontextmanager
+async def exactly(url: str, **config: Any) -> AsyncIterator[AsyncWarden]:
+    """A warden that reads every namespace into memory."""
+    async with opened(url, **config) as warden:
+        larges(warden)._store = None
+        yield warden
+
+
+def larges(warden: AsyncWarden) -> Larges:
+    return warden._parts.working.larges
+
+
+def searching(warden: AsyncWarden) -> Searching:
+    assert isinstance(warden.store, Searching)
+    return warden.store
+
+
+async def fill(warden: AsyncWarden, turns: int, user: str = "ana") -> None:
+    for thread, messages in sentences.threads(sentences.turns(turns)):
+        await warden.scope(user=user, thread=thread).observe(messages)
+
+
+async def made_ready(warden: AsyncWarden, user: str = "ana") -> None:
+    """Ask once, which begins the making, and wait for it."""
+    await warden.scope(user=user).query("What about the canoe?")
+    await larges(warden).settled()
+    assert await larges(warden).ready(Namespace("default", f"user/{user}"))
+
+
+def indexes(url: str) -> dict[str, bool]:
+    """The indexes of single namespaces, and whether they are whole."""
+    with psycopg.connect(url) as db:
+        found = db.execute(
+            "SELECT relname, indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relname LIKE 'search\\_%'"
+        )
+        return dict(found.fetchall())
+
+
+@pytest.fixture(scope="module")
+def large(new_database: Callable[[], str]) -> str:
+    """The URL of a database with one namespace of 600 turns, ready to be searched, and another user's memories."""
+    url = new_database()
+
+    async def make() -> None:
+        async with opened(url) as warden:
+            await fill(warden, 600)
+            await warden.scope(user="ana").remember("Ana is allergic to peanuts.", category="profile")
+            await warden.scope(user="ana").remember("Tomas sings in the choir of Bristol.", category="interests")
+            await warden.scope(user="bob").remember("Bob keeps a canoe in Oslo.")
+            await made_ready(warden)
+
+    asyncio.run(make())
+    return url
+
+
+async def test_a_namespace_below_the_threshold_needs_nothing(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    async with opened(url, above=10_000) as warden:
+        await fill(warden, 40)
+        assert (await warden.scope(user="ana").query("Who has a canoe?", threshold=0)).items
+        await larges(warden).settled()
+        assert await larges(warden).ready(HERE) is None
+    assert indexes(url) == {}
+    with psycopg.connect(url) as db:
+        assert db.execute("SELECT FROM pg_extension WHERE extname = 'vector'").fetchone() is None
+
+
+@pytest.mark.parametrize("embedder", ["wordllama", "none"])
+async def test_where_all_rows_are_found_scores_are_those_of_the_index_in_memory(
+    new_database: Callable[[], str], embedder: str
+) -> None:
+    url = new_database()
+    async with opened(url, embedder=embedder) as warden, exactly(url, embedder=embedder) as exact:
+        larges(warden).reach = Reach(newest=1_000, finalists=1_000)
+        await fill(warden, 400)
+        await made_ready(warden)
+        for question in QUESTIONS:
+            found = await warden.scope(user="ana").query(question, top_k=10, threshold=0)
+            wanted = await exact.scope(user="ana").query(question, top_k=10, threshold=0)
+            assert [one.id for one in found.items] == [one.id for one in wanted.items]
+            assert [one.score for one in found.items] == pytest.approx([one.score for one in wanted.items], abs=1e-5)
+            assert found.confidence == pytest.approx(wanted.confidence, abs=1e-5)
+            assert (found.text, found.rev, found.relevant) == (wanted.text, wanted.rev, wanted.relevant)
+        assert warden._parts.working.indexes.held(HERE) is None
+
+
+async def test_the_second_process_searches_too(large: str) -> None:
+    """Without making anything, and without reading the namespace into memory."""
+    async with opened(large, above=10**6) as warden:
+        found = await warden.scope(user="ana").query("Who sings in a choir?", threshold=0)
+        assert "Tomas sings in the choir of Bristol." in [item.memory.text for item in found.items]
+        assert warden._parts.working.indexes.held(HERE) is None
+
+
+async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    async with opened(url) as one, opened(url) as other:
+        await fill(one, 320)
+        await made_ready(one)
+        me, you = one.scope(user="ana"), other.scope(user="ana")
+        larges(other).reach = larges(one).reach = Reach(newest=1)  # only the search finds it
+
+        async def answered(question: str) -> list[str]:
+            found = await you.query(question, top_k=3, threshold=0)
+            assert other._parts.working.indexes.held(HERE) is None
+            return [item.memory.text for item in found.items]
+
+        written = await me.remember("Wilma keeps bees in a hive behind the lighthouse.")
+        await me.observe([{"role": "user", "content": "Later things."}])
+        assert "Wilma keeps bees in a hive behind the lighthouse." in await answered("Where does Wilma keep bees?")
+        await me.update(str(written.results[0].id), text="Wilma keeps goats in a shed behind the windmill.")
+        assert "Wilma keeps goats in a shed behind the windmill." in await answered("Who has goats at the windmill?")
+        assert not [text for text in await answered("Who keeps bees in a hive?") if "bees" in text]
+        await me.forget(str(written.results[0].id))
+        assert not [text for text in await answered("Who has goats at the windmill?") if "goats" in text]
+
+
+@pytest.mark.parametrize(
+    ("agent", "filters"),
+    [
+        (None, {"thread_id": "t3"}),
+        (None, {"category": ["interests", "profile"]}),
+        (None, {"channel": "turn", "name": "Mara", "created_at": {"$lt": "2024-01-03T00:00:00Z"}}),
+        ("planner", None),
+        ("stylist", {"importance": {"$gte": 0.1}}),
+    ],
+)
+async def test_filters_and_allowlists_hold_in_the_database(
+    large: str, agent: str | None, filters: dict[str, Any] | None
+) -> None:
+    async with opened(large) as warden, exactly(large) as exact:
+        larges(warden).reach = Reach(near=20, holding=20, newest=20, seeds=4)
+        for question in (*QUESTIONS[:4], "What is Ana allergic to?"):
+            asked: dict[str, Any] = {"filters": filters, "top_k": 10, "threshold": 0}
+            found = await warden.scope(user="ana", agent=agent).query(question, **asked)
+            wanted = await exact.scope(user="ana", agent=agent).query(question, **asked)
+            best = {item.id for item in wanted.items}
+            assert len(found.items) == len(wanted.items)
+            assert len(best.intersection(item.id for item in found.items)) >= 0.6 * len(best)
+            every = await exact.scope(user="ana", agent=agent).find(filters, limit=1_000)
+            assert {item.id for item in found.items} <= {one.id for one in every}
+
+
+async def test_memories_that_are_always_there_are_there(large: str) -> None:
+    async with opened(large) as warden:
+        found = await warden.scope(user="ana").query("How much was the red kettle?")
+        assert "Ana is allergic to peanuts." in [item.memory.text for item in found.items]
+
+
+async def test_explain_names_the_gates_of_what_was_looked_at(large: str) -> None:
+    async with opened(large) as warden:
+        found = await warden.scope(user="ana").query(QUESTIONS[0], filters={"thread_id": "t3"}, explain=True)
+        assert "filter" in {cut.gate for cut in found.cut}
+
+
+async def test_a_question_does_not_answer_itself(large: str) -> None:
+    async with opened(large) as warden:
+        me = warden.scope(user="ana")
+        (said,) = [one.text for one in await me.find({"channel": "turn", "thread_id": "t7"}, limit=1)]
+        again = await me.query(said, top_k=5, threshold=0, explain=True)
+        assert said not in [item.memory.text for item in again.items]
+        assert "echo" in {cut.gate for cut in again.cut}
+
+
+async def test_context_delta_and_the_past_of_a_large_namespace(large: str) -> None:
+    async with opened(large) as warden, exactly(large) as exact:
+        me, same = warden.scope(user="ana", thread="new"), exact.scope(user="ana", thread="new")
+        block, wanted = [await one.context(MESSAGES) for one in (me, same)]
+        assert "Tomas sings in the choir of Bristol." in block.text
+        assert block.rev == wanted.rev
+        assert await me.delta(since_rev=0) == await same.delta(since_rev=0)
+        past, known = await me.query(QUESTIONS[0], as_of=300), await same.query(QUESTIONS[0], as_of=300)
+        assert [item.id for item in past.items] == [item.id for item in known.items]
+
+
+# Making and dropping
+
+
+async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    async with opened(url) as warden:
+        await fill(warden, 320)
+        await made_ready(warden)
+        assert indexes(url) == dict.fromkeys(names(HERE), True)
+        ids = [one.id for one in await warden.scope(user="ana").find(limit=100)]
+        for one in ids[:50]:
+            await warden.scope(user="ana").forget(one)
+        await larges(warden)._renew(searching(warden), HERE)  # 270 are left: fewer than 300, but not by much
+        assert indexes(url) == dict.fromkeys(names(HERE), True)
+        for one in ids[50:]:
+            await warden.scope(user="ana").forget(one)
+        await larges(warden)._renew(searching(warden), HERE)
+        assert indexes(url) == {}
+        assert await larges(warden).ready(HERE) is None
+        assert (await warden.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
+        with psycopg.connect(url) as db:
+            assert db.execute("SELECT count(*) FROM memwarden.vectors").fetchone() == (0,)
+
+
+async def test_a_digest_is_taken_anew_when_much_has_changed(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    async with opened(url) as warden:
+        await fill(warden, 320)
+        await made_ready(warden)
+        before = await searching(warden).standing(HERE)
+        await fill_again(warden, 1_100)
+        await warden.scope(user="ana").query(QUESTIONS[0])  # notices it
+        await larges(warden).settled()
+        after = await searching(warden).standing(HERE)
+        assert (after.rows, after.digest) == (1_420, 1_420)
+        assert before.digest == 320
+
+
+async def fill_again(warden: AsyncWarden, turns: int) -> None:
+    for thread, messages in sentences.threads(sentences.turns(turns, seed=9)):
+        await warden.scope(user="ana", thread=f"again-{thread}").observe(
+            [{**message, "id": f"again-{message['id']}"} for message in messages]
+        )
+
+
+async def test_nobody_waits_for_a_build_and_a_killed_one_is_made_anew(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    store, other = PostgresStore(url), PostgresStore(url)
+    async with opened(url, above=10**6) as warden:
+        await store.open()
+        await other.open()
+        await fill(warden, 60)
+        with psycopg.connect(url) as old, psycopg.connect(url, autocommit=True) as watch:
+            old.execute("LOCK memwarden.memories IN ROW EXCLUSIVE MODE")  # as a writer does: every build waits for him
+            making = asyncio.create_task(store.make_search(HERE, 128))
+            pids = await asyncio.to_thread(until_found, watch, BUILDING)
+            written = await warden.scope(user="ana").remember("Nobody waits for an index.")
+            assert written.results[0].id
+            assert await other.make_search(HERE, 128) is False  # one is enough
+            watch.execute("SELECT pg_terminate_backend(%s)", pids[0])
+            with pytest.raises(StoreUnavailable):
+                await making
+        assert False in indexes(url).values()
+        assert await other.make_search(HERE, 128) is True
+        assert indexes(url) == dict.fromkeys(names(HERE), True)
+        with psycopg.connect(url) as db:  # what was written in between has its vector too
+            assert db.execute("SELECT count(*) FROM memwarden.vectors").fetchone() == (61,)
+        await store.close()
+        await other.close()
+
+
+BUILDING = """
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%'
+    AND wait_event_type = 'Lock'
+"""
+
+
+def until_found(db: psycopg.Connection[Any], sql: str) -> list[Any]:
+    """Ask until there is something, for ten seconds at most."""
+    for _ in range(1_000):
+        if found := db.execute(sql.encode()).fetchall():
+            return found
+        time.sleep(0.01)
+    raise AssertionError("there was nothing in ten seconds")
+
+
+async def test_a_build_ends_with_its_process(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    async with opened(url) as warden:
+        await fill(warden, 320)
+        with psycopg.connect(url) as old, psycopg.connect(url, autocommit=True) as watch:
+            old.execute("LOCK memwarden.memories IN ROW EXCLUSIVE MODE")
+            await warden.scope(user="ana").query(QUESTIONS[0])
+            await asyncio.to_thread(until_found, watch, BUILDING)
+            await warden.close()
+            assert not watch.execute(BUILDING).fetchall()
+
+
+@pytest.fixture
+def login(large: str, new_database: Callable[[], str]) -> Callable[[str], str]:
+    """Returns the URL of a database for a login that owns nothing."""
+
+    def of(url: str) -> str:
+        with psycopg.connect(url, autocommit=True) as db:
+            if db.execute("SELECT FROM pg_roles WHERE rolname = 'memwarden_test_guest'").fetchone() is None:
+                db.execute("CREATE ROLE memwarden_test_guest LOGIN PASSWORD 'a-secret' IN ROLE memwarden_app")
+        parts = urlsplit(url)
+        netloc = f"memwarden_test_guest:a-secret@{parts.netloc.rpartition('@')[2]}"
+        return parts._replace(netloc=netloc).geturl()
+
+    return of
+
+
+async def test_who_may_not_make_indexes_answers_from_memory_and_says_so(
+    new_database: Callable[[], str], login: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    url = new_database()
+    async with opened(url, above=10**6) as owner:
+        await fill(owner, 320)
+    async with opened(login(url)) as guest:
+        assert (await guest.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
+        await larges(guest).settled()
+        assert (await guest.scope(user="ana").query(QUESTIONS[1], threshold=0)).items
+        assert await larges(guest).ready(HERE) is None
+    assert "query it once with the owner's login" in caplog.text or "CREATE EXTENSION vector" in caplog.text
+    async with opened(url) as owner:
+        await made_ready(owner)
+    async with opened(login(url)) as guest:  # searching needs no rights of an owner
+        assert (await guest.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
+        assert guest._parts.working.indexes.held(HERE) is None
+
+
+# The wall
+
+
+def as_app(url: str, tenant: str | None, namespace: str | None, role: str = "memwarden_app") -> psycopg.Connection[Any]:
+    db = psycopg.connect(url)
+    db.execute(f"SET LOCAL ROLE {role}".encode())
+    for name, value in (("tenant", tenant), ("namespace", namespace)):
+        if value is not None:
+            db.execute("SELECT set_config(%s, %s, true)", [f"memwarden.{name}", value])
+    return db
+
+
+def every_word(url: str) -> str:
+    with psycopg.connect(url) as db:
+        found = db.execute("SELECT DISTINCT lexeme FROM memwarden.signals, unnest(memwarden.words(terms))").fetchall()
+    return " | ".join(word for (word,) in found)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "namespace"),
+    [(None, None), ("", ""), ("default", None), (None, "user/ana"), ("default", ""), ("%", "%"), ("zz", "user/ana"),
+     ("default' OR 'a' = 'a", "user/ana"), ("default", "user/zz")],
+)  # fmt: skip
+async def test_the_function_finds_nothing_without_its_namespace(
+    large: str, tenant: str | None, namespace: str | None
+) -> None:
+    with as_app(large, tenant, namespace) as db:
+        assert db.execute("SELECT memwarden.rows_with(%s, 100000)", [every_word(large)]).fetchall() == []
+
+
+async def test_the_function_finds_the_rows_of_one_namespace_alone(large: str) -> None:
+    with as_app(large, "default", "user/bob") as db:
+        assert db.execute("SELECT memwarden.rows_with(%s, 100000)", [every_word(large)]).fetchall() == [(1,)]
+        db.commit()
+        assert db.execute("SELECT current_setting('memwarden.tenant', true)").fetchone() == ("",)
+    with as_app(large, "default", "user/bob") as db, pytest.raises(errors.SyntaxError):
+        db.execute("SELECT memwarden.rows_with(%s, 100000)", ["a') OR true --"])
+
+
+async def test_the_searching_role_reads_words_and_nothing_else(large: str) -> None:
+    for forbidden in ("SELECT vector FROM memwarden.signals", "SELECT * FROM memwarden.memories",
+                      "SELECT * FROM memwarden.vectors", "SELECT * FROM memwarden.digests",
+                      "UPDATE memwarden.signals SET flags = 1", "CREATE TABLE memwarden.mine (x int)"):  # fmt: skip
+        with (
+            as_app(large, "default", "user/ana", "memwarden_search") as db,
+            pytest.raises(errors.InsufficientPrivilege),
+        ):
+            db.execute(forbidden.encode())
+    with as_app(large, "default", "user/ana") as db:
+        assert db.execute("SELECT pg_has_role('memwarden_search', 'MEMBER')").fetchone() == (False,)
+    with psycopg.connect(large) as db:
+        assert db.execute("SELECT proacl::text FROM pg_proc WHERE proname = 'rows_with'").fetchone() == (
+            "{memwarden_search=X/memwarden_search,memwarden_app=X/memwarden_search}",
+        )
+
+
+@pytest.mark.parametrize("table", ["vectors", "digests"])
+async def test_row_security_holds_in_what_a_search_needs(large: str, table: str) -> None:
+    for tenant, namespace in ((None, None), ("default", "user/bob"), ("zz", "user/ana")):
+        with as_app(large, tenant, namespace) as db:
+            assert db.execute(f"SELECT count(*) FROM memwarden.{table}".encode()).fetchone() == (0,)
+            assert db.execute(f"DELETE FROM memwarden.{table}".encode()).rowcount == 0
+    with as_app(large, "default", "user/bob") as db, pytest.raises(errors.InsufficientPrivilege):
+        db.execute("INSERT INTO memwarden.digests VALUES ('default', 'user/ana2', 1, '')")

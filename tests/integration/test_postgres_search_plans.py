@@ -1,0 +1,132 @@
+"""A search within a large namespace goes by that namespace's own indexes, with row security on."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import psycopg
+import pytest
+from test_postgres_plans import Noting
+
+from memwarden.records import Namespace, Put, Signals
+from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.postgres.columns import teach
+from memwarden.stores.postgres.making import names
+from memwarden.stores.postgres.search import Searcher
+from memwarden.stores.searching import Legs, Open, word
+from memwarden.testing.examples import a_batch, a_memory
+
+HERE, OTHER = Namespace("test", "user/large"), Namespace("test", "user/other")
+ROWS = 1_000
+
+
+def put(here: Namespace, number: int) -> Put:
+    """A turn with a word of its own, a common word, and a vector that points its own way."""
+    at = number / ROWS
+    terms = number.to_bytes(4, "little") + (10**6 + number % 3).to_bytes(4, "little")
+    vector = b"".join(half(value) for value in (at, (1 - at * at) ** 0.5))
+    memory = a_memory(f"m{number}", namespace=here, thread_id=f"t{number // 20}", channel="turn")
+    return Put(memory, Signals(terms, vector, 0, b"", None))
+
+
+def half(value: float) -> bytes:
+    return struct.pack("<e", value)
+
+
+@pytest.fixture(scope="module")
+def filled(new_database: Callable[[], str]) -> str:
+    url = new_database()
+
+    async def fill() -> None:
+        store = PostgresStore(url)
+        await store.open()
+        for here, start in product((HERE, OTHER), range(0, ROWS, 500)):
+            batch = a_batch(*(put(here, start + number) for number in range(500)), namespace=here)
+            await store.apply(batch)
+        for here in (HERE, OTHER):
+            assert await store.make_search(here, 2)
+            await store.save_digest(here, ROWS, b"as if")
+        await store.close()
+
+    asyncio.run(fill())
+    return url
+
+
+LEGS = {
+    "near": (Legs(Open(), vector=half(1) + half(0), near=20), names(HERE).near),
+    "always": (Legs(Open(), always=("general", "none")), names(HERE).category),
+    "newest": (Legs(Open(), newest=20), "memories_by_n"),
+    "in time": (Legs(Open(), times=((0, 10**16),), in_time=20), "memories_by_time"),
+    "filtered": (Legs(Open(), filtered=20), "memories_by_n"),
+}
+
+
+@pytest.mark.parametrize("name", LEGS)
+def test_each_leg_goes_by_its_index(filled: str, name: str) -> None:
+    legs, index = LEGS[name]
+    with psycopg.connect(filled, autocommit=True) as db:
+        teach(db)
+        noting: Any = Noting(db)
+        Searcher(noting, 30).look(HERE, legs)
+        plans = [plan(db, *one) for one in noting.asked]
+    assert any(f"Scan using {index}" in plan or f"Backward using {index}" in plan for plan in plans), "\n".join(plans)
+    assert not any("Seq Scan" in plan for plan in plans), "\n".join(plans)
+
+
+def test_the_turns_around_are_read_by_thread(filled: str) -> None:
+    with psycopg.connect(filled, autocommit=True) as db:
+        teach(db)
+        noting: Any = Noting(db)
+        found = Searcher(noting, 30).around(HERE, [("t5", 110)], 3, Open())
+        assert len(found.n) == 8 * 7
+        assert "memories_by_thread" in plan(db, *noting.asked[0])
+
+
+def test_words_are_found_by_index_past_row_security(filled: str) -> None:
+    """What the function runs is seen from within; the same under row security would look at every row."""
+    query = f"({word(77)}) | ({word(10**6)} & {word(78)})"
+    told: list[str] = []
+    with psycopg.connect(filled, autocommit=True) as db:
+        db.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+        for setting in ("log_min_duration = 0", "log_nested_statements = on", "log_analyze = on"):
+            db.execute("LOAD 'auto_explain'")
+            db.execute(f"SET auto_explain.{setting}".encode())
+        db.execute("SET client_min_messages = log")
+        with db.transaction():
+            named(db)
+            found = db.execute("SELECT memwarden.rows_with(%s, 100)", [query]).fetchall()
+            assert found == [(78,), (79,)]
+        (inner,) = [text for text in told if "memwarden.words(terms) @@" in text and "Bitmap" in text]
+        assert f"Bitmap Index Scan on {names(HERE).words}" in inner
+        assert "Seq Scan" not in inner
+
+
+def test_rows_of_another_large_namespace_are_not_found(filled: str) -> None:
+    with psycopg.connect(filled, autocommit=True) as db:
+        teach(db)
+        legs = Legs(Open(), half(1) + half(0), 2_000, word(10**6), 10_000, 5_000)
+        found = Searcher(db, 30).look(HERE, legs)
+        assert (len(found.near.n), len(found.holding.n), len(found.newest.n)) == (8 * 1_000, 8 * 334, 8 * 1_000)
+        nobody = Searcher(db, 30).look(Namespace("test2", "user/large"), legs)
+        assert not any(one.n for one in nobody[2:])
+        assert (nobody.head.rev, nobody.digest) == (0, None)
+
+
+def named(db: psycopg.Connection[Any]) -> None:
+    db.execute(
+        "SELECT set_config('role', 'memwarden_app', true), set_config('memwarden.tenant', %s, true), "
+        "set_config('memwarden.namespace', %s, true)",
+        [HERE.tenant, HERE.path],
+    )
+
+
+def plan(db: psycopg.Connection[Any], sql: bytes, values: Any) -> str:
+    with db.transaction():
+        named(db)
+        for setting in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin"):
+            db.execute(f"SET LOCAL {setting} = off".encode())
+        return "\n".join(line for (line,) in db.execute(b"EXPLAIN " + sql, values, prepare=False).fetchall())
