@@ -41,7 +41,7 @@ format: $(READY) ## Format the code
 bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed beside peers, and real installs
 	$(BIN)/memwarden bench quality $(DEMO)/history.json --questions $(DEMO)/questions.json
 	@if [ -n "$(FILES)" ]; then $(BIN)/memwarden bench quality $(FILES); fi
-	$(BIN)/memwarden bench speed --install .
+	$(BIN)/memwarden bench speed --install . --tiers
 	$(BIN)/pytest -q -m slow
 
 soak: $(READY) ## Run the long tests: kills, several processes, many writes

@@ -219,17 +219,18 @@ def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
 
 
 def as_item(memory: Memory) -> ContextItem:
-    """Return a memory as an item."""
-    return ContextItem(
-        context_item_id=memory.id,
-        kind=memory.kind,
-        source=memory.source,
-        timestamp=memory.created_at.isoformat(),
-        tags=memory.tags,
-        importance=memory.importance,
-        token_cost=memory.token_cost,
-        payload=dict(memory.payload or {}),
-    )
+    """Return a memory as an item, unchecked: that was done when it was written, and takes longer than all the rest."""
+    item = object.__new__(ContextItem)
+    fill = object.__setattr__
+    fill(item, "context_item_id", memory.id)
+    fill(item, "kind", memory.kind)
+    fill(item, "source", memory.source)
+    fill(item, "timestamp", memory.created_at.isoformat())
+    fill(item, "tags", memory.tags)
+    fill(item, "importance", memory.importance)
+    fill(item, "token_cost", memory.token_cost)
+    fill(item, "payload", dict(memory.payload or {}))
+    return item
 
 
 def _payload(item: ContextItem) -> dict[str, Any]:

@@ -232,7 +232,7 @@ def test_what_is_no_longer_true_is_left_out_and_named(filled: Warden) -> None:
         )
     )
     for query in (None, "Where do sessions live?"):
-        package = build(filled, query=query)
+        package = build(filled, query=query, explain=True)
         assert "PostgreSQL" not in package.text
         assert [one.gate for one in package.left_out if one.item_id == old.id] == ["validity"]
 
@@ -241,7 +241,7 @@ def test_steps_of_how_something_is_done_are_in_no_context(filled: Warden) -> Non
     """They are asked for by their category (B12)."""
     fill(filled, "project/web", 1, lambda n: {"channel": Channel.PROCEDURAL, "text": "1. Open sessions. 2. Close."})
     for query in (None, "Where do sessions live?"):
-        package = build(filled, query=query, threshold=0.0)
+        package = build(filled, query=query, threshold=0.0, explain=True)
         assert [one.gate for one in package.left_out if one.item_id == "n00000"] == ["procedural"]
         assert "Close" not in package.text
 
@@ -272,3 +272,6 @@ def test_a_thousand_items_a_tier_are_each_in_or_out_for_a_reason(warden: Warden)
     assert len(package.included) + len(package.left_out) == 3_300
     assert {one.gate for one in package.left_out} == {"budget", "rank"}
     assert {one.item.importance for one in package.included} == {0.8, 0.9}
+    asked = build(warden, 2_000, query="note 7", threshold=0.0, explain=True)
+    assert len(asked.included) + len(asked.left_out) == 3_300
+    assert len(build(warden, 2_000, query="note 7", threshold=0.0).left_out) < 3_300

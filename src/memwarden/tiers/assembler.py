@@ -22,6 +22,7 @@ from memwarden.tiers.package import (
     Included,
     LeftOut,
     MemoryConfig,
+    Omissions,
     Profile,
 )
 from memwarden.tiers.store import Place, name
@@ -29,10 +30,12 @@ from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.uses import Uses
 from memwarden.tokens import TokenCounter, estimate
 
-SMALLEST = 5
-"""Tokens of the shortest line that is worth a place: of each tier so many items are looked at as fit the budget."""
+USUAL = 20
+"""Tokens of a usual line: so many items are read at once as fill the budget with such."""
+CATEGORY = "activity"
+"""The category of items, since design E knows none."""
 LEAST, MOST = 20, 1_000
-"""Never fewer, and never more."""
+"""So many are read at once at the least, and looked at at the most."""
 
 _STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
 
@@ -43,7 +46,7 @@ class Looked(NamedTuple):
     items: Sequence[ContextItem]
     whys: Sequence[Callable[[], str]]
     scores: Sequence[float | None]
-    left_out: Sequence[LeftOut]
+    left_out: Callable[[], list[LeftOut]]
 
 
 class Plan(NamedTuple):
@@ -55,11 +58,12 @@ class Plan(NamedTuple):
     agent: str | None
     threshold: float | None
     ends: int
+    explain: bool
 
     @property
-    def most(self) -> int:
-        """How many items of a tier are looked at."""
-        return max(LEAST, min(MOST, self.budget // SMALLEST))
+    def at_once(self) -> int:
+        """How many items of a tier are read at once."""
+        return max(LEAST, min(MOST, self.budget // USUAL))
 
 
 class AsyncContextAssembler:
@@ -130,6 +134,7 @@ class AsyncContextAssembler:
             agent=asked.agent,
             threshold=None if asked.threshold is None else arguments.share(asked.threshold, "threshold"),
             ends=arguments.whole(next((one for one in ends if one is not None), 0), "head_tail_preserve", 0, None),
+            explain=arguments.truth(asked.explain, "explain"),
         )
 
     async def _look(self, tier: str, path: str, plan: Plan) -> Looked:
@@ -141,15 +146,19 @@ class AsyncContextAssembler:
 
     async def _ask(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan, query: str) -> Looked:
         """What answers the query, best first, by the product's recall."""
-        from memwarden.recall.recall import Request
+        from memwarden.recall.recall import SPARE, Request
 
-        request = Request(query, readable, _STATED, plan.most, plan.threshold, None, True, True, news=False)
+        category = self._parts.settings.categories.declared.get(CATEGORY)
+        most = plan.at_once
+        if category is not None and category.rag_length is not None:
+            most = max(1, min(most, category.rag_length - SPARE))  # to look for more would find none
+        request = Request(query, readable, _STATED, most, plan.threshold, None, True, plan.explain, news=False)
         found = await self._parts.working.recall.query(place, request)
         return Looked(
             [as_item(one.memory) for one in found.items],
             [partial(_answers, one) for one in found.items],
             [one.score for one in found.items],
-            [LeftOut(tier, one.id, one.gate, one.reason, one.score) for one in found.cut],
+            lambda: [LeftOut(tier, one.id, one.gate, one.reason, one.score) for one in found.cut],
         )
 
     async def _list(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan) -> Looked:
@@ -160,16 +169,30 @@ class AsyncContextAssembler:
         now = clock.now()
         index = await self._parts.working.indexes.current(place.namespace)
         order = standing(index, readable, now, plan.ends if tier == "task" else 0)
-        read = await self._parts.store.get(place.namespace, order.ids[: plan.most])
+        read, looked_at = await self._enough(place.namespace, order.ids, plan)
         edges = {*order.ids[: order.edges]}
-        left_out = [LeftOut(tier, one, "rank", budget.GATES["rank"], None) for one in order.ids[plan.most :]]
-        left_out += [LeftOut(tier, one, gate, GATES[gate], None) for one, gate in order.left_out]
+        rest = order.ids[looked_at:]
         return Looked(
             [as_item(one) for one in read],
             [partial(_matters, one, one.id in edges, now) for one in read],
             [None] * len(read),
-            left_out,
+            lambda: (
+                [LeftOut(tier, one, "rank", budget.GATES["rank"], None) for one in rest]
+                + [LeftOut(tier, one, gate, GATES[gate], None) for one, gate in order.left_out]
+            ),
         )
+
+    async def _enough(self, namespace: Namespace, ids: Sequence[str], plan: Plan) -> tuple[list[Memory], int]:
+        """Read memories in their order until they alone would fill the whole budget. Returns also how many ids."""
+        read: list[Memory] = []
+        cost, looked_at = 0, 0
+        while cost < plan.budget and looked_at < min(MOST, len(ids)):
+            some = await self._parts.store.get(namespace, ids[looked_at : looked_at + plan.at_once])
+            costs = (self._count(budget.one_line(one.kind, one.text)) for one in some)
+            cost += sum(each for each in costs if each <= plan.budget)  # what is larger than all fits nowhere
+            looked_at = min(looked_at + plan.at_once, len(ids))
+            read += some
+        return read, looked_at
 
 
 def read_request(request: Any) -> ContextRequest:
@@ -212,11 +235,14 @@ def _package(
         item, why, score = known[taken.tier, taken.offer.item_id]
         where = "in what other shares left" if taken.unused else f"within the {taken.tier}'s share"
         included.append(Included(taken.tier, item, f"{why()}; {where}", taken.tokens, score))
-    left_out = [
-        LeftOut(tier, offer.item_id, gate, budget.GATES[gate], known[tier, offer.item_id][2])
-        for tier, offer, gate in filled.dropped
-    ]
-    left_out += [one for found in looked.values() for one in found.left_out]
+
+    def omissions() -> Omissions:
+        dropped = (
+            LeftOut(tier, offer.item_id, gate, budget.GATES[gate], known[tier, offer.item_id][2])
+            for tier, offer, gate in filled.dropped
+        )
+        return Omissions((*dropped, *(one for found in looked.values() for one in found.left_out())))
+
     whole = sum(_cost(one, count) for found in looked.values() for one in found.items)
     cost = sum(_cost(one.item, count) for one in included)
     return ContextPackage(
@@ -228,7 +254,7 @@ def _package(
         tokens=filled.tokens,
         budget_tokens=budget_tokens,
         included=tuple(included),
-        left_out=tuple(left_out),
+        omissions=Omissions.late(omissions),
         allotted=filled.allotted,
         used=filled.used,
     )

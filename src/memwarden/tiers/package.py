@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memwarden.backend import ContextItem
+from memwarden.late import Late
 
 DEFAULT_PROJECT = "default"
 """The project of tasks that name none."""
@@ -36,6 +37,8 @@ class ContextRequest:
         threshold: with a query, the least score, 0..1; None: the calibrated bar, 0: no bar.
         head_tail_preserve: so many of the task's first and of its last items go before all others of it. None: as the
             profile or the assembler's ``memory_config`` says.
+        explain: with a query, name every item of project and global memory that is left out, not only those that answer
+            and the 20 nearest of the others in each. Without a query all are named anyway.
     """
 
     budget_tokens: int
@@ -45,6 +48,7 @@ class ContextRequest:
     agent: str | None = None
     threshold: float | None = None
     head_tail_preserve: int | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,13 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Omissions(Late):
+    """All that was left out; worked out when it is read, since most contexts go to a prompt without it."""
+
+    named: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ContextPackage:
     """The context of a task.
 
@@ -99,7 +110,7 @@ class ContextPackage:
         summary: None; kept for design E's shape.
         compression_ratio: cost of the items over the cost of all that were looked at, 0..1; 0.0 for none.
         text: the items as they go into a prompt; empty for none. tokens: its size, never above ``budget_tokens``.
-        included: why each item is in, in their order. left_out: why each other item of the three tiers is not.
+        included: why each item is in, in their order. omissions: see ``left_out``.
         allotted: the tokens of each tier's share. used: what each tier took.
     """
 
@@ -111,6 +122,11 @@ class ContextPackage:
     tokens: int
     budget_tokens: int
     included: tuple[Included, ...]
-    left_out: tuple[LeftOut, ...]
+    omissions: Omissions
     allotted: Mapping[str, int]
     used: Mapping[str, int]
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Why each other item of the three tiers is not in; with a query see :class:`ContextRequest`."""
+        return self.omissions.named

@@ -112,9 +112,14 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         """
         store = self._parts.store
         for _ in range(MOST_TRIES):
-            if await store.count(self.namespace, ITEMS) <= self.max_items:
-                return 0
             head = await store.head(self.namespace)
+            most = self._uses.at_most(self.namespace, head)
+            if most is not None and most <= self.max_items:
+                return 0  # without counting, which takes as long as there are items
+            count = await store.count(self.namespace, ITEMS)
+            self._uses.counted(self.namespace, head, count)
+            if count <= self.max_items:
+                return 0
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [one.id for one in found])
             going = evict.victims(found, used, self.max_items)

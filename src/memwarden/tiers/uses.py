@@ -1,4 +1,7 @@
-"""When items were used last, as far as this process knows: reads never write, so nobody else is told."""
+"""What this process knows of items without asking the store: when they were used last, and how many there can be.
+
+Reads never write, so nobody else is told of a use.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memwarden.records import Namespace
+from memwarden.records import Head, Namespace
 
 MOST = 100_000
 """Of so many items a process remembers the last use; of others the time of making counts."""
@@ -18,6 +21,16 @@ class Uses:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._at: OrderedDict[tuple[Namespace, str], datetime] = OrderedDict()
+        self._counted: dict[Namespace, tuple[Head, int]] = {}
+
+    def counted(self, namespace: Namespace, head: Head, count: int) -> None:
+        """So many items there were at a revision."""
+        self._counted[namespace] = head, count
+
+    def at_most(self, namespace: Namespace, head: Head) -> int | None:
+        """How many items there can be at a revision, since one that was counted: each entry adds one at most."""
+        known, count = self._counted.get(namespace, (head, None))
+        return None if count is None or known.epoch != head.epoch else count + head.rev - known.rev
 
     def note(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
         """Items were given to somebody."""

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.bench import beside, machine, measure, report, same_fact, speed, writes
 from memwarden.surfaces.bench import profiles as truths
+from memwarden.surfaces.bench import tiers as three_tiers
 from memwarden.surfaces.bench.beside_report import beside_plot
 from memwarden.surfaces.bench.fresh import install as install_fresh
 from memwarden.surfaces.bench.peers import PEERS
@@ -90,6 +91,12 @@ def speed_command(
         str | None,
         typer.Option(help="Also install this (a folder, wheel or name) and every peer into fresh environments."),
     ] = None,
+    tiers: Annotated[
+        bool, typer.Option("--tiers", help="Measure tasks, projects and global memory beside LangGraph too.")
+    ] = False,
+    tier_size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Items a tier; give it several times. [default: 1000, 10000]")
+    ] = None,
     as_json: Json = False,
     markdown: MarkdownFile = None,
     plot: PlotFile = None,
@@ -108,7 +115,8 @@ def speed_command(
         texts=lambda amount: speed.texts_of(data, amount),
         asked=lambda amount: speed.asked_of(data, amount),
     )
-    with progress(3 * len(sizes) + beside.steps(layouts)) as tick:
+    tier_sizes = (tier_size or list(three_tiers.SIZES)) if tiers else []
+    with progress(3 * len(sizes) + beside.steps(layouts) + three_tiers.steps(tier_sizes)) as tick:
         bare, added = speed.start_up()
         found = [
             speed.measure_size(rows, embedder.value, data=data, folder=folder, queries=queries, tick=tick)
@@ -116,10 +124,13 @@ def speed_command(
         ]
         compared = beside.compare(kinds, layouts, plan, tick) if peers else None
         weighed = install_fresh(install) if install and not peers else None
+        tiered = (
+            three_tiers.measure(tier_sizes, rounds, folder, patience, plan.texts, plan.asked, tick) if tiers else None
+        )
     rows_from = data.name if data else "made-up sentences"
     files = [data] if data else []
     here = machine.circumstances(files)
-    result = speed.SpeedReport(here, embedder.value, rows_from, bare, added, found, weighed, compared)
+    result = speed.SpeedReport(here, embedder.value, rows_from, bare, added, found, weighed, compared, tiered)
     _deliver(report.to_json(result), report.speed_markdown(result), as_json, markdown)
     if plot is not None:
         report.speed_plot(result, plot)

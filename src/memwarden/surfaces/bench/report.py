@@ -15,6 +15,7 @@ from memwarden.surfaces.bench.metrics import Estimate
 from memwarden.surfaces.bench.quality import Abstention, Figures, Table
 from memwarden.surfaces.bench.rounds import Spread
 from memwarden.surfaces.bench.speed import SizeFigures, SpeedReport
+from memwarden.surfaces.bench.tiers import markdown as tiers_markdown
 
 COLUMNS = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "all@5", "all@10", "all@20", "MRR", "nDCG@10")
 
@@ -199,6 +200,8 @@ def speed_markdown(report: SpeedReport) -> str:
         )
     if report.beside is not None:
         parts += beside_markdown(report.beside)
+    if report.tiers is not None:
+        parts += tiers_markdown(report.tiers)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

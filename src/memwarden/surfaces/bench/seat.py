@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memwarden.surfaces.bench.machine import memory_now, memory_peak
-from memwarden.surfaces.bench.systems import SYSTEMS, System, model
+from memwarden.surfaces.bench.systems import SYSTEMS, Kind, System, model
 
 LEAST = 3
 """So many questions are asked, however long they take."""
@@ -75,9 +75,17 @@ ORDERS: Mapping[str, Callable[[System, Order], Order]] = {
 }
 
 
+def _kind(name: str) -> Kind:
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    from memwarden.surfaces.bench.tier_systems import TIER_SYSTEMS  # what others need not hold in memory
+
+    return TIER_SYSTEMS[name]
+
+
 def serve(setting: Mapping[str, str], orders: IO[str], answers: IO[str]) -> None:
     """Do what the orders say until they end."""
-    system = SYSTEMS[setting["system"]].driver(Path(setting["folder"]), model(setting["embedder"]))
+    system = _kind(setting["system"]).driver(Path(setting["folder"]), model(setting["embedder"]))
     for line in orders:
         order = json.loads(line)
         try:

@@ -19,6 +19,7 @@ from memwarden.surfaces.bench import metrics, sentences, trial
 from memwarden.surfaces.bench.beside import Beside
 from memwarden.surfaces.bench.fresh import Installed, TrialFailed, run, run_code
 from memwarden.surfaces.bench.replay import Tick
+from memwarden.surfaces.bench.tiers import TiersReport
 
 SIZES = (100, 10_000, 100_000)
 STARTS = 7
@@ -64,7 +65,7 @@ class SpeedReport:
 
     Attributes:
         python_ms: starting a bare interpreter. import_ms: what ``import memwarden`` adds to that.
-        beside: the comparison with peers.
+        beside: the comparison with peers. tiers: what three tiers cost.
     """
 
     circumstances: Mapping[str, str]
@@ -75,6 +76,7 @@ class SpeedReport:
     sizes: Sequence[SizeFigures]
     installed: Installed | None
     beside: Beside | None = None
+    tiers: TiersReport | None = None
 
 
 def measure_size(

@@ -123,7 +123,7 @@ async def context(
             raise InvalidInput("--participant and --filter choose memories of a user; a task's context has none")
         query = None if message is None else given.text(message)
         request = ContextRequest(
-            budget_tokens, query, task_context.read_shares(shares), None, options.agent, threshold, head_tail
+            budget_tokens, query, task_context.read_shares(shares), None, options.agent, threshold, head_tail, explain
         )
         async with options.open(existing=True) as warden:
             whose = Task(task, {} if project is None else {"project_id": project})

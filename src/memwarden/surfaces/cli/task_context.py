@@ -50,7 +50,7 @@ def read_shares(given: str | None) -> Mapping[str, float] | None:
 
 def _told(package: ContextPackage) -> dict[str, Any]:
     """The package for programs."""
-    told = {name: getattr(package, name) for name in package.__dataclass_fields__}
+    told = {name: getattr(package, name) for name in package.__dataclass_fields__ if name != "omissions"}
     told["included"] = [one._asdict() for one in package.included]
     told["left_out"] = [one._asdict() for one in package.left_out]
     return told
