@@ -105,7 +105,7 @@ async def follow(graph: Any, thread: str, rounds: int = ROUNDS) -> None:
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     while True:
         state = await graph.aget_state(config)
-        if state.next:
+        if state.tasks:  # not next: a task whose writes are saved is no longer in it, though its step is not over
             asked = any(task.interrupts for task in state.tasks)
             given: Any = Command(resume="yes") if asked else None
         else:
@@ -146,21 +146,22 @@ class NotingSaver(MemwardenSaver):
         self.noted = noted
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
-        kept = await super().aput(config, checkpoint, metadata, new_versions)
         named = config["configurable"]
         parent = named.get("checkpoint_id")
         given = CheckpointTuple(
-            kept, checkpoint, metadata, {"configurable": {"checkpoint_id": parent}} if parent else None
+            config, checkpoint, metadata, {"configurable": {"checkpoint_id": parent}} if parent else None
         )
-        self.noted(json.dumps({"kept": kept["configurable"], "seal": seal_of(self.serde, given)}))
+        sealed = seal_of(self.serde, given)  # now, since messages get their ids later, in place
+        kept = await super().aput(config, checkpoint, metadata, new_versions)
+        self.noted(json.dumps({"kept": kept["configurable"], "seal": sealed}))
         return kept
 
     async def aput_writes(
         self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await super().aput_writes(config, writes, task_id, task_path)
         named = {key: config["configurable"].get(key, "") for key in ("thread_id", "checkpoint_ns", "checkpoint_id")}
         sealed = [[channel, seal(self.serde, value)] for channel, value in writes]
+        await super().aput_writes(config, writes, task_id, task_path)
         self.noted(json.dumps({"kept": named, "task": task_id, "writes": sealed}))
 
 

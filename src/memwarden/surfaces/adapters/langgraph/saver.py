@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -202,26 +202,26 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     def _checkpoints(self) -> Checkpoints:
         return self._bound.parts.store.checkpoints
 
-    async def _put(
+    def _put(
         self,
         key: Key,
         config: RunnableConfig,
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new: Mapping[str, Any],
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
+        """Write everything as bytes at once, before somebody goes on to change it; the call is left to be awaited."""
         told = get_checkpoint_metadata(config, metadata)
         saved, values = self._forms.saved(key, get_checkpoint_id(config), checkpoint, told, new)
-        await self._checkpoints.put(self._bound.who.namespace, saved, values)
+        return self._checkpoints.put(self._bound.who.namespace, saved, values)
 
-    async def _put_writes(
+    def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
         key = _key(config, None)
         if not key.id:
             raise InvalidInput("writes belong to a checkpoint: the config of put_writes has to name a checkpoint_id")
-        made = self._forms.writes(writes, task, path)
-        await self._checkpoints.put_writes(self._bound.who.namespace, key, made)
+        return self._checkpoints.put_writes(self._bound.who.namespace, key, self._forms.writes(writes, task, path))
 
     async def _get(self, config: RunnableConfig) -> Found | None:
         key = _key(config, None)
