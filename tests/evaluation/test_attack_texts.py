@@ -14,6 +14,7 @@ from measure_attack_texts import Case, main, measure
 
 from memwarden.poison import Suspicion, suspicion
 from memwarden.poison.hidden import fold
+from memwarden.poison.shown import without_orders
 from memwarden.poison.wording import judge
 
 HERE = Path(__file__).parent / "orders"
@@ -54,7 +55,9 @@ def test_most_well_known_attacks_are_caught() -> None:
 
 @pytest.mark.parametrize("attack", CAUGHT[::4], ids=lambda attack: f"{attack.language}-{attack.text[:30]!a}")
 def test_an_attack_is_caught_in_the_middle_of_a_page(attack: Text) -> None:
-    assert suspicion(PAGE * 40 + attack.text + "\n\n" + PAGE * 40)
+    """It is held back, or the order is left out of what is shown of the page."""
+    page = PAGE * 40 + attack.text + "\n\n" + PAGE * 40
+    assert suspicion(page) or attack.text not in without_orders(page)
 
 
 def test_harmless_look_alikes_pass() -> None:

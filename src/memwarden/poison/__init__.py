@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memwarden.poison import classics, hidden, marks, talk, wording
+from memwarden.poison import classics, hidden, marks, shown, talk, wording
 
 _LONGEST_EVIDENCE = 200
-# How far over the line a text has to lie by the quotations that it announces as examples. Not out of reach: an attacker
-# can announce an example as well.
+# So far over the line a text is held back although its other sentences could be shown; and so far it has to lie by the
+# quotations that it announces as examples. Not out of reach: an attacker can announce an example as well.
 _FAR_OVER = 1.0
 
 
@@ -52,7 +52,9 @@ def suspicion(text: str) -> Suspicion:
 def _open(text: str) -> list[tuple[str, str]]:
     """What can be read in the text as it stands or under a disguise: kinds and words."""
     folded = hidden.fold(text)
-    found = [*classics.find(folded), *_worded("wording", folded), *marks.find(talk.without_fences(text))]
+    # What can be shown without its orders is not held back for a little.
+    line = _FAR_OVER if shown.without_orders(text) != text else wording.lower_line()
+    found = [*classics.find(folded), *_worded("wording", folded, line), *marks.find(talk.without_fences(text))]
     for reading in hidden.disguised(text, folded):
         found += _worded("hidden", reading) if not found else []
     return found
