@@ -1,0 +1,133 @@
+"""Every verb of the tiers is listed here: what writes leaves an entry in a journal, and what reads leaves none (B8)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden
+from memwarden.records import Namespace
+from memwarden.tiers import ContextRequest, FailureSignature, Task
+from memwarden.tiers.assembler import AsyncContextAssembler
+from memwarden.tiers.global_store import AsyncGlobalMemoryStore
+from memwarden.tiers.project_store import AsyncProjectMemoryStore
+from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.tiers import AsyncTiers
+
+PATHS = ("task/k", "project/p", "project/default", "global")
+CLASSES = (AsyncTiers, AsyncTaskMemoryStore, AsyncProjectMemoryStore, AsyncGlobalMemoryStore, AsyncContextAssembler)
+
+
+@dataclass
+class Site:
+    """A warden with one item in each tier, and one that was taken out of the project."""
+
+    warden: AsyncWarden
+    task: AsyncTaskMemoryStore
+    project: AsyncProjectMemoryStore
+    everywhere: AsyncGlobalMemoryStore
+    assembler: AsyncContextAssembler
+    thought: str = ""
+    decision: str = ""
+    gone: str = ""
+    wanted: str = ""
+
+    async def prepare(self) -> None:
+        self.thought = (await self.task.add_reasoning("The clock is wrong.", "plan")).context_item_id
+        self.decision = (await self.project.add_decision("Clocks are UTC.")).context_item_id
+        self.gone = (await self.project.add_decision("Clocks are local.")).context_item_id
+        await self.project.remove(self.gone)
+        kept = await self.everywhere.add_preference("Short answers.", "style", confirm=True)
+        assert kept is not None
+        self.wanted = kept.context_item_id
+
+    async def entries(self) -> int:
+        heads = [await self.warden.store.head(Namespace("default", path)) for path in PATHS]
+        return sum(head.rev for head in heads)
+
+
+async def _full(site: Site) -> Any:
+    await site.project.add_decision("One too many.")
+    return await site.warden.tiers.project("p", max_items=1).make_room()
+
+
+Call = Callable[[Site], Awaitable[Any]]
+TASK = Task("k", {"project_id": "p"})
+WRITES: dict[str, Call] = {
+    "AsyncTaskMemoryStore.add_reasoning": lambda site: site.task.add_reasoning("It is an hour late.", "plan"),
+    "AsyncTaskMemoryStore.add_tool_output": lambda site: site.task.add_tool_output("date", "12:00"),
+    "AsyncTaskMemoryStore.promote": lambda site: site.task.promote(site.thought, "p"),
+    "AsyncTaskMemoryStore.reached": lambda site: site.task.reached("completed"),
+    "AsyncTaskMemoryStore.clear": lambda site: site.task.clear(),
+    "AsyncProjectMemoryStore.add_decision": lambda site: site.project.add_decision("Logs are JSON."),
+    "AsyncProjectMemoryStore.add_convention": lambda site: site.project.add_convention("Tabs.", "python"),
+    "AsyncProjectMemoryStore.add_failure": lambda site: site.project.add_failure(FailureSignature("x"), "Look twice."),
+    "AsyncProjectMemoryStore.add_preference": lambda site: site.project.add_preference("Long answers.", "style"),
+    "AsyncProjectMemoryStore.add_pattern": lambda site: site.project.add_pattern("Test first.", "code"),
+    "AsyncProjectMemoryStore.remove": lambda site: site.project.remove(site.decision),
+    "AsyncProjectMemoryStore.pin": lambda site: site.project.pin(site.decision),
+    "AsyncProjectMemoryStore.restore": lambda site: site.project.restore(site.gone),
+    "AsyncProjectMemoryStore.undo": lambda site: site.project.undo(1),
+    "AsyncProjectMemoryStore.promote": lambda site: site.project.promote(site.decision),
+    "AsyncProjectMemoryStore.make_room": _full,
+    "AsyncGlobalMemoryStore.add_preference": lambda site: site.everywhere.add_preference(
+        "In verse.", "x", confirm=True
+    ),
+    "AsyncGlobalMemoryStore.modify_preference": lambda site: site.everywhere.modify_preference(
+        site.wanted, "Shorter answers.", confirm=True
+    ),
+    "AsyncGlobalMemoryStore.add_pattern": lambda site: site.everywhere.add_pattern("Measure.", "speed"),
+    "AsyncGlobalMemoryStore.remove": lambda site: site.everywhere.remove(site.wanted, confirm=True),
+    "AsyncGlobalMemoryStore.clear_all": lambda site: site.everywhere.clear_all(confirm=True),
+    "AsyncGlobalMemoryStore.undo": lambda site: site.everywhere.undo(1, confirm=True),
+    "AsyncContextAssembler.cleanup_task": lambda site: site.assembler.cleanup_task("k"),
+}
+READS: dict[str, Call] = {
+    **{
+        f"{kind.__name__}.{verb}": call
+        for kind, attribute in (
+            (AsyncTaskMemoryStore, "task"),
+            (AsyncProjectMemoryStore, "project"),
+            (AsyncGlobalMemoryStore, "everywhere"),
+        )
+        for verb, call in {
+            "query": lambda site, one=attribute: getattr(site, one).query({"kind": "decision"}),
+            "get": lambda site, one=attribute: getattr(site, one).get(site.thought),
+            "list_all": lambda site, one=attribute: getattr(site, one).list_all(),
+            "count": lambda site, one=attribute: getattr(site, one).count(),
+            "history": lambda site, one=attribute: getattr(site, one).history(),
+        }.items()
+    },
+    "AsyncTaskMemoryStore.get_stage_outputs": lambda site: site.task.get_stage_outputs("plan"),
+    "AsyncProjectMemoryStore.query_decisions": lambda site: site.project.query_decisions(),
+    "AsyncProjectMemoryStore.section": lambda site: site.project.section("decisions"),
+    "AsyncGlobalMemoryStore.query_preferences": lambda site: site.everywhere.query_preferences(),
+    "AsyncContextAssembler.build_context": lambda site: site.assembler.build_context(
+        TASK, ContextRequest(500, query="Which clock?", explain=True)
+    ),
+}
+
+
+def coroutines(kind: type[Any]) -> list[str]:
+    named = inspect.getmembers(kind, inspect.iscoroutinefunction)
+    return [f"{kind.__name__}.{name}" for name, _ in named if not name.startswith("_")]
+
+
+def test_every_verb_is_shown_here() -> None:
+    assert {name for kind in CLASSES for name in coroutines(kind)} == WRITES.keys() | READS.keys()
+    assert not WRITES.keys() & READS.keys()
+
+
+@pytest.mark.parametrize("verb", [*READS, *WRITES])
+async def test_what_writes_is_in_a_journal_and_what_reads_is_not(verb: str) -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+        tiers = warden.tiers
+        site = Site(warden, tiers.task("k"), tiers.project("p"), tiers.global_store(), tiers.assembler())
+        await site.prepare()
+        before = await site.entries()
+        answer = await {**READS, **WRITES}[verb](site)
+        assert ((await site.entries()) > before) == (verb in WRITES), answer
