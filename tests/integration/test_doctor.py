@@ -62,8 +62,22 @@ async def test_nothing_leaks_and_nothing_stays_behind(url: str) -> None:
     assert boundaries >= {"tenant", "user", "project", "agent"}
     assert ("database" in boundaries) == url.startswith("postgresql")
     assert sum(one.tried for one in found.tried) > 1000
-    for path in ("get by guessed id", "query in the past", "undo", "backend query_semantic", "store pages"):
+    for path in ("get by guessed id", "query in the past", "undo", "backend query_semantic", "store pages", "tiers pin",
+                 "tiers context of a task"):  # fmt: skip
         assert any(one.path == path and one.tried for one in found.tried), path
+
+
+async def test_tiers_that_open_onto_another_project_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every path of theirs goes by one place, which is made to lead elsewhere."""
+    from memwarden.tiers import store
+
+    def next_door(path: str, tenant: str) -> Namespace:
+        return Namespace(tenant, path.replace("project/two", "project/one"))
+
+    monkeypatch.setattr(store, "parse_namespace", next_door)
+    found = leaky(await looked(MemoryStore()))
+    assert {f"project: tiers {path}" for path in ("get by guessed id", "query by crafted filters", "list", "history",
+                                                  "promote")} <= found  # fmt: skip
 
 
 async def test_every_verb_is_tried() -> None:

@@ -83,7 +83,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     async def clear_all(self, *, confirm: bool = False) -> bool:
         """Take everything out. Returns False when the person declined. Raises Denied, StoreError.
 
-        The journal keeps it for 30 days: :meth:`undo` can still take it back.
+        Whatever the question says, :meth:`undo` can take it back as long as the store keeps what was removed.
         """
         if not await self._may(asking.CLEAR, confirm):
             return False

@@ -1,9 +1,9 @@
 """Every path from one tenant, user, project or agent to what is another's, tried (F12, E5).
 
 Tried are ids that were guessed, crafted filters, searches, the past, history, deltas, relations, undo and restore,
-idempotency keys, listings, the backend of design E, a search by embedding, the store's own protocol, and on PostgreSQL
-raw SQL and spoiled connections. A leak is an answer that holds another's secret word, a count that is too large, or a
-change of what is another's.
+idempotency keys, listings, the backend, the tiers and the assembler of design E, a search by embedding, the store's own
+protocol, and on PostgreSQL raw SQL and spoiled connections. A leak is an answer that holds another's secret word, a
+count that is too large, or a change of what is another's.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from memwarden.stores.base import Store
 from memwarden.stores.tried import Tried
 from memwarden.surfaces.doctor import canaries
 from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
+from memwarden.surfaces.doctor.tier_leaks import tier_paths
 from memwarden.warden import AsyncWarden
 
 QUESTIONS = ("Where does the spare key hang?", "Where does canary Ana live?", HOME)
@@ -75,6 +76,12 @@ async def _try_all(warden: AsyncWarden, tenant: str, other: str) -> list[Tried]:
         tried += await _run(warden, "project", victim, "", scope_paths(me, victim))
         tried += await _run(warden, "project", victim, "backend ", backend_paths(two, victim))
         tried += await _run(warden, "tenant", victim, "backend ", backend_paths(elsewhere, victim))
+        name = victim.namespace.path.partition("/")[2] or "two"
+        theirs = tier_paths(warden.tiers, other, name, victim, list(_filters(victim)))
+        tried += await _run(warden, "tenant", victim, "tiers ", theirs)
+        if victim.namespace.path != "global":  # which every project of a tenant may read
+            ours = tier_paths(warden.tiers, tenant, "two", victim, list(_filters(victim)))
+            tried += await _run(warden, "project", victim, "tiers ", ours)
         tried += await _run(warden, "project", victim, "store ", store_paths(warden.store, two.namespace, victim))
     tried += await _try_agents(warden, tenant)
     try_wall = getattr(warden.store, "try_wall", None)

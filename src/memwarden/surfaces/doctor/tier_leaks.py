@@ -1,0 +1,61 @@
+"""What the stores of tasks, projects and everything, and the assembler, could give away of another's namespace (E5)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from memwarden.surfaces.doctor.canaries import HOME, ITEM, Canary
+from memwarden.tiers import ContextRequest, Task
+from memwarden.tiers.project_store import AsyncProjectMemoryStore
+from memwarden.tiers.store import AsyncTierStore
+from memwarden.tiers.task_store import AsyncTaskMemoryStore
+from memwarden.tiers.tiers import AsyncTiers
+
+Attempt = Callable[[], Awaitable[object]]
+LARGE = 100_000
+"""Tokens of a context that has room for everything."""
+
+
+def tier_paths(
+    tiers: AsyncTiers, tenant: str, name: str, victim: Canary, filters: Iterable[Mapping[str, Any]]
+) -> dict[str, list[Attempt]]:
+    """Every verb of a task's and a project's store of a name, and of the assembler, aimed at what is another's.
+
+    name: of a task and of a project that are not the victim's, or are those of another tenant.
+    """
+    task, project = tiers.task(name, tenant=tenant), tiers.project(name, tenant=tenant)
+    guessed = [one for one in victim.ids if one != ITEM]
+    paths: dict[str, list[Attempt]] = {}
+    for store in (task, project):
+        for path, attempts in (*_reading(store, victim, filters).items(), *_writing(store, guessed, victim).items()):
+            paths.setdefault(path, []).extend(attempts)
+    assembler, whose = tiers.assembler(tenant=tenant), Task(name, {"project_id": name})
+    requests = [ContextRequest(LARGE), ContextRequest(LARGE, query=HOME, threshold=0.0, explain=True)]
+    paths["context of a task"] = [partial(assembler.build_context, whose, one) for one in requests]
+    return paths
+
+
+def _reading(store: AsyncTierStore, victim: Canary, filters: Iterable[Mapping[str, Any]]) -> dict[str, list[Attempt]]:
+    return {
+        "get by guessed id": [partial(store.get, one) for one in victim.ids],
+        "query by crafted filters": [partial(store.query, one, 10_000) for one in filters],
+        "list": [store.list_all],
+        "history": [partial(store.history, limit=10_000), *(partial(store.history, one) for one in victim.ids)],
+    }
+
+
+def _writing(store: AsyncTierStore, guessed: list[str], victim: Canary) -> dict[str, list[Attempt]]:
+    if isinstance(store, AsyncTaskMemoryStore):
+        return {"promote": [partial(store.promote, one, store.task_id) for one in guessed]}
+    if not isinstance(store, AsyncProjectMemoryStore):
+        return {}
+    return {
+        "promote": [partial(store.promote, one, confirm=True) for one in guessed],
+        "pin": [partial(store.pin, one) for one in guessed],
+        "restore": [partial(store.restore, one) for one in guessed],
+        "remove": [partial(store.remove, one) for one in guessed],
+        "undo": [partial(store.undo, number) for number in range(victim.rev + 1, victim.rev + 3)],
+        "evict": [store.make_room],
+    }
