@@ -20,6 +20,7 @@ from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, 
 from memwarden.records import Batch, Namespace, Put, WriteMode
 from memwarden.stores.jsonfile import JsonStore
 from memwarden.stores.jsonfile.names import folder_of
+from memwarden.surfaces.adapters.langgraph import MemwardenSaver
 from memwarden.testing.examples import START, a_batch, a_memory, a_put
 
 NAMES = (
@@ -268,6 +269,11 @@ def test_everything_moves_on_to_a_file_and_back(tmp_path: Path) -> None:
         me = warden.scope(user="ana")
         assert [one.id for one in me.find()] == ids[:1]
         assert me.restore(str(ids[1])).results[0].outcome == "restored"
+
+
+def test_states_of_agents_are_refused_since_they_would_be_lost(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as warden, pytest.raises(InvalidInput, match="no states of agents"):
+        MemwardenSaver(warden).get_tuple({"configurable": {"thread_id": "t"}})
 
 
 def test_a_backup_is_refused_with_the_way_to_make_one(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
+from memwarden.stores.base import Store
 from memwarden.stores.checkpoints import (
     PAGE,
+    Checkpoints,
     Found,
     Key,
     Outline,
@@ -143,3 +146,10 @@ def _plain(saved: Saved) -> Saved:
     text = metadata_text(saved)
     check_text(text, *saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))
     return replace(saved, metadata=json.loads(text), shown="{}")
+
+
+def checkpoints_of(store: Store) -> Checkpoints:
+    """Return where a store keeps the states of agents. Raises InvalidInput for one that would lose them at the end."""
+    if store.promises.durable and isinstance(store.checkpoints, MemoryCheckpoints):
+        raise InvalidInput(f"a {type(store).__name__} keeps no states of agents; use memory://, SQLite or PostgreSQL")
+    return store.checkpoints

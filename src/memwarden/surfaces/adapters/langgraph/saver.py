@@ -20,6 +20,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from memwarden.errors import InvalidInput
 from memwarden.stores.checkpoints import PAGE, Checkpoints, Found, Key, Outline, Search
+from memwarden.stores.memory_checkpoints import checkpoints_of
 from memwarden.surfaces.adapters.bound import AnyWarden, Bound
 from memwarden.surfaces.adapters.langgraph.forms import Forms, config_of
 
@@ -200,7 +201,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
 
     @property
     def _checkpoints(self) -> Checkpoints:
-        return self._bound.parts.store.checkpoints
+        return checkpoints_of(self._bound.parts.store)
 
     def _put(
         self,
