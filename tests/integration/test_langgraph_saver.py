@@ -6,6 +6,7 @@ import asyncio
 import json
 import pickle
 import sqlite3
+import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
@@ -67,6 +68,22 @@ async def test_langgraphs_own_conformance_suite(url: str, kind: str) -> None:
     report = await validate(ours, progress=ProgressCallbacks(on_test_result=note))
     assert {name: len(tests) for name, tests in seen.items()} == CAPABILITIES
     assert {name for name, result in report.results.items() if result.detected and result.passed} == set(CAPABILITIES)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store of each kind that keeps states of agents."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}"
+
+
+def test_a_store_that_would_forget_them_is_refused(tmp_path: Path) -> None:
+    with (
+        Warden.open(f"json:///{tmp_path / 'folder'}", {"embedder": "none"}) as warden,
+        pytest.raises(InvalidInput, match="JsonStore keeps memories durably, but no states of agents"),
+    ):
+        MemwardenSaver(warden)
 
 
 ANN: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -316,7 +333,7 @@ def test_pruning_keeps_what_delta_channels_rest_on(warden: Warden) -> None:
 
 def test_the_latest_state_is_a_row_to_read(url: str, warden: Warden) -> None:
     """Design B's table (B15): a row for each user and thread, read with plain SQL."""
-    if url == "memory://":
+    if not url.startswith(("sqlite", "postgresql")):
         return  # it has no tables
     for user in ("ana", "ben"):
         asyncio.run(follow(build(MemwardenSaver(warden.scope(user=user))), "t", 2))
@@ -333,6 +350,19 @@ def test_the_latest_state_is_a_row_to_read(url: str, warden: Warden) -> None:
     assert ben["agent_states"]["reporter"]["memory_context"] == "10 messages"
     assert ben["conversation"][0]["type"] == "human"
     assert ben["conversation"][1]["tool_calls"][0]["name"] == "note"
+
+
+def test_the_time_of_a_thread_moves_on(url: str, warden: Warden) -> None:
+    if not url.startswith(("sqlite", "postgresql")):
+        return  # it has no tables
+    saver = MemwardenSaver(warden.scope(user="ana"))
+    put(saver, {"n": 1})
+    (first,) = states(url)
+    time.sleep(1.1)
+    put(saver, {"n": 2})
+    (second,) = states(url)
+    assert second["id"] == first["id"]
+    assert second["created_at"] == first["created_at"] == first["updated_at"] < second["updated_at"]
 
 
 def test_large_values_are_shown_in_part(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
@@ -126,8 +126,11 @@ class Checkpoints(Protocol):
 
     Methods raise as those of :class:`memwarden.stores.base.Store`: StoreError when the storage refuses,
     StoreUnavailable when it is not open, InvalidInput for a value that no engine can hold. Every method is one
-    transaction, durable on return where the store promises it.
+    transaction, durable on return where ``durable`` says so.
     """
+
+    durable: ClassVar[bool]
+    """Whether what was saved outlives the process."""
 
     async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
         """Save a checkpoint and values that are new. One that is there already under the same key is replaced."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import ClassVar
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
@@ -49,6 +50,8 @@ class MemoryCheckpoints:
     Args:
         check_open: raises when the store is not open.
     """
+
+    durable: ClassVar[bool] = False
 
     def __init__(self, check_open: Callable[[], None]) -> None:
         self._check_open = check_open

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from psycopg import Connection
 from uuid_utils import uuid7
@@ -66,8 +66,9 @@ _OF_RUNS = f"""
 """
 _PUT = """
     WITH touched AS (
-        INSERT INTO memwarden.checkpoint_threads (tenant, namespace, thread_id, id) VALUES (%s, %s, %s, %s)
+        INSERT INTO memwarden.checkpoint_threads AS t (tenant, namespace, thread_id, id) VALUES (%s, %s, %s, %s)
         ON CONFLICT (tenant, namespace, thread_id) DO UPDATE SET updated_at = excluded.updated_at
+            WHERE excluded.updated_at > t.updated_at + interval '1 second'
     )
     INSERT INTO memwarden.checkpoints (tenant, namespace, thread_id, checkpoint_ns, checkpoint_id, parent_id, agent,
         run_id, channels, versions, small, metadata, kind, data, shown)
@@ -140,6 +141,8 @@ class PostgresCheckpoints:
         in_thread: does something over a connection. later: the same, with nobody waiting for it.
         seconds: how long one statement may take.
     """
+
+    durable: ClassVar[bool] = True
 
     def __init__(self, in_thread: InThread, later: Later, seconds: float) -> None:
         self._in_thread = in_thread

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from uuid_utils import uuid7
 
@@ -56,8 +56,9 @@ _PUT_VALUE = (
 )
 _TOUCH = (
     "INSERT INTO checkpoint_threads (ns, thread_id, id, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
-    "ON CONFLICT (ns, thread_id) DO UPDATE SET updated_at = excluded.updated_at"
-)
+    "ON CONFLICT (ns, thread_id) DO UPDATE SET updated_at = excluded.updated_at "
+    "WHERE excluded.updated_at > checkpoint_threads.updated_at + 1000000"
+)  # exact to a second: the steps of a run do not each rewrite a row and its place in the index
 _PUT_WRITE = (
     "INSERT INTO checkpoint_writes (ns, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, "
     "kind, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET task_path = excluded.task_path, "
@@ -83,6 +84,8 @@ Writing = Callable[[Callable[[sqlite3.Connection], None]], Awaitable[Any]]
 
 class SqliteCheckpoints:
     """See :class:`memwarden.stores.checkpoints.Checkpoints`."""
+
+    durable: ClassVar[bool] = True
 
     def __init__(self, reading: Reading, writing: Writing) -> None:
         self._reading = reading

@@ -48,7 +48,8 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             one the view ``supervisor_checkpoints`` shows no values.
         most_bytes: a checkpoint, or the writes of one call, of more bytes is refused (InvalidInput).
 
-    Raises InvalidInput for what cannot be saved, and the errors of the store; nothing of a refused call is kept.
+    Raises InvalidInput for a store that keeps memories durably but no states (JSON files), and for what cannot be
+    saved; and the errors of the store. Nothing of a refused call is kept.
     """
 
     def __init__(
@@ -56,6 +57,11 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde)
         self._bound = Bound(warden)
+        store = self._bound.parts.store
+        if store.promises.durable and not store.checkpoints.durable:
+            raise InvalidInput(
+                f"{type(store).__name__} keeps memories durably, but no states of agents; use SQLite or PostgreSQL"
+            )
         self._most_bytes = most_bytes
         self._forms = Forms(self.serde, most_bytes)
 
