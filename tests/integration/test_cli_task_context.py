@@ -38,6 +38,12 @@ def cli(url: str, *words: str) -> str:
     return done.stdout
 
 
+def here(url: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What the command prints in this process, which spares starting another."""
+    assert run(["context", *words, "--db", url]) == 0
+    return capsys.readouterr().out
+
+
 def test_the_context_alone_goes_to_stdout(url: str) -> None:
     said = cli(url, QUESTION, "--task", "k1", "--project", "shop")
     with Warden.open(url, config={}) as warden:
@@ -47,10 +53,9 @@ def test_the_context_alone_goes_to_stdout(url: str) -> None:
     assert "- [decision] Sessions live in PostgreSQL." in said
 
 
-def test_explain_shows_each_item_in_and_out_with_reasons(url: str) -> None:
-    said = " ".join(
-        cli(url, "--task", "k1", "--project", "shop", "--budget-tokens", "60", "--explain", "--head-tail", "1").split()
-    )
+def test_explain_shows_each_item_in_and_out_with_reasons(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--task", "k1", "--project", "shop", "--budget-tokens", "60", "--explain", "--head-tail", "1"]
+    said = " ".join(here(url, capsys, *words).split())
     assert "Why each is in:" in said
     assert "at an end of the task, importance 0.50, just now; within the task's share" in said
     assert "Left out:" in said
@@ -60,8 +65,8 @@ def test_explain_shows_each_item_in_and_out_with_reasons(url: str) -> None:
     assert out > 0
 
 
-def test_json_is_the_whole_package(url: str) -> None:
-    told = json.loads(cli(url, "--task", "k1", "--project", "shop", "--shares", "20/80/0", "--json"))
+def test_json_is_the_whole_package(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(here(url, capsys, "--task", "k1", "--project", "shop", "--shares", "20/80/0", "--json"))
     assert told["allotted"] == {"task": 98, "project": 393, "global": 0}  # of 492 tokens, without the tags
     assert [one["tier"] for one in told["included"]] == ["task", "project", "project"]
     assert told["included"][1]["item"]["payload"] == {"decision": "Sessions live in PostgreSQL."}
@@ -82,8 +87,8 @@ def test_wrong_use(url: str, words: tuple[str, ...], says: str, capsys: pytest.C
     assert says in capsys.readouterr().err
 
 
-def test_a_task_without_anything_says_so(url: str, tmp_path: Path) -> None:
+def test_a_task_without_anything_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = f"sqlite:///{tmp_path / 'empty.db'}"
     with Warden.open(empty, config={}):
         pass
-    assert "there is nothing in the task" in cli(empty, "--task", "nobody", "--explain")
+    assert "there is nothing in the task" in here(empty, capsys, "--task", "nobody", "--explain")
