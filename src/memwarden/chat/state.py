@@ -185,17 +185,22 @@ class AsyncState:
         return [one for one in found[:PRESELECTED] if _is_there(one, now)]
 
     def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
-        from memwarden.chat.relevance import relevance, wording
-        from memwarden.recall.words import terms
+        from memwarden.chat.relevance import asked, relevances, wording
 
         texts = [(words_of(_name(one)), one.summary or "") for one in offered]
-        cosines = _cosines(self._parts.working.embedder, goal, [f"{key}. {about}" for key, about in texts])
-        asked = terms(goal)
-        values = (one.text for one in offered)
-        return [
-            relevance(asked, wording(key, about, value), cosine)
-            for (key, about), value, cosine in zip(texts, values, cosines, strict=True)
+        cosines = _cosines(self._embedder_for(goal), goal, [f"{key}. {about}" for key, about in texts])
+        looked_at = asked(goal)
+        said = [
+            wording(key, about, one.text, looked_at.language) for (key, about), one in zip(texts, offered, strict=True)
         ]
+        return relevances(looked_at, said, cosines)
+
+    def _embedder_for(self, goal: str) -> Embedder | None:
+        """The embedder, unless its vectors say little of the goal's language."""
+        from memwarden.recall.asking import is_english
+
+        embedder = self._parts.working.embedder
+        return None if embedder is None or (embedder.english_only and not is_english(goal)) else embedder
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
         """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""
