@@ -131,3 +131,13 @@ async def test_what_writes_is_in_a_journal_and_what_reads_is_not(verb: str) -> N
         before = await site.entries()
         answer = await {**READS, **WRITES}[verb](site)
         assert ((await site.entries()) > before) == (verb in WRITES), answer
+
+
+async def test_events_of_a_project_name_no_user() -> None:
+    """Nobody's own memory was changed, so nobody is said to have changed it."""
+    async with AsyncWarden.open("memory://", config={"embedder": "none"}) as warden:
+        project = warden.tiers.project("p")
+        item = await project.add_decision("Clocks are UTC.")
+        await project.pin(item.context_item_id)
+        told = await project._scope.events()
+        assert [(one.op, one.user_id) for one in told] == [("update", None), ("create", None)]

@@ -21,8 +21,9 @@ QUARANTINED = "quarantined"
 
 @dataclass(frozen=True, slots=True)
 class Place(Scope):
-    """Who asks in a namespace that is nobody's own: a task's, a project's, or the one of all."""
+    """Who asks in a namespace that is nobody's own: a task's, a project's, or the one of all. No user is named."""
 
+    user: str = ""
     path: str = "global"
 
     @property
