@@ -20,6 +20,7 @@ from packaging.markers import Marker
 
 import memwarden
 from memwarden.backend import AsyncBackend
+from memwarden.blocking_chat import Sessions
 from memwarden.blocking_tiers import (
     ContextAssembler,
     GlobalMemoryStore,
@@ -28,6 +29,7 @@ from memwarden.blocking_tiers import (
     Tiers,
     TierStore,
 )
+from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.scope import AsyncScope
 from memwarden.sync import Backend, BoundScope, Warden
 from memwarden.tiers.assembler import AsyncContextAssembler
@@ -47,6 +49,7 @@ TIERS = [
     (AsyncProjectMemoryStore, ProjectMemoryStore),
     (AsyncGlobalMemoryStore, GlobalMemoryStore),
     (AsyncContextAssembler, ContextAssembler),
+    (AsyncSessions, Sessions),
     (AsyncTiers, Tiers),
 ]
 MOST_MEGABYTES = 225
@@ -131,6 +134,7 @@ async def test_every_public_name_has_its_blocking_twin() -> None:
                 (calling, blocking),
                 (calling.scope(), blocking.scope()),
                 (calling.backend("global"), blocking.backend("global")),
+                (calling.sessions, blocking.sessions),
                 (calling.tiers, blocking.tiers),
                 (calling.tiers.task("k"), blocking.tiers.task("k")),
                 (calling.tiers.project(), blocking.tiers.project()),

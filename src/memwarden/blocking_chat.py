@@ -1,11 +1,14 @@
-"""The blocking twins of state, its tools and the overseer."""
+"""The blocking twins of state, its tools, the overseer and sessions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from memwarden.chat.overseer import AsyncOverseer, OverseerSettings
+from memwarden.chat.session_rules import WINDOW_TOKENS
+from memwarden.chat.sessions import ProactiveTools
 from memwarden.chat.state import AsyncState
+from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.chat.tools import AsyncTools, Permission, Tool
 from memwarden.loop import Facade, blocking
 from memwarden.records import Scope
@@ -74,3 +77,39 @@ class Tools(Facade):
         return self._inner.anthropic()
 
     call_tool = blocking(AsyncTools.call_tool)
+
+
+class Sessions(Facade):
+    """The stored sessions of one person. See :class:`memwarden.chat.stored_sessions.AsyncSessions`."""
+
+    _inner: AsyncSessions
+
+    @property
+    def who(self) -> Scope:
+        """Who asks."""
+        return self._inner.who
+
+    def configured(
+        self,
+        *,
+        get_proactive_tool_messages: ProactiveTools | None = None,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> Sessions:
+        """Return the same sessions with the tools of screens, and a window in tokens for prepared messages.
+
+        The tools are called in a worker thread.
+        """
+        inner = self._inner.configured(
+            get_proactive_tool_messages=get_proactive_tool_messages, window_tokens=window_tokens
+        )
+        return Sessions(inner, self._loop)
+
+    initialize_session_memory = blocking(AsyncSessions.initialize_session_memory)
+    prepare_messages_for_agent = blocking(AsyncSessions.prepare_messages_for_agent)
+    finalize_current_cycle = blocking(AsyncSessions.finalize_current_cycle)
+    add_tool_to_cache = blocking(AsyncSessions.add_tool_to_cache)
+    lookup_tool_in_cache = blocking(AsyncSessions.lookup_tool_in_cache)
+    inject_screen_context = blocking(AsyncSessions.inject_screen_context)
+    load = blocking(AsyncSessions.load)
+    list_ids = blocking(AsyncSessions.list_ids)
+    clear = blocking(AsyncSessions.clear)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
@@ -43,6 +45,7 @@ class Parts:
         self.settings = settings
         self.events = EventQueue(store, settings)
         self.looks = Looks()
+        self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
         self.opened: Working | None = None
 
     @property

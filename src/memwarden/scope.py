@@ -14,6 +14,7 @@ from memwarden import importance as scale
 from memwarden.categories import Categories
 from memwarden.chat.overseer import AsyncOverseer, OverseerSettings
 from memwarden.chat.state import AsyncState
+from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.chat.tools import AsyncTools, Permission, state_tools
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.events import Node, Op
@@ -556,6 +557,11 @@ class AsyncScope:
     def state(self) -> AsyncState:
         """Values saved by key, loaded only when a goal needs them (A5)."""
         return AsyncState(self._parts, self.who)
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """Stored sessions: the last exchanges, a summary, results of tools (D7)."""
+        return AsyncSessions(self._parts, self.who)
 
     def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
         """Return what decides which state a goal needs, and which results of tools are saved (A1 to A4).

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memwarden.backend import AsyncBackend
-from memwarden.blocking_chat import Overseer, State, Tools
+from memwarden.blocking_chat import Overseer, Sessions, State, Tools
 from memwarden.blocking_tiers import Tiers
 from memwarden.chat.overseer import OverseerSettings
 from memwarden.chat.tools import Permission
@@ -60,6 +60,11 @@ class BoundScope(Facade):
     def state(self) -> State:
         """Values saved by key. See :attr:`memwarden.scope.AsyncScope.state`."""
         return State(self._inner.state, self._loop)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Stored sessions. See :attr:`memwarden.scope.AsyncScope.sessions`."""
+        return Sessions(self._inner.sessions, self._loop)
 
     def overseer(self, settings: OverseerSettings | None = None) -> Overseer:
         """Return what decides which state a goal needs, and which results of tools are saved (A1 to A4).
@@ -163,6 +168,11 @@ class Warden(Facade):
     def state(self) -> State:
         """Saved values of the user ``default``. See :attr:`memwarden.warden.AsyncWarden.state`."""
         return State(self._inner.state, self._loop)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Stored sessions of the user ``default``. See :attr:`memwarden.warden.AsyncWarden.sessions`."""
+        return Sessions(self._inner.sessions, self._loop)
 
     @property
     def settings(self) -> Settings:

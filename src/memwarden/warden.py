@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memwarden import config as configuration
 from memwarden.backend import AsyncBackend, parse_namespace
 from memwarden.chat.state import AsyncState
+from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.config import Settings
 from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
 from memwarden.parts import Parts, Working
@@ -176,6 +177,11 @@ class AsyncWarden:
     def state(self) -> AsyncState:
         """What was saved by key for the user ``default``; of somebody else: ``scope(user=...).state``."""
         return self.scope().state
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """The stored sessions of the user ``default``; of somebody else: ``scope(user=...).sessions``."""
+        return self.scope().sessions
 
     @property
     def settings(self) -> Settings:

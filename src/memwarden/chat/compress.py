@@ -84,7 +84,7 @@ async def shorter(wanted: TooLong, model: ChatModel | None) -> Shorter:
         )
         if said is not None:
             return Shorter(shortened(said, wanted.limit), True)
-    return Shorter(shortened(wanted.text, wanted.limit), False)
+    return Shorter(await asyncio.to_thread(shortened, wanted.text, wanted.limit), False)
 
 
 def _by_rules(decision: Shortening[R]) -> R:

@@ -145,6 +145,13 @@ def checked(text: Any, what: str) -> str:
     return text
 
 
+def checked_window(tokens: Any) -> int:
+    """Return the window. Raises InvalidInput for what is no whole number above 0."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise InvalidInput(f"window_tokens is a whole number above 0, not {tokens!r:.80}")
+    return tokens
+
+
 def _empty() -> dict[str, Any]:
     return {
         "exchanges": [],
@@ -180,7 +187,7 @@ class _Room:
 def _cached(entries: Any, room: _Room) -> list[Message]:
     """The cached results as one message, in the order in which they came; the newest are taken first."""
     lines: list[str] = []
-    for entry in reversed(list(entries)):
+    for entry in sorted(entries, key=lambda one: float(one["cached_at"]), reverse=True):
         line = told(entry)
         if _tokens(_system(TOOLS_TITLE, "\n".join([line, *lines])), room.count) <= room.left:
             lines.insert(0, line)

@@ -61,11 +61,9 @@ class SessionMemory:
         tenant: str = "default",
         user: str | None = None,
     ) -> None:
-        if isinstance(window_tokens, bool) or not isinstance(window_tokens, int) or window_tokens < 1:
-            raise InvalidInput(f"window_tokens is a whole number above 0, not {window_tokens!r:.80}")
         self._model = model
         self._proactive = get_proactive_tool_messages
-        self._window = window_tokens
+        self._window = rules.checked_window(window_tokens)
         self._count = count
         self._tenant = tenant
         self._user = user
@@ -86,7 +84,7 @@ class SessionMemory:
         """
         rules.opened(session, rules.checked(user_message, "user_message"))
         messages = rules.prepared(rules.memory_of(session), user_message, self._window, self._count)
-        _tell(None, lambda: agent_receives(messages))
+        tell(None, lambda: agent_receives(messages))
         return messages
 
     def finalize_current_cycle(
@@ -99,7 +97,7 @@ class SessionMemory:
         The views of memory and cache are told to ``channel_logger``. Raises InvalidInput, and then nothing is changed.
         """
         finished_now(rules.closing(session, user_question, final_answer), self._model)
-        _tell(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
+        tell(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
 
     def add_tool_to_cache(
         self,
@@ -116,7 +114,7 @@ class SessionMemory:
         """
         cache, at = rules.memory_of(session)["tool_cache"], clock.now().timestamp()
         if tool_cache.store(cache, self._owner(session), tool_name, parameters, result, llm_cache_duration, at):
-            _tell(channel_logger, lambda: cache_state(session))
+            tell(channel_logger, lambda: cache_state(session))
 
     def lookup_tool_in_cache(
         self, session: Session, tool_name: str, parameters: Mapping[str, Any]
@@ -142,7 +140,7 @@ class SessionMemory:
         for one in rules.proactive_results(messages):
             tool_cache.store(memory["tool_cache"], self._owner(session), *one[:4], clock.now().timestamp(), one.call_id)
         memory["screen_injection_done"] = True
-        _tell(channel_logger, lambda: cache_state(session))
+        tell(channel_logger, lambda: cache_state(session))
         return rules.injected(prompt_injection, messages)
 
     def cached_tool(self, session: Session, llm_cache_duration: int, *, name: str | None = None) -> Callable[[F], F]:
@@ -190,7 +188,7 @@ class SessionMemory:
         return Owner(self._tenant, self._user, str(session[rules.SESSION_ID]))
 
 
-def _tell(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
+def tell(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
     """Tell a view; it is not made when nobody listens."""
     listens = logging.getLogger(CHANNEL)
     if logger is not None:

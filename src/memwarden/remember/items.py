@@ -24,10 +24,12 @@ async def put(
     *,
     actor: str | None = None,
     meta: Mapping[str, Any] | None = None,
+    decided_at: int | None = None,
 ) -> tuple[Memory, Looked]:
     """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
 
     What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
+    With ``decided_at`` it is refused (Stale) when what has its id was written after that revision.
     """
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
@@ -36,7 +38,7 @@ async def put(
     if look.state == State.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
         changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
-    await store.apply(Batch(memory.namespace, changes, at, actor=actor))
+    await store.apply(Batch(memory.namespace, changes, at, actor=actor, decided_at=decided_at))
     return memory, look
 
 

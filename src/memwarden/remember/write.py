@@ -232,6 +232,11 @@ class Writer:
         """Store an item under its own id, in place of one that has it already (E1's add, state)."""
         return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta)
 
+    async def swap(self, memory: Memory, rev: int) -> None:
+        """Store what is never searched by meaning under its own id. Raises Stale if that was written after ``rev``."""
+        actor = memory.actor_id or memory.agent_id
+        await items.put(self._store, None, memory, self._now(), actor=actor, decided_at=rev)
+
     async def promote(self, memory: Memory, target: Namespace) -> str:
         """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
         return await promote(self._store, self._embedder, memory, target, self._now)

@@ -1,0 +1,158 @@
+"""Stored sessions on every store: design D's methods by id, durable, apart from recall, nobody else's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden, Warden
+from memwarden.errors import Conflict, InvalidInput, UnknownAgent
+from memwarden.testing.scripted import ScriptedModel
+
+
+def test_the_six_methods_work_by_id(warden: Warden) -> None:
+    sessions = warden.scope(user="ana").sessions
+    sessions.initialize_session_memory("A")
+    assert sessions.load("A")["conversation_memory"]["exchanges"] == []
+    for number in range(12):
+        assert sessions.prepare_messages_for_agent("A", f"q{number}")[-1]["content"] == f"q{number}"
+        sessions.finalize_current_cycle("A", f"q{number}", "a")
+    sessions.add_tool_to_cache("A", "weather", {"b": 1, "a": "ö"}, "rain", 2)
+    entry = sessions.lookup_tool_in_cache("A", "weather", {"a": "ö", "b": 1})
+    assert entry is not None
+    assert entry["result"] == "rain"
+    memory = sessions.load("A")["conversation_memory"]
+    assert [one["user_question"] for one in memory["exchanges"]] == [f"q{number}" for number in range(2, 12)]
+    assert memory["summary"] == "User: q0\nAssistant: a\nUser: q1\nAssistant: a"
+    roles = [one["role"] for one in sessions.prepare_messages_for_agent("A", "and now?")]
+    assert roles == ["system", "system", *["user", "assistant"] * 10, "user"]
+    sessions.finalize_current_cycle("A", "and now?", "a")
+    assert next(iter(sessions.load("A")["conversation_memory"]["tool_cache"].values()))["remaining_duration"] == 1
+    assert sessions.lookup_tool_in_cache("A", "weather", {"a": "ö", "b": 1}) is not None
+    assert next(iter(sessions.load("A")["conversation_memory"]["tool_cache"].values()))["remaining_duration"] == 2
+
+
+def test_a_session_is_in_no_answer_and_in_nobody_elses_hands(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    me.sessions.finalize_current_cycle("A", "Where is the harbour of Gdynia?", "By the sea.")
+    me.sessions.add_tool_to_cache("A", "salary", {}, "4,200", 5)
+    assert me.query("Session A: where is the harbour of Gdynia?").items == ()
+    assert me.delta().more == 0
+    for other in (warden.scope(user="bo"), warden.scope(user="ana", tenant="b")):
+        assert other.sessions.list_ids() == []
+        assert other.sessions.lookup_tool_in_cache("A", "salary", {}) is None
+        assert other.sessions.load("A")["conversation_memory"]["exchanges"] == []
+    assert me.state.list_keys() == []
+
+
+def test_a_session_that_is_cleared_begins_anew(warden: Warden) -> None:
+    sessions = warden.scope(user="ana").sessions
+    sessions.finalize_current_cycle("A", "q", "a")
+    sessions.finalize_current_cycle("B", "q", "a")
+    assert sessions.list_ids() == ["B", "A"]
+    assert sessions.clear("A")
+    assert not sessions.clear("A")
+    assert sessions.list_ids() == ["B"]
+    sessions.finalize_current_cycle("A", "again", "a")
+    assert [one["user_question"] for one in sessions.load("A")["conversation_memory"]["exchanges"]] == ["again"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "json"])
+def test_a_session_survives_a_restart(tmp_path: Path, kind: str) -> None:
+    url = f"sqlite:///{tmp_path / 's.db'}" if kind == "sqlite" else f"json:///{tmp_path / 'store'}"
+    with Warden.open(url, config={"embedder": "none"}) as warden:
+        warden.sessions.prepare_messages_for_agent("A", "q")
+        warden.sessions.finalize_current_cycle("A", "q", "a")
+        before = warden.sessions.load("A")
+    with Warden.open(url, config={"embedder": "none"}) as warden:
+        assert warden.sessions.load("A") == before
+        assert warden.scope().history("session:A")[-1].event == "UPDATE"
+
+
+async def test_many_at_once_lose_nothing(url: str) -> None:
+    """Two wardens on one store, as two processes are; one where a store serves one process only."""
+    import asyncio
+
+    shared = not url.startswith(("memory", "json"))
+    async with AsyncWarden.open(url, config={"embedder": "none"}) as one:
+        other = AsyncWarden.open(url, config={"embedder": "none"}) if shared else None
+        try:
+            wardens = [one] if other is None else [one, await other.__aenter__()]
+            calls = [
+                warden.sessions.finalize_current_cycle("A", f"{number}-{count}", "a")
+                for number, warden in enumerate(wardens)
+                for count in range(10)
+            ]
+            await asyncio.gather(*calls)
+        finally:
+            if other is not None:
+                await other.close()
+        memory = (await one.sessions.load("A"))["conversation_memory"]
+        assert len(memory["exchanges"]) + memory["summary"].count("User: ") == len(calls)
+
+
+def test_the_model_is_asked_and_counted() -> None:
+    model = ScriptedModel('{"summary": "Ana pays 12 euros."}')
+    with Warden.open("memory://", config={"embedder": "none"}, chat_model=model) as warden:
+        warden.sessions.finalize_current_cycle("A", "How much?", "Well, Ana pays 12 euros. " * 40)
+        session = warden.sessions.load("A")
+    assert session["conversation_memory"]["exchanges"][0]["final_answer"] == "Ana pays 12 euros."
+    assert session["llm_compressions"] == 1
+
+
+def test_screen_context_once_a_session_and_configured() -> None:
+    def tools(json_data: dict[str, Any]) -> Any:
+        call = {"id": "c1", "function": {"name": "details", "arguments": json.dumps(json_data)}}
+        return [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "3 stars"},
+        ], "It shows Gdynia."
+
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        with pytest.raises(InvalidInput, match="configured"):
+            warden.sessions.inject_screen_context("A", {})
+        sessions = warden.sessions.configured(get_proactive_tool_messages=tools, window_tokens=40)
+        messages = sessions.inject_screen_context("A", {"city": "Gdynia"})
+        assert messages[0]["content"] == "I can see you're on a specific screen. It shows Gdynia."
+        assert sessions.inject_screen_context("A", {"city": "Gdynia"}) == []
+        assert warden.sessions.lookup_tool_in_cache("A", "details", {"city": "Gdynia"}) is not None
+        warden.sessions.finalize_current_cycle("A", "long " * 100, "a")
+        assert len(sessions.prepare_messages_for_agent("A", "q")) == 2  # the cached result and the question
+
+
+def test_secrets_are_taken_out_before_it_is_stored() -> None:
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        warden.sessions.add_tool_to_cache("A", "vault", {}, "my password is hunter2zzz9", 3)
+        warden.sessions.finalize_current_cycle("A", "my password is hunter2zzz9", "Thank you.")
+        assert "hunter2zzz9" not in json.dumps(warden.sessions.load("A"))
+        assert warden.sessions.lookup_tool_in_cache("A", "vault", {}) is not None
+
+
+def test_what_is_refused() -> None:
+    with Warden.open("memory://", config={"embedder": "none", "max_text_bytes": 2_000}) as warden:
+        with pytest.raises(InvalidInput, match="larger than 2,000 bytes"):
+            warden.sessions.add_tool_to_cache("A", "read", {}, "x" * 3_000, 3)
+        with pytest.raises(InvalidInput, match="session_id"):
+            warden.sessions.load("")
+        with pytest.raises(InvalidInput, match="window_tokens"):
+            warden.sessions.configured(window_tokens=0)
+        with pytest.raises(UnknownAgent):
+            warden.scope(agent="nobody").sessions.load("A")
+        assert warden.sessions.list_ids() == []
+
+
+def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from memwarden.chat import stored_sessions
+    from memwarden.errors import Stale
+    from memwarden.remember.write import Writer
+
+    async def overtaken(*given: Any) -> None:
+        raise Stale("somebody was faster")
+
+    monkeypatch.setattr(stored_sessions, "SECONDS", 0.01)
+    monkeypatch.setattr(Writer, "swap", overtaken)
+    with Warden.open("memory://", config={"embedder": "none"}) as warden, pytest.raises(Conflict, match="'A'"):
+        warden.sessions.finalize_current_cycle("A", "q", "a")
