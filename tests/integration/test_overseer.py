@@ -281,15 +281,43 @@ async def test_orders_in_a_result_are_not_saved(empty: AsyncScope) -> None:
 
 async def test_secrets_in_a_result_are_not_saved(empty: AsyncScope) -> None:
     result = {"user": "ana", "password": "hunter2-Xy9!"}
-    assert (await empty.overseer(AUTO).after("getUserProfile", result, "Remember my profile")).save
-    ((_, kept),) = (await empty.state.search("*")).items()
-    assert kept == {"user": "ana", "password": "[redacted:password]"}
+    told = await empty.overseer(AUTO).after("getUserProfile", result, "Remember my profile")
+    assert (told.save, told.reason) == (False, "it may be a secret")
+    assert await empty.state.list_keys() == []
+    hidden = {"user": "ana", "note": "my password is hunter2-Xy9!"}
+    assert (await empty.overseer(AUTO).after("getUserProfile", hidden, "Remember my profile")).save
+    assert "hunter2" not in json.dumps(await empty.state.search("*"))
+    async for me in saved(ScriptedModel(json.dumps({"save": True, "key": "profile", "reason": "who she is"}))):
+        assert (await me.overseer(AUTO).after("getUserProfile", result, "Remember my profile")).save
+        assert await me.state.load("profile") == {"user": "ana", "password": "[redacted:password]"}
 
 
 @pytest.mark.parametrize(
     ("tool", "result", "goal", "save"),
     [
         ("getUserPreferences", {"theme": "dark"}, "Open the editor", True),
+        ("get_style_guide", {"tabs": False}, "Write the function", True),
+        ("getAbteilungsmitglieder", ["Ivo"], "Wer kommt in Frage?", True),
+        ("getTallas", {"camisa": "M"}, "Pide una camisa para mí", True),
+        ("getPreferenze", {"lingua": "it"}, "Configura tutto come piace a me", True),
+        ("getCoffeeOrder", {"usual": "flat white"}, "Get me my coffee", True),  # the result tells of a habit
+        ("query_database", {"regulars": ["Al"]}, "Who usually orders on Fridays?", True),  # the goal asks for one
+        ("getTeamMembers", ["Ivo"], "Who of the team is in the office at the moment?", False),
+        ("getTeamMembersOnline", ["Ivo"], "Who could help?", False),
+        ("get_member_count", {"count": 12}, "How many people are in the club?", False),
+        ("getUserProfile", {"status": 503}, "Fill in the form", False),
+        ("getUserProfile", {"fehler": "kein Zugriff"}, "Fill in the form", False),
+        ("createProfile", {"ok": True, "id": "p-1"}, "Make a profile", False),
+        ("getWifiPassword", {"ssid": "x"}, "Remember it", False),
+        ("getUserProfile", {"name": "Ana", "login": {"pin": 1}}, "Fill in the form", False),
+        ("getFeiertage", ["1.5."], "Merk dir die Feiertage", True),
+        ("getFeiertage", ["1.5."], "Speichern musst du das nicht, sag mir nur die Feiertage", False),
+        ("getContacts", ["Eva"], "No quiero que guardes nada, solo dime los nombres", False),
+        ("getContacts", ["Eva"], "Donne-moi les contacts, sans les enregistrer", False),
+        ("getContacts", ["Eva"], "Give me my contacts, nothing of which you should be storing", False),
+        ("getTrains", ["8:10"], "Remember to tell me when the train leaves", False),
+        ("getTrains", ["8:10"], "Save me some time: which train is the fastest?", False),
+        ("getTrains", ["8:10"], "Use my saved list of stations, and remember the trains", True),
         ("searchFlights", [{"price": 120}], "Find a flight to Oslo", False),
         ("getWeather", {"temperature": 3}, "Do I need a coat?", False),
         ("getTeamMembers", ["Ivo", "Rosa"], "Who should review this?", True),

@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 def topics() -> tuple[Topic, ...]:
     """Return all topics, in the order of the file."""
     listed = tomllib.loads(Path(__file__).with_name("topics.toml").read_text(encoding="utf-8"))
-    return tuple(Topic(name, _pattern(words["goal"]), _pattern(words["key"])) for name, words in listed.items())
+    return tuple(Topic(name, pattern(words["goal"]), pattern(words["key"])) for name, words in listed.items())
 
 
 def asked_topics(goal: str) -> list[Topic]:
@@ -48,6 +48,7 @@ def served(asked: Sequence[Topic], text: str) -> bool:
     return any(one.key.search(text) for one in asked)
 
 
-def _pattern(words: str) -> re.Pattern[str]:
+def pattern(words: str) -> re.Pattern[str]:
+    """Return the pattern of a list of words and beginnings ("exam*"), endings ("*plan") and phrases ("on_call")."""
     entries = (re.escape(one).replace(r"\*", r"\w*").replace("_", " ").strip() for one in words.split())
     return re.compile(rf"\b(?:{'|'.join(sorted(set(entries), key=len, reverse=True))})\b")
