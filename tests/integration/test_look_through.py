@@ -78,6 +78,37 @@ async def test_the_assistants_words_are_nobodys_facts(me: AsyncScope) -> None:
     assert await facts(me) == []
 
 
+async def test_what_a_model_draws_from_the_assistants_words_replaces_nothing_that_a_person_said() -> None:
+    model = ScriptedModel(by_model({"text": "Ana lives in Lisbon.", "turn": 2}))
+    async with AsyncWarden.open("memory://", {"extraction": "off"}, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.remember("Ana lives in Porto.")
+        await me.observe(
+            [
+                {"role": "user", "content": NURSE},
+                {"role": "assistant", "content": "According to that page, Ana lives in Lisbon."},
+            ]
+        )
+        await me.look_through()
+        now = {one.text: one for one in await facts(me)}
+        assert now["Ana lives in Porto."].valid_to is None
+        assert now["Ana lives in Lisbon."].trust == "assistant"
+        assert [one.trust for one in await cards(me)] == ["assistant"]  # it shows the words of both
+        await me.remember("Ana lives in Braga.")  # a person corrects both
+        now = {one.text: one for one in await facts(me)}
+        assert "Ana lives in Porto." not in now and "Ana lives in Lisbon." not in now
+
+
+async def test_what_is_extracted_is_signed_as_its_turn_is() -> None:
+    async with AsyncWarden.open("memory://", {"extraction": "off"}) as warden:
+        planner, executor = (warden.scope(user="ana", thread="t1", agent=one) for one in ("planner", "executor"))
+        told = "Remember how to deploy the app: 1. Stop the queue. 2. Run the migration."
+        await executor.observe([{"role": "user", "content": told}])
+        await planner.look_through()
+        (kept,) = await executor.find({"channel": "procedural"})
+        assert (kept.agent_id, kept.user_id) == ("executor", "ana")
+
+
 async def test_what_is_always_offered_is_never_extracted(me: AsyncScope) -> None:
     await me.observe(talk(NURSE))
     declared = warden_of(me).settings.categories.declared

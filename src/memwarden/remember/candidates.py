@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from memwarden.recall.words import terms
 from memwarden.records import Event, Memory, Outcome, Put, Remove, Restore, Signals, State, WriteMode
+from memwarden.remember.inlet import RANK
 from memwarden.remember.same_fact import judge
 from memwarden.remember.settle import Settled
 
@@ -48,6 +49,8 @@ class Waiting:
     def _twin(self, memory: Memory) -> Memory | None:
         words = frozenset(terms(memory.text))
         for one, its in self._waiting.values():
+            if RANK[memory.trust] < RANK[one.trust]:
+                continue  # an assistant's words take no person's place
             alike = len(words & its) >= ALIKE * len(words | its) if words else False
             if alike and one.sources != memory.sources and judge(one.text, memory.text).label == "same":
                 return one

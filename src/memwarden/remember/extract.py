@@ -27,7 +27,7 @@ from memwarden.remember.extraction.exchange import everyday_idf, exchange_items
 from memwarden.remember.extraction.records import Extracted as Kept
 from memwarden.remember.extraction.records import Item
 from memwarden.remember.facts import Facts, Stated
-from memwarden.remember.inlet import NOTHING_SEEN, Looked
+from memwarden.remember.inlet import NOTHING_SEEN, RANK, Looked
 from memwarden.remember.made import DEFAULT_THREAD, new_id
 from memwarden.remember.settle import Settled
 from memwarden.stores.base import Store
@@ -204,10 +204,10 @@ class Extractor:
             if left < 0:
                 break
             found += [
-                Stating(self._memory(scope, item, exchange, at), item.reason, _look(item), item.tier != "card")
+                Stating(self._memory(item, exchange, at), item.reason, _look(item), item.tier != "card")
                 for item in chosen
             ]
-            found += self._procedures(scope, exchange, work.new, at)
+            found += self._procedures(exchange, work.new, at)
             done += 1
         over = done < len(work.exchanges)
         mark = Extracted(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
@@ -257,12 +257,14 @@ class Extractor:
             return by_rules
         return await items_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
 
-    def _memory(self, scope: Scope, item: Item, exchange: Sequence[Memory], at: datetime) -> Memory:
+    def _memory(self, item: Item, exchange: Sequence[Memory], at: datetime) -> Memory:
         by_id = {turn.id: turn for turn in exchange}
         said = by_id[item.sources[0]]
+        # No role: what is made of words is in nobody's mouth, so that a person can correct it; whom they come from is
+        # its trust.
         return Memory(
             id=new_id(),
-            namespace=scope.namespace,
+            namespace=said.namespace,
             text=item.text,
             created_at=said.created_at,
             updated_at=at,
@@ -273,20 +275,19 @@ class Extractor:
             tags=(CARD,) if item.tier == "card" else (),
             source=said.source,
             sources=tuple(by_id[one].sources[0] for one in item.sources),  # the caller's ids, where there are any
-            user_id=scope.user,
+            user_id=said.user_id,
             actor_id=EXTRACTED_BY,
             thread_id=said.thread_id,
             valid_from=item.valid_from,
+            trust=min((by_id[one].trust for one in item.sources), key=RANK.__getitem__),
         )
 
-    def _procedures(
-        self, scope: Scope, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime
-    ) -> list[Stating]:
+    def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[Stating]:
         """The steps that a person asks to remember (B12); none where nobody could ask for their category."""
         if steps.CATEGORY not in self._categories.declared:
             return []
         return [
-            Stating(_procedure(scope, turn, text, at), "somebody asked to remember these steps", NOTHING_SEEN, False)
+            Stating(_procedure(turn, text, at), "somebody asked to remember these steps", NOTHING_SEEN, False)
             for turn in exchange
             if turn.id in new and turn.role != "assistant" and (text := steps.taught(turn.text)) is not None
         ]
@@ -297,10 +298,11 @@ class Extractor:
         return wanted if declared is not None and not declared.always else UNSORTED
 
 
-def _procedure(scope: Scope, said: Memory, text: str, at: datetime) -> Memory:
+def _procedure(said: Memory, text: str, at: datetime) -> Memory:
+    # Signed as the turn is: the look may have been begun for another agent's call.
     return Memory(
         id=new_id(),
-        namespace=scope.namespace,
+        namespace=said.namespace,
         text=text,
         created_at=said.created_at,
         updated_at=at,
@@ -308,9 +310,9 @@ def _procedure(scope: Scope, said: Memory, text: str, at: datetime) -> Memory:
         category=steps.CATEGORY,
         source=said.source,
         sources=(said.sources[0],),
-        user_id=scope.user,
-        agent_id=scope.agent,
-        run_id=scope.run,
+        user_id=said.user_id,
+        agent_id=said.agent_id,
+        run_id=said.run_id,
         actor_id=EXTRACTED_BY,
         thread_id=said.thread_id,
         trust=said.trust,
