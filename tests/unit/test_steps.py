@@ -32,6 +32,10 @@ DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
             "Merk dir, wie man entkalkt:\n1. Wasser einfüllen\n2. Knopf drücken",
             "Wie man entkalkt:\n1. Wasser einfüllen.\n2. Knopf drücken.",
         ),
+        (
+            "Remember how to deploy:\n1. Stop the queue\n   and wait.\n2. Run it.\nThanks!",
+            "How to deploy:\n1. Stop the queue and wait.\n2. Run it.",
+        ),
         ("Voici comment publier :\n1. Fermer\n2. Envoyer", "Comment publier:\n1. Fermer.\n2. Envoyer."),
         ("Recuerda cómo publicar:\n1. Cerrar\n2. Enviar", "Cómo publicar:\n1. Cerrar.\n2. Enviar."),
     ],
@@ -71,6 +75,19 @@ def test_nothing_else_is_a_procedure(said: str) -> None:
         ("* stop the queue\n* run the migration\n* start the queue", DEPLOY),
         ("1. Stop the queue.", "1. Stop the queue."),
         ("Step 1: stop the queue\nStep 2: run the migration\nStep 3: start the queue", DEPLOY),
+        ("1. Stop the queue 2. Run the migration\n3. Start the queue", DEPLOY),
+        ("Deploy: 1. Stop the queue. 2. Run the migration.", "Deploy:\n1. Stop the queue.\n2. Run the migration."),
+        ("Deploy\non Mondays\n\n1. Stop.\n\n2. Run.", "Deploy\non Mondays\n1. Stop.\n2. Run."),
+        ("1. Stop the queue\n   and wait.\n2. Run it.", "1. Stop the queue and wait.\n2. Run it."),
+        ("Deploy\n1. Stop.\nNote: never skip this\n2. Start.", "Deploy\n1. Stop. Note: never skip this.\n2. Start."),
+        (
+            "1. Stop:\n```\n- q stop\n\nq off\n```\n2. Run.",
+            "1. Stop:\n   ```\n   - q stop\n\n   q off\n   ```\n2. Run.",
+        ),
+        ("1. Use v1.\n   2. the nested one\n10. Ten", "1. Use v1.\n   2. the nested one\n2. Ten."),
+        ("- Set the ratio to 1. 2. 3. exactly\n- Go", "1. Set the ratio to 1. 2. 3. exactly.\n2. Go."),
+        ("- I am careful\n- We do not stop\n- I like it", "1. I am careful.\n2. We do not stop.\n3. I like it."),
+        ("How so. First stop it. It is loud. Then run it.", "How so.\n1. Stop it. It is loud.\n2. Run it."),
     ],
 )
 def test_stated_steps_are_numbered(given: str, kept: str) -> None:
@@ -83,6 +100,23 @@ def test_stated_steps_are_numbered(given: str, kept: str) -> None:
 def test_what_lists_no_steps_is_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="one a line or numbered"):
         stated(Draft(given, channel="procedural"))
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ("1. a\n2. b\nA closing remark", "'A closing remark' belongs to no step"),
+        ("1. a\n2. b\n\nThings:\n- x\n- y", "'Things:' belongs to no step"),
+        ("First stop it. Then run it. It is loud.", "'It is loud.' belongs to no step"),
+        ("Go: 1. a 2. b\nA closing remark", "'A closing remark' belongs to no step"),
+        (f"1. a\n2. b\n   {'x' * 300}", "step 2 has 302"),
+        ("1. a\n2. b?", "step 2 is a question"),
+        ("\n".join(f"{number}. a" for number in range(1, 23)), "it lists 22"),
+    ],
+)
+def test_what_cannot_be_kept_whole_is_refused_and_says_where(given: str, where: str) -> None:
+    with pytest.raises(InvalidInput, match=where):
+        as_steps(given)
 
 
 def test_steps_have_one_category_and_other_channels_any() -> None:

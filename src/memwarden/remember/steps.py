@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memwarden.errors import InvalidInput
@@ -33,7 +33,15 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_SUBJECT = re.compile(r"^(?:you|we|i)(?:\s+(?:have to|need to|should|must|can|always))?\s+(?=[a-z])", re.IGNORECASE)
+_FENCE = ("```", "~~~")
+_UNDER = "   "
+_SUBJECT = re.compile(
+    r"^(?:you|we|i)(?:\s+(?:have to|need to|should|must|can|always))?\s+"
+    r"(?!(?:am|are|is|was|were|have|has|had|do|did|will|would|can|could|may|might|shall|should|must|need|like|love|"
+    r"hate|want|prefer|think|know|feel|believe|never|\w+ed)\b)(?=[a-z])",
+    re.IGNORECASE,
+)
+"""Before a verb that tells what to do; without it, "I am careful" would be another sentence."""
 _ASKED: Final = re.compile(
     r"(?:^|(?<=[.!?:\n])\s*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
     r"(?:(?:remember|note|save|write down|keep in mind)|(?:here(?:\s+is|'s|’s)|this\s+is))\s+how\s+(?:to|i|we|you)"
@@ -62,7 +70,7 @@ def taught(text: str) -> str | None:
         what, end = " ".join(asked["what"].split()).strip(" ,."), asked["end"]
         if end == "?" or not what or _PAST.match(what):
             continue
-        steps = _steps(text[asked.end() : end_at])
+        steps = _read(text[asked.end() : end_at]).steps
         if len(steps) >= LEAST_STEPS and _fit(steps):
             how = asked["de"] or asked["es"] or asked["fr"] or "how to"
             return f"{how.capitalize()} {what}:\n{_numbered(steps)}"
@@ -90,52 +98,148 @@ def corrected(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_steps(text: str) -> str:
-    """Return a text that lists steps with its steps numbered from 1. Raises InvalidInput for one that lists none."""
-    steps = _steps(text)
-    if not steps or not _fit(steps):
+    """Return a text that lists steps with its steps numbered from 1, under what stands above them.
+
+    Lines that follow a step belong to it. Raises InvalidInput for a text that lists no steps, for steps that are too
+    many or too long, and for words after the last step, which belong to none.
+    """
+    read = _read(text)
+    if not read.steps or not _fit(read.steps):
         raise InvalidInput(
             f"a procedure is 1..{MOST_STEPS} steps of at most {MOST_CHARACTERS} characters, one a line or numbered, "
-            f"like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}"
+            f"like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_misfit(read.steps)}"
         )
-    head = text.strip().split("\n", 1)[0].strip()
-    titled = "\n" in text.strip() and not _LISTED.match(head) and not _INLINE.match(head)
-    return f"{head}\n{_numbered(steps)}" if titled else _numbered(steps)
+    if read.rest:
+        raise InvalidInput(
+            f"{read.rest!r:.80} belongs to no step of the procedure: indent it under its step, or write it above the "
+            "first one"
+        )
+    return f"{read.head}\n{_numbered(read.steps)}" if read.head else _numbered(read.steps)
 
 
-def _steps(text: str) -> list[str]:
-    """The steps of a text: its list, else the numbers in its running words, else its sentences in a stated order."""
-    return _of_lines(text) or _of_numbers(text) or _of_order(text)
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A text as a list of steps: what stands above them, the steps, and the first words after them that are of none."""
+
+    head: str = ""
+    steps: tuple[str, ...] = ()
+    rest: str = ""
 
 
-def _of_lines(text: str) -> list[str]:
-    """The first list of a text; a line that is none ends it."""
-    found: list[str] = []
-    for line in text.splitlines():
-        listed = _LISTED.match(line)
-        if listed is not None and len(_INLINE.findall(line)) < LEAST_STEPS:
-            found.append(listed["step"])
-        elif found and line.strip():
-            break
-    return found
+def _read(text: str) -> _Listed:
+    """A text's steps: those of its list, else of the numbers in its running words, else of its sentences in order."""
+    if _numbers_run_on(text):
+        return _of_numbers(text)
+    for found in (_of_lines(text), _of_numbers(text), _of_order(text)):
+        if found.steps:
+            return found
+    return _Listed()
 
 
-def _of_numbers(text: str) -> list[str]:
+def _numbers_run_on(text: str) -> bool:
+    """Whether steps follow each other within the lines: all numbers of the text count on, those of its lines do not."""
+    lines = [line for line in text.splitlines() if _LISTED.match(line)]
+    own = [_INLINE.match(line.lstrip()) for line in lines]
+    if not own or any(one is None for one in own):
+        return False
+    counted = [int(one["number"]) for one in own if one is not None]
+    marks = [int(one["number"]) for one in _INLINE.finditer(text)]
+    return len(marks) > len(lines) and _counts(marks) and (len(lines) == 1 or not _counts(counted))
+
+
+def _counts(numbers: Sequence[int]) -> bool:
+    """Whether numbers are 1, 2, 3, and so on."""
+    return list(numbers) == list(range(1, len(numbers) + 1))
+
+
+def _of_lines(text: str) -> _Listed:
+    """The first list of a text.
+
+    Its items are the lines that are listed and stand no deeper than the first one. What stands deeper, a fenced block,
+    and a line that stands between two items without a blank one before it belong to the item above. Another line ends
+    the list.
+    """
+    lines = text.expandtabs(4).splitlines()
+    first = next((place for place, line in enumerate(lines) if _LISTED.match(line)), None)
+    if first is None:
+        return _Listed()
+    head = "\n".join(line.rstrip() for line in lines[:first]).strip()
+    depth = _depth(lines[first]) + 1  # a space more is a slip
+    items: list[list[str]] = []
+    fenced = blank = False
+    for place, line in enumerate(lines[first:], first):
+        fence = line.lstrip().startswith(_FENCE)
+        if fenced or fence:
+            if not items:  # a list cannot begin in a block
+                return _Listed()
+            items[-1].append(line.rstrip())
+        elif not line.strip():
+            blank = True
+            continue
+        elif _depth(line) <= depth and (listed := _LISTED.match(line)):
+            items.append([listed["step"]])
+        elif _depth(line) > depth or (not blank and _goes_on(lines[place + 1 :], depth)):
+            items[-1].append(line.rstrip())
+        else:
+            return _Listed(head, tuple(map(_whole, items)), line.strip())
+        fenced, blank = fenced != fence, False
+    return _Listed(head, tuple(map(_whole, items)))
+
+
+def _goes_on(lines: Sequence[str], depth: int) -> bool:
+    """Whether another item follows."""
+    return any(_depth(line) <= depth and _LISTED.match(line) for line in lines)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _whole(lines: Sequence[str]) -> str:
+    """An item with the lines that belong to it: running words as one line, the rest as it stands, under it."""
+    first, *more = lines
+    while more and not _LISTED.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
+        first = f"{first} {more.pop(0).strip()}"
+    return "\n".join([first, *(one if not one or one.startswith(_UNDER) else _UNDER + one for one in more)])
+
+
+def _of_numbers(text: str) -> _Listed:
     marks = list(_INLINE.finditer(text))
-    if not marks or [int(one["number"]) for one in marks] != list(range(1, len(marks) + 1)):
-        return []
+    if not marks or not _counts([int(one["number"]) for one in marks]):
+        return _Listed()
     ends = [*(one.start() for one in marks[1:]), len(text)]
-    return [text[mark.end() : end].split("\n")[0].strip() for mark, end in zip(marks, ends, strict=True)]
+    steps = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+    last, _, rest = steps[-1].partition("\n")
+    steps[-1] = last
+    return _Listed(text[: marks[0].start()].strip(), tuple(" ".join(one.split()) for one in steps), rest.strip())
 
 
-def _of_order(text: str) -> list[str]:
+def _of_order(text: str) -> _Listed:
+    """Sentences in a stated order; one without a word of order between them belongs to the one above."""
+    head: list[str] = []
     found: list[str] = []
+    between: list[str] = []
     for sentence in _SENTENCE.split(text.strip()):
         said = _ORDER.sub("", sentence.strip())
         if said != sentence.strip():
+            if found:
+                found[-1] = " ".join([found[-1], *between])
+            between = []
             found.append(said)
-        elif found:
-            break
-    return found if len(found) >= LEAST_STEPS else []
+        else:
+            (between if found else head).append(sentence.strip())
+    rest = " ".join(between)
+    return _Listed(" ".join(head), tuple(found), rest) if len(found) >= LEAST_STEPS else _Listed()
+
+
+def _misfit(steps: Sequence[str]) -> str:
+    """Which step is too long, or is a question, in words; nothing where that is not what is wrong."""
+    for number, step in enumerate(steps, 1):
+        if len(step) > MOST_CHARACTERS:
+            return f": step {number} has {len(step)}"
+        if step.rstrip().endswith("?"):
+            return f": step {number} is a question"
+    return f": it lists {len(steps)}" if len(steps) > MOST_STEPS else ""
 
 
 def _fit(steps: Sequence[str]) -> bool:
@@ -148,7 +252,11 @@ def _numbered(steps: Sequence[str]) -> str:
 
 
 def _imperative(step: str) -> str:
-    """A step without "you", "we" or "I" before its verb, with a capital and an end."""
-    bare = _SUBJECT.sub("", " ".join(step.split())).rstrip(" ,;")
+    """A step without "you", "we" or "I" before its verb, with a capital and an end; lines under it as they are."""
+    line, *under = step.split("\n")
+    bare = _SUBJECT.sub("", " ".join(line.split()))
     bare = bare[:1].upper() + bare[1:]
+    if under:
+        return "\n".join([bare, *under])
+    bare = bare.rstrip(" ,;")
     return bare if bare.endswith((".", "!", "。", ")", ":")) else f"{bare}."
