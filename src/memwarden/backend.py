@@ -89,14 +89,14 @@ class AsyncBackend:
         A tool's output, or what names a page or a document as its source, is held back when it looks like orders for an
         assistant: then there is no item of that id, and the journal tells of a QUARANTINE.
 
-        Raises InvalidInput for a payload that is no JSON object, Conflict for the id of something that was said;
+        Raises InvalidInput for a payload that is no JSON object, Conflict for the id of something that is no item;
         MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
         memory = as_memory(item, self.namespace)
         try:
             found = await self._store.get(self.namespace, [memory.id])
-            if found and found[0].channel == Channel.TURN:
-                raise Conflict(f"the id {memory.id!r} is in use in {self.namespace.path} by something that was said")
+            if found and found[0].channel in (Channel.TURN, Channel.STATE):
+                raise Conflict(f"the id {memory.id!r} is in use in {self.namespace.path} by something that is no item")
             await self._writer.put(memory)
         except StoreError as error:
             raise MemoryBackendError(str(error)) from error
@@ -178,12 +178,16 @@ class AsyncBackend:
         if name is None:
             raise InvalidInput("item_id is a text, not None")
         found = await self._store.get(self.namespace, [name])
-        known = found and found[0].channel != Channel.TURN and name != CONTEXT_ID
+        known = found and found[0].channel not in (Channel.TURN, Channel.STATE) and name != CONTEXT_ID
         return found[0] if known else None
 
 
-ITEMS = filters.parse({"channel": {"$ne": Channel.TURN}, "id": {"$ne": CONTEXT_ID}})
-"""What people said is no item of design E, nor is how they want to be spoken to."""
+ITEMS = tuple(
+    condition
+    for field, value in (("channel", Channel.TURN), ("channel", Channel.STATE), ("id", CONTEXT_ID))
+    for condition in filters.parse({field: {"$ne": value}})
+)
+"""What people said is no item of design E, nor is state saved by key, nor how they want to be spoken to."""
 
 
 def parse_namespace(path: str, tenant: str) -> Namespace:

@@ -37,7 +37,7 @@ def test_what_people_said_is_out_of_reach(warden: Warden) -> None:
     turn = str(me.observe({"role": "user", "content": "The stall opens at eight."}).results[0].id)
     assert backend.get(turn) is None
     assert backend.delete(turn) is False
-    with pytest.raises(Conflict, match="something that was said"):
+    with pytest.raises(Conflict, match="by something that is no item"):
         backend.add(item(context_item_id=turn))
     backend.clear()
     assert me.get(turn).text == "The stall opens at eight."
@@ -211,15 +211,15 @@ async def test_the_memory_store_finds_the_end_of_a_thread_at_once() -> None:
     store = MemoryStore()
     await store.open()
     puts = [a_put(f"m{n}", thread_id="short" if n < 10 else "long") for n in range(10_000)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     await store.apply(a_batch(*puts))
-    assert time.perf_counter() - begun < 2.0  # it was 20 seconds when each row was counted anew
-    begun = time.perf_counter()
+    assert time.process_time() - begun < 2.0  # it was 20 seconds when each row was counted anew
+    begun = time.process_time()
     for _ in range(100):
         for thread, last in (("short", "m9"), ("long", "m9999")):
             where = parse({"thread_id": thread})
             assert [one.id for one in await store.find(NAMESPACE, where, limit=1, order_by=WRITTEN)] == [last]
-    assert time.perf_counter() - begun < 0.2  # looking at every row, 2 seconds
+    assert time.process_time() - begun < 0.2  # looking at every row, 2 seconds
 
 
 async def test_the_memory_store_follows_rows_from_thread_to_thread() -> None:

@@ -170,6 +170,18 @@ def test_the_prompt_never_takes_more_than_200_tokens() -> None:
         assert shown
 
 
+async def test_a_key_too_long_for_the_prompt_is_not_asked_about() -> None:
+    model = ScriptedModel('{"relevant_keys": []}')
+    async for me in saved(model, **{"設" * 250: 1}):
+        assert await me.overseer().relevant(GOAL) == {}
+    assert model.asked == []
+
+
+def test_a_key_that_could_be_two_is_quoted() -> None:
+    prompt, _ = relevance_prompt("Which?", [StateKey("a, b", "2026-01-01", 1), StateKey("c", "2026-01-01", 1)])
+    assert 'Available memory: "a, b", c\n' in prompt
+
+
 async def test_ten_thousand_keys_are_preselected() -> None:
     """The right key reaches the model's prompt, within 200 tokens."""
     model = ScriptedModel('{"relevant_keys": ["kudos_givers_2025"]}')
@@ -186,7 +198,7 @@ async def test_ten_thousand_keys_are_preselected() -> None:
             text = saving.words_of(key)
             memory = Memory(
                 f"state:{key}", me.who.namespace, text, now, now, Channel.STATE, category="state", source="state",
-                payload={"key": key, "value": number},
+                payload={"name": key, "value": number},
             )  # fmt: skip
             puts.append(Put(memory, make_signals([(text, now)], None)[0]))
         await warden.store.apply(Batch(me.who.namespace, tuple(puts), now))

@@ -133,6 +133,8 @@ class AsyncOverseer:
         if not offered:
             return {}
         prompt, shown = relevance_prompt(goal, offered, self._count)
+        if not shown:
+            return {}
         chosen = await asked(
             self._chat,
             SYSTEM,
@@ -225,10 +227,15 @@ def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter
 
 def _asked(goal: str, keys: Sequence[str]) -> str:
     return (
-        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(keys)}\n\n"
+        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(map(_quoted, keys))}\n\n"
         'Which memories are relevant? Output JSON only:\n{"relevant_keys": ["key1", "key2"]}\n\n'
         'If none relevant, output: {"relevant_keys": []}'
     )
+
+
+def _quoted(key: str) -> str:
+    """A key that could be taken for two is put in quotation marks."""
+    return json.dumps(key, ensure_ascii=False) if "," in key else key
 
 
 def _shortened(text: str, tokens: int, count: TokenCounter) -> str:

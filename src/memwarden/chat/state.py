@@ -35,7 +35,8 @@ PREVIEW = 100
 """Characters of a value that a preview shows; three dots follow when there is more (decisions 2.17)."""
 FOUND_BY = 1_000
 """So many characters of a value's texts can be searched."""
-MOST_DEPTH = 50
+MOST_DEPTH = 100
+MOST_DESCRIPTION = 1_000
 _SOURCE = "state"
 _PREFIX = "state:"
 _ALL = 10**9
@@ -69,19 +70,28 @@ class AsyncState:
 
     @told(Node.HOTPATH, Op.CREATE)
     async def save(
-        self, key: str, value: Any, *, description: str | None = None, expires_in: timedelta | float | None = None
+        self,
+        key: str,
+        value: Any,
+        *,
+        description: str | None = None,
+        expires_in: timedelta | float | None = None,
+        trust: str = Trust.PERSON,
     ) -> StateKey:
         """Save a value under a key, in place of the one that was there.
 
         Args:
-            key: a printable text of at most 256 characters.
-            value: anything that is JSON. Secrets in it are replaced by a mark before it is stored (F9).
-            description: one line about what it is, by which it is found.
+            key: a printable text of at most 256 characters, which is no secret.
+            value: anything that is JSON, at most 100 levels deep. Secrets in it are replaced by a mark before it is
+                stored (F9).
+            description: one line about what it is, by which it is found; at most 1,000 characters.
             expires_in: a timedelta or seconds after which it is there no longer; None keeps it until it is cleared.
+            trust: whom the words come from; what is ``external`` (a tool, a page, a model that has read one) and looks
+                like orders to an assistant is refused, and the earlier value stays.
 
-        Raises InvalidInput, CategoryDenied, StoreError.
+        Raises InvalidInput, Denied, CategoryDenied, StoreError.
         """
-        return await self._save(key, value, description, expires_in, None, Trust.PERSON)
+        return await self._save(key, value, description, expires_in, None, Trust(trust))
 
     async def _save(
         self,
@@ -105,13 +115,16 @@ class AsyncState:
             category=CATEGORY,
             source=_SOURCE,
             summary=_line(description),
-            payload={"key": name, "value": value},
+            payload={"name": name, "value": value},
             user_id=self.who.user,
             agent_id=self.who.agent,
             thread_id=self.who.thread,
             valid_to=_end(expires_in, now),
             trust=trust,
         )
+        look = look_at(trust, memory.text, memory.summary, *_texts(value, MOST_DEPTH))
+        if look.kinds:
+            raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)
         stored, _ = await self._parts.working.writer.put(memory, actor=self.who.actor or self.who.agent, meta=meta)
         return _told(stored)
@@ -121,7 +134,7 @@ class AsyncState:
         self._check_allowed()
         name = _key(key)
         found = await self._parts.store.get(self.who.namespace, [_PREFIX + name])
-        if not found or not _is_there(found[0], clock.now()):
+        if not found or not _is_saved(found[0]) or not _is_there(found[0], clock.now()):
             raise NotFound(f"no state is saved under {name!r}")
         return _value(found[0])
 
@@ -152,7 +165,7 @@ class AsyncState:
         self._check_allowed()
         found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(one) for one in keys])
         now = clock.now()
-        return {_name(one): _value(one) for one in found if _is_there(one, now)}
+        return {_name(one): _value(one) for one in found if _is_saved(one) and _is_there(one, now)}
 
     async def found_for(self, goal: str, *, most: int = 5, bar: float = BAR) -> list[StateKey]:
         """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
@@ -182,7 +195,7 @@ class AsyncState:
             newest = await self._parts.store.find(self.who.namespace, STATE, limit=PRESELECTED, order_by="updated_at")
             found += [one for one in newest if one.id not in known]
         now = clock.now()
-        return [one for one in found[:PRESELECTED] if _is_there(one, now)]
+        return [one for one in found[:PRESELECTED] if _is_saved(one) and _is_there(one, now)]
 
     def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
         from memwarden.chat.relevance import asked, relevances, wording
@@ -204,9 +217,6 @@ class AsyncState:
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
         """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""
-        suspicious = look_at(Trust.EXTERNAL, json.dumps(value, ensure_ascii=False, default=str))
-        if suspicious.kinds:
-            raise Denied(suspicious.reason)
         return await self._save(key, value, description, None, {"tool": tool}, Trust.EXTERNAL)
 
     async def _matching(self, pattern: str, *, expired: bool = False) -> list[Memory]:
@@ -215,12 +225,12 @@ class AsyncState:
             raise InvalidInput(f"pattern is a glob such as 'kudos*', not {pattern!r:.80}")
         now = clock.now()
         found = await self._parts.store.find(self.who.namespace, STATE, limit=_ALL)
-        wanted = [one for one in found if fnmatchcase(_name(one), pattern) and (expired or _is_there(one, now))]
-        return sorted(wanted, key=_name)
+        kept = [one for one in found if _is_saved(one) and (expired or _is_there(one, now))]
+        return sorted((one for one in kept if fnmatchcase(_name(one), pattern)), key=_name)
 
     async def _refuse_others(self, memory_id: str) -> None:
         found = await self._parts.store.get(self.who.namespace, [memory_id], removed=True)
-        if found and (found[0].channel != Channel.STATE or found[0].source != _SOURCE):
+        if found and not _is_saved(found[0]):
             raise Conflict(f"the id {memory_id!r} is in use in {self.who.namespace.path} by something else")
 
     def _check_allowed(self) -> None:
@@ -235,6 +245,9 @@ def _key(key: Any) -> str:
     name = checked_name(key, "key")
     if name is None:
         raise InvalidInput("key is a text, not None")
+    _, kinds = value_without_secrets(name)
+    if kinds:  # ids and events name it
+        raise InvalidInput(f"the key holds a secret ({', '.join(kinds)}); name it otherwise, and save the value")
     return name
 
 
@@ -243,16 +256,23 @@ def _json(value: Any, most: int) -> str:
         said = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"value is not JSON: {error}") from None
+    if _is_deep(value, MOST_DEPTH):
+        raise InvalidInput(f"value has more than {MOST_DEPTH} levels; make it flatter")
     if len(said.encode("utf-8", "surrogatepass")) > most:
         raise InvalidInput(f"value is larger than {most:,} bytes as JSON (setting max_text_bytes); save a part of it")
     return said
 
 
+def _is_deep(value: Any, left: int) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return left < 0 or any(_is_deep(one, left - 1) for one in inner)
+
+
 def _line(description: Any) -> str | None:
     if description is None:
         return None
-    if not isinstance(description, str):
-        raise InvalidInput(f"description is a text, not {description!r:.80}")
+    if not isinstance(description, str) or len(description) > MOST_DESCRIPTION:
+        raise InvalidInput(f"description is a text of at most {MOST_DESCRIPTION:,} characters, not {description!r:.80}")
     return " ".join(description.split()) or None
 
 
@@ -294,12 +314,19 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
         yield str(value)
 
 
+def _is_saved(memory: Memory) -> bool:
+    """Whether a memory is of our making: anybody can state something in the channel ``state``."""
+    payload = memory.payload or {}
+    key = payload.get("name")
+    return memory.channel == Channel.STATE and memory.id == f"{_PREFIX}{key}" and "value" in payload
+
+
 def _is_there(memory: Memory, now: datetime) -> bool:
     return memory.channel == Channel.STATE and (memory.valid_to is None or now < memory.valid_to)
 
 
 def _name(memory: Memory) -> str:
-    return str((memory.payload or {})["key"])
+    return str((memory.payload or {})["name"])
 
 
 def _value(memory: Memory) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from memwarden.chat.state import AsyncState
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
+from memwarden.records import Trust
 
 Permission = Literal["read", "write"]
 Call = Callable[..., Awaitable[dict[str, Any]]]
@@ -147,7 +148,8 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
     async def save(
         key: str, value: Any, description: str | None = None, expires_in: float | None = None
     ) -> dict[str, Any]:
-        saved = await state.save(key, value, description=description, expires_in=expires_in)
+        # Whoever calls it is a model, which may have read a page a moment ago.
+        saved = await state.save(key, value, description=description, expires_in=expires_in, trust=Trust.EXTERNAL)
         return {"success": True, "key": saved.key, "size_bytes": saved.size_bytes}
 
     async def load(key: str) -> dict[str, Any]:
