@@ -25,7 +25,20 @@ CHANGES = {
     "doctor": "a tenant of its own", "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip
 """The commands that write, and the verbs of ``test_consent`` that they call."""
-LOOKS = {"query", "context", "get", "find", "history", "delta", "graph", "audit", "events", "config", "version"}
+LOOKS = {
+    "query",
+    "context",
+    "get",
+    "find",
+    "history",
+    "delta",
+    "graph",
+    "audit",
+    "events",
+    "config",
+    "version",
+    "sessions",
+}
 
 
 @pytest.mark.parametrize("field", SENSITIVE)

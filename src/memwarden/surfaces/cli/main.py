@@ -68,6 +68,7 @@ COMMANDS: Mapping[str, Place] = {
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
     "state": Place(f"{_HERE}.state:app", "Values that agents saved by key: list, show, set, clear."),
+    "sessions": Place(f"{_HERE}.sessions:app", "Stored sessions: list them, show what their agent receives."),
     "doctor": Place(f"{_HERE}.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."),
     "backup": Place(f"{_HERE}.backup:app", "Copy a store into one file, check such a file, restore it."),
     "migrate": Place(f"{_HERE}.migrate:migrate", "Move everything of one store to another, and compare."),
