@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +21,7 @@ from memwarden import Warden
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.records import Batch, Namespace, Put, WriteMode
 from memwarden.stores.jsonfile import JsonStore
+from memwarden.stores.jsonfile.folder import Folder
 from memwarden.stores.jsonfile.names import folder_of
 from memwarden.surfaces.adapters.langgraph import MemwardenSaver
 from memwarden.testing.examples import START, a_batch, a_memory, a_put
@@ -184,6 +187,110 @@ async def test_who_is_cancelled_leaves_a_whole_store(tmp_path: Path) -> None:
     found = await again.find(a_batch().namespace, limit=100)
     assert (await again.head(a_batch().namespace)).rev == len(found)
     await again.close()
+
+
+def sync_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    fsync = os.fsync
+
+    def slow(handle: int) -> None:
+        time.sleep(seconds)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", slow)
+
+
+async def test_a_close_that_is_cancelled_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = JsonStore(tmp_path)
+    await store.open()
+    await store.apply(a_batch(a_put("a")))
+    sync_slowly(monkeypatch, 0.3)
+    write = asyncio.ensure_future(store.apply(a_batch(a_put("b"))))
+    await asyncio.sleep(0.05)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(store.close(), 0.05)
+    with pytest.raises(StoreUnavailable, match="being closed"):
+        await store.apply(a_batch(a_put("c")))
+    assert (await write).rev == 2  # what was under way is not broken off
+    await asyncio.gather(store.close(), store.close())
+    monkeypatch.undo()
+    other = JsonStore(tmp_path)  # the folder is free again
+    await other.open()
+    assert await other.count(a_batch().namespace) == 2
+    await other.close()
+    await store.open()
+    assert (await store.apply(a_batch(a_put("c")))).rev == 3
+    await store.close()
+
+
+async def test_a_close_that_fails_lets_the_next_one_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = JsonStore(tmp_path, quiet_seconds=60)
+    await store.open()
+    await store.apply(a_batch(a_put("a")))
+
+    def broken(*given: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(Folder, "save", broken)
+    with pytest.raises(RuntimeError, match="a fault"):
+        await store.close()
+    monkeypatch.undo()
+    other = JsonStore(tmp_path)
+    await other.open()
+    assert await other.count(a_batch().namespace) == 1
+    await other.close()
+
+
+async def test_opening_at_once_opens_once(tmp_path: Path) -> None:
+    for number in range(20):
+        store, other = [JsonStore(tmp_path / str(number)) for _ in range(2)]
+        await asyncio.gather(*(store.open() for _ in range(4)))
+        await store.close()
+        await other.open()  # what was opened four times needs one close
+        await other.close()
+
+
+async def test_who_is_cancelled_while_it_opens_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync_slowly(monkeypatch, 0.1)
+    store, other = JsonStore(tmp_path), JsonStore(tmp_path)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(store.open(), 0.05)
+    await other.open()
+    await other.close()
+
+
+async def test_opening_without_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreFull, match="make room"):
+        await JsonStore(tmp_path / "there").open()
+    with pytest.raises(StoreFull, match="make room"):
+        await JsonStore(tmp_path / "new").open()
+    monkeypatch.undo()
+    store = JsonStore(tmp_path / "there")
+    await store.open()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreFull, match="make room"):
+        await store.identity("a model")
+    monkeypatch.undo()
+    assert await store.identity("another") == "another"
+    await store.close()
+
+
+def test_events_after_half_a_line_are_whole(tmp_path: Path) -> None:
+    file = tmp_path / "users" / "ana" / "events.jsonl"
+    with opened(tmp_path) as warden:
+        warden.scope(user="ana").remember("Ana likes boats.")
+    said = file.read_bytes()
+    file.write_bytes(said[:-20])
+    with opened(tmp_path) as warden:
+        warden.scope(user="ana").remember("Tom has a van.")
+        told = warden.scope(user="ana").events()
+    with opened(tmp_path) as warden:
+        assert warden.scope(user="ana").events() == told
+    assert len(file.read_bytes().splitlines()) == len(told) + 1  # the half of one
 
 
 def flipped(said: bytes, at: int) -> bytes:

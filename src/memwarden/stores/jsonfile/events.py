@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from memwarden.events import OpEvent
 from memwarden.records import Namespace
@@ -16,11 +17,11 @@ NAME = "events.jsonl"
 
 
 def append(folder: Path, events: Sequence[OpEvent]) -> None:
-    """Add events to the file of a folder, which is made when it is missing."""
+    """Add events to the file of a folder, which is made when it is missing. Half a line before them stays by itself."""
     with said_of_system(folder):
         make_folder(folder)
-        with opened(folder / NAME, "ab") as file:
-            file.write(_lines(events))
+        with opened(folder / NAME, "a+b") as file:
+            file.write((b"\n" if _torn(file) else b"") + _lines(events))
 
 
 def replace(folder: Path, events: Sequence[OpEvent]) -> None:
@@ -38,6 +39,14 @@ def read(folder: Path, namespace: Namespace) -> list[OpEvent]:
         file = folder / NAME
         lines = file.read_bytes().splitlines() if file.exists() else []
     return [event for line in lines if (event := _event(line, namespace)) is not None]
+
+
+def _torn(file: BinaryIO) -> bool:
+    """Whether a kill, a power cut or a full disk left a file with half a line at its end."""
+    if not file.seek(0, os.SEEK_END):
+        return False
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) != b"\n"
 
 
 def _lines(events: Sequence[OpEvent]) -> bytes:

@@ -20,7 +20,7 @@ from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEv
 from memwarden.records import Batch, Namespace, Promises, Receipt
 from memwarden.stores.event_list import EventList
 from memwarden.stores.jsonfile import events as event_file
-from memwarden.stores.jsonfile.folder import FORMAT, SNAPSHOT, Folder, make_folder, sync_folder
+from memwarden.stores.jsonfile.folder import FORMAT, SNAPSHOT, Folder, make_folder, said_of_system, sync_folder
 from memwarden.stores.jsonfile.names import folder_of
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.pages import About, Page
@@ -56,7 +56,8 @@ class JsonStore(MemoryStore):
         self._lock = FileLock(root / _LOCK, thread_local=False, mode=0o600)
         self._process = 0
         self._folders: dict[Namespace, Folder] = {}
-        self._closing = False
+        self._door = asyncio.Lock()
+        self._ending: asyncio.Task[None] | None = None
         self._binding = asyncio.Lock()
         self._loads: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._turns: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -65,27 +66,56 @@ class JsonStore(MemoryStore):
         self._tellings: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def open(self) -> None:
-        if self._open:
-            return
-        await asyncio.to_thread(self._take)
-        self._process = os.getpid()
-        await super().open()
+        async with self._door:
+            if self._open:
+                return
+            taking = asyncio.ensure_future(asyncio.to_thread(self._take))
+            try:
+                await asyncio.shield(taking)
+            except asyncio.CancelledError:  # the thread goes on, and takes a lock that nobody would let go
+                await asyncio.wait([taking])
+                if taking.exception() is None:
+                    self._lock.release()
+                raise
+            self._process = os.getpid()
+            await super().open()
 
     async def close(self) -> None:
-        """Finish what is being written, write the snapshots that are due and let the next process in."""
-        if not self._open or self._closing:
-            return
-        self._closing = True
+        """Finish what is being written, write the snapshots that are due and let the next process in.
+
+        A caller who is cancelled does not break it off; who closes again waits for its end.
+        """
+        if self._ending is None:
+            if not self._open:
+                return
+            self._ending = asyncio.ensure_future(self._end())
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
+        try:
+            async with self._door:
+                await self._finish()
+        finally:
+            await super().close()
+            for folder in self._folders.values():
+                folder.close()
+            self._let_go()
+            self._lock.release()
+            self._ending = None
+
+    async def _finish(self) -> None:
+        """Let what is being written be written, and write the snapshots that are due."""
         due, savers = list(self._savers), list(self._savers.values())
         for saver in savers:
             saver.cancel()
-        await asyncio.gather(*savers, *self._running, return_exceptions=True)
+        if under_way := {*savers, *self._running}:
+            await asyncio.wait(under_way)
         await super().close()
         for namespace in due:
             with suppress(StoreFull, StoreUnavailable):  # the log holds it
                 await self._save(namespace)
-        for folder in self._folders.values():
-            folder.close()
+
+    def _let_go(self) -> None:
         self._folders.clear()
         self._spaces.clear()
         self._events = EventList()
@@ -93,8 +123,6 @@ class JsonStore(MemoryStore):
         self._savers.clear()
         self._turns.clear()
         self._loads.clear()
-        self._lock.release()
-        self._closing = False
 
     async def identity(self, model: str) -> str:
         return await self._whole(self._identity(model))
@@ -145,7 +173,7 @@ class JsonStore(MemoryStore):
         """Do it to the end, also when the caller is cancelled: the files and the tables must not part."""
         try:
             self._ready()
-            if self._closing:
+            if self._ending is not None:
                 raise StoreUnavailable("the store is being closed; open it again")
         except StoreUnavailable:
             work.close()
@@ -259,16 +287,15 @@ class JsonStore(MemoryStore):
     # Files
 
     def _take(self) -> None:
-        make_folder(self._root)
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreUnavailable(
-                f"another process has {self._root} open; a store of JSON files is for one at a time, "
-                "sqlite:///FILE for several"
-            ) from None
-        except OSError as error:
-            raise StoreUnavailable(f"the folder {self._root} cannot be used: {error.strerror}") from error
+        with said_of_system(self._root):
+            make_folder(self._root)
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                raise StoreUnavailable(
+                    f"another process has {self._root} open; a store of JSON files is for one at a time, "
+                    "sqlite:///FILE for several"
+                ) from None
         try:
             if not (self._root / _ABOUT).exists():
                 self._bind(None)
@@ -280,7 +307,8 @@ class JsonStore(MemoryStore):
     def _bound(self) -> str | None:
         file = self._root / _ABOUT
         try:
-            said = json.loads(file.read_text())
+            with said_of_system(self._root):
+                said = json.loads(file.read_text())
             number, model = int(said["format"]), said["model"]
         except (ValueError, KeyError, TypeError) as error:
             raise StoreCorrupt(f"{file} is not as memwarden wrote it ({error}); restore a copy of it") from None
@@ -290,12 +318,13 @@ class JsonStore(MemoryStore):
 
     def _bind(self, model: str | None) -> None:
         new = self._root / f"{_ABOUT}.new"
-        with new.open("w") as file:
-            json.dump({"format": FORMAT, "model": model}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._root / _ABOUT)
-        sync_folder(self._root)
+        with said_of_system(self._root):
+            with new.open("w") as file:
+                json.dump({"format": FORMAT, "model": model}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._root / _ABOUT)
+            sync_folder(self._root)
 
     def _namespaces_there(self) -> set[Namespace]:
         folders = {one.parent for name in (SNAPSHOT, "log.*.jsonl") for one in self._root.rglob(name)}
