@@ -52,6 +52,7 @@ def test_a_session_that_is_cleared_begins_anew(warden: Warden) -> None:
     sessions = warden.scope(user="ana").sessions
     sessions.finalize_current_cycle("A", "q", "a")
     sessions.finalize_current_cycle("B", "q", "a")
+    warden.scope(user="ana").remember("Stated by somebody else.", channel="state", source="session")
     assert sessions.list_ids() == ["B", "A"]
     assert sessions.clear("A")
     assert not sessions.clear("A")

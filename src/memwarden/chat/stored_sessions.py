@@ -172,7 +172,7 @@ class AsyncSessions:
         """Return the ids of all sessions, the last one changed first."""
         self._check_allowed()
         found = await self._parts.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
-        return [one.id.removeprefix(PREFIX) for one in found]
+        return [one.id.removeprefix(PREFIX) for one in found if one.id.startswith(PREFIX)]
 
     async def clear(self, session_id: str) -> bool:
         """Take a session out; return whether it was there. Later calls begin it anew."""
