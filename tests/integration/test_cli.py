@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -387,11 +388,17 @@ def test_demo_judges_itself(demo: Cli) -> None:
     assert all(one["right"] for one in silent)
 
 
+def _processor_seconds() -> float:
+    """What the commands that have ended took, however busy the machine was."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_demo_in_words(tmp_path: Path) -> None:
     cli = Cli(tmp_path, f"sqlite:///{tmp_path}/kept.db")
-    begun = time.monotonic()
+    begun = _processor_seconds()
     ran = cli("demo")
-    assert time.monotonic() - begun < 10
+    assert _processor_seconds() - begun < 10
     for part in ("<memories>", "of 500 tokens", "Why each is in", "What was cut", "Nothing relevant", "RIGHT", "next"):
         assert part in ran.out
     assert ran.err == ""

@@ -201,7 +201,7 @@ def test_what_is_lost_is_told_and_not_made_up(harm: str, path: Path) -> None:
     change(path, CONTENT[harm])
     told = cli("doctor", "--db", f"sqlite:///{path}", code=1)
     assert "WRONG" in told
-    assert "backup restore" in told
+    assert "backup restore" in told.replace("\n", "")  # lines break where the file's name is long
     after = cli("doctor", "--repair", "--db", f"sqlite:///{path}", code=1)
     assert "WRONG" in after
     assert any(not one.mend for one in examine(path))

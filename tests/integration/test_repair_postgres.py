@@ -130,7 +130,7 @@ def test_what_is_lost_is_told_and_not_made_up(harm: str, url: str, tmp_path: Pat
     assert any(not one.mend for one in examined(url))
     told = cli("doctor", "--repair", "--backup", str(tmp_path / "b"), "--db", url, code=1)
     assert "WRONG" in told
-    assert "backup restore" in told
+    assert "backup restore" in told.replace("\n", "")  # lines break where the file's name is long
 
 
 def test_contents_of_indexes_are_checked_where_amcheck_is_there(url: str, tmp_path: Path) -> None:
