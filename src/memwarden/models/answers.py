@@ -7,10 +7,12 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from memwarden.errors import ModelUnavailable
 from memwarden.models.base import ChatModel
+from memwarden.models.beside import beside
 from memwarden.telling import model_failed
 
 T = TypeVar("T")
@@ -45,9 +47,8 @@ async def asked(
         async with asyncio.timeout(limit):
             wrong = ""
             for _ in range(2):
-                text = await asyncio.to_thread(
-                    model.complete, system, prompt + wrong, schema=schema, max_tokens=max_tokens
-                )
+                question = partial(model.complete, system, prompt + wrong, schema=schema, max_tokens=max_tokens)
+                text = await beside(model, question)
                 try:
                     return read(next(json_values(text)))
                 except (StopIteration, ValueError, KeyError, TypeError, AttributeError) as error:
