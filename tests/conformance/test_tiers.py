@@ -450,10 +450,22 @@ def test_nothing_is_promoted_by_itself_and_promotion_keeps_where_it_is_from(ward
 def test_a_promotion_into_a_full_project_makes_room(warden: Warden) -> None:
     fill(warden, "project/web", 1_000, lambda n: {"importance": 0.2})
     task = warden.tiers.task("k1")
-    copy_id = task.promote(task.add_reasoning("Keep me.", "plan").context_item_id, "web")
+    copy_id = task.promote(task.add_reasoning("Keep me.", "plan").context_item_id, "web", max_items=1_000)
     project = warden.tiers.project("web")
     assert project.count() == 901
     assert project.get(copy_id) is not None
+
+
+def test_a_promotion_evicts_nothing_from_a_project_whose_limit_it_does_not_know(warden: Warden) -> None:
+    fill(warden, "project/web", 1_005, lambda n: {"importance": 0.2})
+    task, project = warden.tiers.task("k1"), warden.tiers.project("web", max_items=5_000)
+    thought = task.add_reasoning("Use blue-green deploys.", "plan").context_item_id
+    task.promote(thought, "web")
+    assert project.count() == 1_006
+    with pytest.raises(InvalidInput, match="max_items"):
+        task.promote(thought, "web", max_items=0)
+    task.promote(thought, "web", max_items=project.max_items)
+    assert project.count() == 1_006
 
 
 # --- isolation

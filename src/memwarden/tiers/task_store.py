@@ -9,7 +9,7 @@ from memwarden.errors import InvalidInput
 from memwarden.parts import Parts
 from memwarden.records import State
 from memwarden.tiers import items
-from memwarden.tiers.project_store import AsyncProjectMemoryStore
+from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
 from memwarden.tiers.store import AsyncTierStore, Place, name
 from memwarden.tiers.uses import Uses
 
@@ -44,16 +44,21 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         """Return what was kept of a stage, the newest first, at most 1,000."""
         return await self.query({"source": f"task/{self.task_id}/{name(stage_id, 'stage_id')}"}, limit=STAGE_LIMIT)
 
-    async def promote(self, item_id: str, project_id: str) -> str:
+    async def promote(self, item_id: str, project_id: str, *, max_items: int | None = None) -> str:
         """Copy an item to a project, on purpose; nothing goes there by itself. Returns the id of the copy.
 
-        The copy says where it comes from, and both journals tell. Called twice, it copies once. The project may evict
-        others for it. Raises NotFound, InvalidInput, StoreError.
+        The copy says where it comes from, and both journals tell. Called twice, it copies once.
+
+        max_items: how many items that project may hold, as in :meth:`memwarden.tiers.tiers.AsyncTiers.project`; with
+            more, others are evicted for the copy. None: nothing is evicted, the project's next adding sees to it.
+
+        Raises NotFound, InvalidInput, StoreError.
         """
+        most = None if max_items is None else limit_of(max_items)
         place = Place(tenant=self.namespace.tenant, path=f"project/{name(project_id, 'project_id')}")
-        project = AsyncProjectMemoryStore(self._parts, place, self._uses, project_id)
         copy_id = await self._backend.promote(item_id, place.path)
-        await project.make_room()
+        if most is not None:  # a limit that is guessed would evict from a project that may hold more
+            await AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most).make_room()
         return copy_id
 
     async def reached(self, state: str, *, will_retry: bool = False) -> bool:
