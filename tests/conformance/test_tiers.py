@@ -15,7 +15,7 @@ from filled import fill
 from memwarden import Warden, clock
 from memwarden.backend import ContextItem
 from memwarden.errors import Conflict, Denied, InvalidInput, MemwardenError, NotFound
-from memwarden.records import Change, Channel, Event, Memory, Namespace, State
+from memwarden.records import Batch, Change, Channel, Event, Memory, Namespace, Remove, State
 from memwarden.tiers import FailureSignature
 from memwarden.tokens import estimate
 
@@ -175,6 +175,24 @@ def test_a_task_that_is_over_leaves_nothing_behind(warden: Warden, state: str) -
     gone = warden._loop.run(store.find(namespace, state=State.SOFT_DELETED))
     assert len(gone) == 3
     assert all(one.purge_at is not None and one.purge_at <= clock.now() for one in gone)  # the next purge takes them
+
+
+def test_what_was_deleted_or_forgotten_in_a_task_is_not_left_behind_either(warden: Warden) -> None:
+    """Deleted items have no time to purge, forgotten ones a month: both can be restored until the task is over."""
+    task, namespace = warden.tiers.task("k1"), Namespace("default", "task/k1")
+    deleted, forgotten, there = (task.add_reasoning(one, "plan").context_item_id for one in ("One.", "Two.", "Three."))
+    warden.backend("task/k1").delete(deleted)
+    warden._loop.run(warden.store.apply(
+        Batch(namespace, (Remove(forgotten, purge_at=clock.now() + timedelta(days=30)),), clock.now())
+    ))  # fmt: skip
+    task.clear()
+    gone = warden._loop.run(warden.store.get(namespace, [deleted, forgotten, there], removed=True))
+    assert [one.state for one in gone] == [State.SOFT_DELETED] * 3
+    assert all(one.purge_at is not None and one.purge_at <= clock.now() for one in gone)
+    before = journal(warden, "task/k1")
+    assert task.count() == 0
+    task.clear()
+    assert journal(warden, "task/k1") == before  # it is cleared
 
 
 def test_a_task_that_is_tried_again_keeps_its_memory(warden: Warden) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
 from memwarden.recall.signals import signals_of
-from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, State, WriteMode
+from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, Restore, State, WriteMode
 from memwarden.remember.inlet import Looked, look_at, without_secrets
 from memwarden.remember.made import new_id
 from memwarden.stores.base import Store
@@ -48,15 +48,33 @@ async def remove(
     ids: Sequence[str],
     at: datetime,
     *,
-    for_good: bool = False,
     actor: str | None = None,
 ) -> int:
-    """Take items out, in one batch. Returns how many were there. for_good: the next purge may remove them."""
+    """Take items out, in one batch. Returns how many were there."""
     if not ids:
         return 0
-    changes = tuple(Remove(one, purge_at=at if for_good else None) for one in ids)
+    changes = tuple(Remove(one) for one in ids)
     receipt = await store.apply(Batch(namespace, changes, at, actor=actor))
     return sum(1 for one in receipt.applied if one.outcome == "deleted")
+
+
+async def clear(store: Store, namespace: Namespace, found: Sequence[Memory], at: datetime) -> None:
+    """Take memories out for good, in one batch; found: in any state. The next purge may remove all of them."""
+    changes = tuple(change for one in found for change in for_good(one, at))
+    if changes:
+        await store.apply(Batch(namespace, changes, at))
+
+
+def for_good(memory: Memory, at: datetime) -> tuple[BatchChange, ...]:
+    """Return the changes after which a memory may be purged, and nothing when it may be by now.
+
+    What was soft-deleted before is taken out once more: a removal says when to purge, and only what is there goes.
+    """
+    if memory.state != State.SOFT_DELETED:
+        return (Remove(memory.id, purge_at=at),)
+    if memory.purge_at is not None and memory.purge_at <= at:
+        return ()
+    return Restore(memory.id), Remove(memory.id, purge_at=at)
 
 
 async def evict(store: Store, victims: Sequence[Memory], rev: int, limit: int, at: datetime) -> None:

@@ -252,14 +252,13 @@ class Writer:
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
         return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
 
-    async def remove(
-        self, namespace: Namespace, ids: Sequence[str], *, for_good: bool = False, actor: str | None = None
-    ) -> int:
-        """Take items out of a namespace, in one batch (E1). Returns how many were there.
+    async def remove(self, namespace: Namespace, ids: Sequence[str], *, actor: str | None = None) -> int:
+        """Take items out of a namespace, in one batch (E1). Returns how many were there."""
+        return await items.remove(self._store, namespace, ids, self._now(), actor=actor)
 
-        for_good: the next purge may remove them from the store.
-        """
-        return await items.remove(self._store, namespace, ids, self._now(), for_good=for_good, actor=actor)
+    async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:
+        """Take memories out for good, and those that were taken out before (E2): the next purge may remove them."""
+        await items.clear(self._store, namespace, found, self._now())
 
     async def evict(self, victims: Sequence[Memory], rev: int, limit: int) -> None:
         """Take what matters least out of a full namespace (E3). Raises Stale when one was changed after ``rev``."""

@@ -77,11 +77,12 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         return True
 
     async def clear(self) -> None:
-        """Take everything out, what was held back too; nothing of it is found again, and the next purge may remove it.
+        """Take everything out; nothing of it is found again, and the next purge may remove it.
 
-        Promote before what is worth keeping.
+        What was held back goes too, and what was taken out before and could still be restored. Promote before what is
+        worth keeping.
         """
         store = self._parts.store
-        held = [one.id for state in (State.ACTIVE, State.QUARANTINED)
-                for one in await store.find(self.namespace, ITEMS, limit=10**9, state=state)]  # fmt: skip
-        await self._parts.working.writer.remove(self.namespace, held, for_good=True)
+        found = [one for state in (State.ACTIVE, State.QUARANTINED, State.SOFT_DELETED)
+                 for one in await store.find(self.namespace, ITEMS, limit=10**9, state=state)]  # fmt: skip
+        await self._parts.working.writer.clear(self.namespace, found)
