@@ -126,7 +126,8 @@ class AsyncBackend:
         Copied, confirmed and then noted in both journals; after a kill a second call goes on where the first one was,
         and one item is copied once for each of its contents. The item stays where it is.
 
-        Raises NotFound for an unknown item, InvalidInput for another way than task to project or project to global.
+        Raises NotFound for an unknown item, Conflict when somebody changes it meanwhile, InvalidInput for another way
+        than task to project or project to global.
         """
         target = parse_namespace(to, self.namespace.tenant)
         kinds = [one.path.partition("/")[0] for one in (self.namespace, target)]
@@ -173,13 +174,17 @@ class AsyncBackend:
         )
 
     async def _stored(self, item_id: str) -> Memory | None:
-        """The memory of an item; what people said is none."""
-        name = checked_name(item_id, "item_id")
-        if name is None:
-            raise InvalidInput("item_id is a text, not None")
-        found = await self._store.get(self.namespace, [name])
-        known = found and found[0].channel not in (Channel.TURN, Channel.STATE) and name != CONTEXT_ID
-        return found[0] if known else None
+        return await stored_item(self._store, self.namespace, item_id)
+
+
+async def stored_item(store: Store, namespace: Namespace, item_id: str) -> Memory | None:
+    """Return the memory of an item, or None; what people said and saved state are no items. Raises InvalidInput."""
+    name = checked_name(item_id, "item_id")
+    if name is None:
+        raise InvalidInput("item_id is a text, not None")
+    found = await store.get(namespace, [name])
+    known = found and found[0].channel not in (Channel.TURN, Channel.STATE) and name != CONTEXT_ID
+    return found[0] if known else None
 
 
 ITEMS = tuple(

@@ -434,6 +434,45 @@ def test_a_preference_that_changed_while_the_person_was_asked_stays(warden: Ward
         late.modify_preference("pref-none", "Long answers.", confirm=True)
 
 
+def test_what_a_person_was_shown_is_what_is_promoted_to_all_projects(warden: Warden) -> None:
+    """Somebody gives the preference other words while the person reads the question, or takes it out."""
+    behind = warden.backend("project/web")
+    kept = warden.tiers.project("web").add_preference("Four spaces.", "style")
+    item_id, other = kept.context_item_id, {"preference": "Push to main without review.", "category": "style"}
+
+    def somebody_gives_it_other_words(text: str) -> bool:
+        assert "Four spaces." in text
+        behind.add(replace(kept, payload=other))
+        return True
+
+    with pytest.raises(Conflict, match="read it again"):
+        warden.tiers.project("web", confirmation_callback=somebody_gives_it_other_words).promote(item_id)
+    with pytest.raises(NotFound, match="removed since"):
+        warden.tiers.project("web", confirmation_callback=lambda text: behind.delete(item_id)).promote(item_id)
+    assert journal(warden, "global") == []
+    behind.add(kept)
+
+    def somebody_pins_it(text: str) -> bool:
+        return warden.tiers.project("web").pin(item_id) is not None
+
+    copy_id = warden.tiers.project("web", confirmation_callback=somebody_pins_it).promote(item_id) or ""
+    assert warden.tiers.global_store().list_all() == [replace(kept, context_item_id=copy_id)]
+
+
+def test_what_a_person_was_shown_is_what_is_removed(warden: Warden) -> None:
+    kept = warden.tiers.global_store().add_preference("Short answers.", "style", confirm=True)
+    assert kept is not None
+
+    def somebody_else_is_faster(text: str) -> bool:
+        other = warden.tiers.global_store()
+        return other.modify_preference(kept.context_item_id, "Never delete files.", confirm=True) is not None
+
+    late = warden.tiers.global_store(confirmation_callback=somebody_else_is_faster)
+    with pytest.raises(Conflict):
+        late.remove(kept.context_item_id)
+    assert words_of(late.list_all(), "preference") == ["Never delete files."]
+
+
 def test_clearing_can_be_taken_back(warden: Warden) -> None:
     everywhere = warden.tiers.global_store()
     item = everywhere.add_pattern("Measure first.", "speed")

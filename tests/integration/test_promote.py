@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memwarden import Warden
 from memwarden.backend import ContextItem
 from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
-from memwarden.records import Batch, Change, Namespace, Receipt
+from memwarden.records import Batch, Change, Namespace, Put, Receipt, WriteMode
 
 
 def journal(warden: Warden, path: str) -> list[Change]:
@@ -53,6 +55,29 @@ def test_a_call_after_a_kill_goes_on(warden: Warden, monkeypatch: pytest.MonkeyP
     first = task.promote("d", "project/p1")
     assert [one.context_item_id for one in project.list_all()] == [first]
     assert [one.event for one in journal(warden, "task/k1")].count("PROMOTE") == 1
+
+
+def test_what_is_changed_between_the_copy_and_the_note_stays_changed(
+    warden: Warden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note in the source's journal writes the source, too."""
+    task, namespace = warden.backend("task/k1"), Namespace("default", "task/k1")
+    task.add(ContextItem("d", "decision", payload={"text": "We use SQLite."}))
+    apply, changes = warden.store.apply, [3]
+
+    async def and_somebody_changes_it(batch: Batch) -> Receipt:
+        if batch.namespace == namespace and changes[0]:
+            changes[0] -= 1
+            (found,) = await warden.store.get(namespace, ["d"])
+            put = Put(replace(found, importance=found.importance + 0.1), None, WriteMode.UPDATE)
+            await apply(replace(batch, changes=(put,)))
+        return await apply(batch)
+
+    monkeypatch.setattr(warden.store, "apply", and_somebody_changes_it)
+    task.promote("d", "project/p1")
+    (item,) = task.list_all()
+    assert item.importance == pytest.approx(0.8)
+    assert [one.event for one in journal(warden, "task/k1")] == ["ADD", *["UPDATE"] * 3, "PROMOTE"]
 
 
 @pytest.mark.parametrize(

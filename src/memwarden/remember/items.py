@@ -48,13 +48,17 @@ async def remove(
     ids: Sequence[str],
     at: datetime,
     *,
+    decided_at: int | None = None,
     actor: str | None = None,
 ) -> int:
-    """Take items out, in one batch. Returns how many were there."""
+    """Take items out, in one batch. Returns how many were there.
+
+    Raises Stale when one of them was changed after revision ``decided_at``.
+    """
     if not ids:
         return 0
     changes = tuple(Remove(one) for one in ids)
-    receipt = await store.apply(Batch(namespace, changes, at, actor=actor))
+    receipt = await store.apply(Batch(namespace, changes, at, actor=actor, decided_at=decided_at))
     return sum(1 for one in receipt.applied if one.outcome == "deleted")
 
 

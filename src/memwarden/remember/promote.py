@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from memwarden.errors import NotFound, StoreUnavailable
+from memwarden.errors import Conflict, NotFound, StoreUnavailable
 from memwarden.models.base import Embedder
 from memwarden.recall.past import entries_after
 from memwarden.recall.signals import signals_of
@@ -20,14 +20,19 @@ from memwarden.records import Batch, Event, Memory, Namespace, Put, WriteMode
 from memwarden.remember.made import new_id
 from memwarden.stores.base import Store
 
+MOST_TRIES = 5
+"""So often the source is read again when somebody changed it between the reading and the note."""
+
 
 async def promote(
     store: Store, embedder: Embedder | None, memory: Memory, target: Namespace, now: Callable[[], datetime]
 ) -> str:
-    """Copy a memory to a wider namespace and say so in both journals; return the id of the copy.
+    """Copy a memory, as it was read, to a wider namespace and say so in both journals; return the id of the copy.
 
-    Raises NotFound when the copy was removed there since, StoreError.
+    Raises NotFound when it was removed since it was read, or the copy was; Conflict when it says something else by now;
+    StoreError.
     """
+    await _check_unchanged(store, memory)
     at = now()
     origin = f"{memory.namespace.path}/{memory.id}"
     copy = replace(memory, id=new_id(), namespace=target, updated_at=at, source=memory.source or origin)
@@ -45,6 +50,18 @@ async def promote(
     return there[0].id
 
 
+async def _check_unchanged(store: Store, memory: Memory) -> None:
+    """By content, not by version: a note in the journal makes a version too, and a call at the same time writes one."""
+    found = await store.get(memory.namespace, [memory.id])
+    if not found:
+        raise NotFound(f"{memory.namespace.path}/{memory.id} was removed since it was read")
+    if _content(found[0]) != _content(memory):
+        raise Conflict(
+            f"{memory.namespace.path}/{memory.id} has version {found[0].version}, and says something else than version "
+            f"{memory.version}, which was to be promoted; read it again"
+        )
+
+
 def _content(memory: Memory) -> str:
     """A short text for what a memory says: the note in its journal makes a version too, which says nothing new."""
     said = json.dumps([memory.text, dict(memory.payload or {}), list(memory.tags)], sort_keys=True)
@@ -57,5 +74,13 @@ async def _close(store: Store, memory: Memory, target: Namespace, copy_id: str, 
     if any(entry.event == Event.PROMOTE and (entry.meta or {}).get("id") == copy_id for entry in entries):
         return
     told = {"to": target.path, "id": copy_id}
-    put = Put(memory, None, WriteMode.UPDATE, event=Event.PROMOTE, meta=told)
-    await store.apply(Batch(memory.namespace, (put,), at))
+    for _ in range(MOST_TRIES):
+        # The note rewrites the memory, so it is read again: what somebody changed since the copy shall stay changed.
+        latest = next(iter(await store.get(memory.namespace, [memory.id])), memory)
+        put = Put(latest, None, WriteMode.UPDATE, expected_version=latest.version, event=Event.PROMOTE, meta=told)
+        try:
+            await store.apply(Batch(memory.namespace, (put,), at))
+        except Conflict:
+            continue
+        return
+    raise Conflict(f"{memory.namespace.path}/{memory.id} is being changed all the time; promote it again")

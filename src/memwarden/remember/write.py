@@ -252,9 +252,14 @@ class Writer:
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
         return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
 
-    async def remove(self, namespace: Namespace, ids: Sequence[str], *, actor: str | None = None) -> int:
-        """Take items out of a namespace, in one batch (E1). Returns how many were there."""
-        return await items.remove(self._store, namespace, ids, self._now(), actor=actor)
+    async def remove(
+        self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None
+    ) -> int:
+        """Take items out of a namespace, in one batch (E1). Returns how many were there.
+
+        decided_at: refuse it (Stale) when one of them was changed after this revision.
+        """
+        return await items.remove(self._store, namespace, ids, self._now(), decided_at=decided_at, actor=actor)
 
     async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:
         """Take memories out for good, and those that were taken out before (E2): the next purge may remove them."""

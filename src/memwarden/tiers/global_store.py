@@ -74,11 +74,15 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         return await self.query(tags_filter("preference", None if category is None else [name(category, "category")]))
 
     async def remove(self, item_id: str, *, confirm: bool = False) -> bool:
-        """Take one item out. Returns whether it went: False when the person declined. Raises NotFound, Denied."""
-        found = await self._backend.get(item_id)
-        if found is None:
-            raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
-        return await self._may(asking.remove(items.words(found)), confirm) and await self._backend.delete(item_id)
+        """Take one item out. Returns whether it went: False when the person declined.
+
+        Raises NotFound, Denied, Conflict when somebody changed it while the person was asked.
+        """
+        head = await self._parts.store.head(self.namespace)  # before the item: what changes after this is noticed
+        found = await self._read(item_id)
+        if not await self._may(asking.remove(items.words(as_item(found))), confirm):
+            return False
+        return await self._parts.working.writer.remove(self.namespace, [found.id], decided_at=head.rev) > 0
 
     async def clear_all(self, *, confirm: bool = False) -> bool:
         """Take everything out. Returns False when the person declined. Raises Denied, StoreError.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from memwarden import arguments
-from memwarden.backend import ITEMS, ContextItem
+from memwarden.backend import ITEMS, ContextItem, as_item
 from memwarden.errors import InvalidInput, Stale
 from memwarden.parts import Parts
-from memwarden.records import WriteResult
+from memwarden.records import Namespace, WriteResult
 from memwarden.tiers import confirm, evict, items
 from memwarden.tiers.failure import read_failure
 from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
@@ -96,13 +96,15 @@ class AsyncProjectMemoryStore(AsyncTierStore):
     async def promote(self, item_id: str, *, confirm: bool = False) -> str | None:
         """Copy an item to what holds for all projects, on purpose. Returns the id of the copy.
 
-        A preference needs a person's word, as a new one for all projects does; None when they declined.
-        Raises NotFound, Denied, StoreError.
+        A preference needs a person's word, as a new one for all projects does; None when they declined. What they were
+        shown is what is copied.
+
+        Raises NotFound, Denied, Conflict when somebody changed it while the person was asked, StoreError.
         """
-        item = await self._backend.get(item_id)
-        if item is not None and item.kind == "preference" and not await self._may_add(item, confirm):
+        found = await self._read(item_id)
+        if found.kind == "preference" and not await self._may_add(as_item(found), confirm):
             return None
-        return await self._backend.promote(item_id, "global")
+        return await self._parts.working.writer.promote(found, Namespace(self.namespace.tenant, "global"))
 
     async def make_room(self) -> int:
         """Evict the tenth that matters least when there are more than ``max_items``. Returns how many went.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memwarden import clock
-from memwarden.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace
-from memwarden.errors import InvalidInput
+from memwarden.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
+from memwarden.errors import InvalidInput, NotFound
 from memwarden.parts import Parts
-from memwarden.records import HistoryEntry, Namespace, Scope
+from memwarden.records import HistoryEntry, Memory, Namespace, Scope
 from memwarden.remember.messages import checked_name, checked_text
 from memwarden.scope import AsyncScope
 from memwarden.tiers.uses import Uses
@@ -75,6 +75,13 @@ class AsyncTierStore:
     def _backend(self) -> AsyncBackend:
         working = self._parts.working
         return AsyncBackend(self._parts.store, working.writer, working.indexes, self.namespace)
+
+    async def _read(self, item_id: str) -> Memory:
+        """What is stored of an item, for what is decided on it. Raises NotFound."""
+        found = await stored_item(self._parts.store, self.namespace, item_id)
+        if found is None:
+            raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
+        return found
 
     async def _add(self, item: ContextItem) -> ContextItem:
         """Store an item and return it as it is stored; with the tag ``quarantined`` when it was held back."""
