@@ -12,6 +12,7 @@ from memwarden import AsyncWarden, format_context
 from memwarden.backend import ContextItem
 from memwarden.errors import Conflict
 from memwarden.records import Memory, State
+from memwarden.remember.inlet import value_without_secrets
 from memwarden.scope import AsyncScope
 from whose import warden_of
 
@@ -45,11 +46,28 @@ async def test_no_secret_reaches_the_disk_by_any_way_in(me: AsyncScope, tmp_path
     corrected = await me.update(stated.results[0].id, text=f"The deploy token is now {TOKEN} again.")
     assert "secrets taken out" in corrected.results[0].reason
     await me.extract(f'[{{"content": "Ana uses the token {TOKEN}."}}]')
-    item = ContextItem("i1", "note", payload={"a": {"b": [f"key {TOKEN}"]}}, source="task/k1")
+    item = ContextItem("i1", "note", payload={"a": {"b": [f"key {TOKEN}"]}, "c": [{TOKEN: "x"}]}, source="task/k1")
     await warden_of(me).backend("user/ana").add(item)
+    await me.state.save("tokens", {"of": {f"{TOKEN}": "github"}})
     files = on_disk(tmp_path)
     assert b"ghp_" not in files
     assert files.count(b"[redacted:github") >= 6
+
+
+def test_names_that_hold_secrets_are_cleaned_and_no_value_is_lost() -> None:
+    other = "ghp_" + TOKEN[:3:-1]
+    mark = value_without_secrets(TOKEN)[0]
+    assert mark.startswith("[redacted:")
+    given = {TOKEN: 1, other: {"the password": "hunter2x9"}, mark: 3, 4: "four", f"use {other}": [{TOKEN: 5}]}
+    cleaned, kinds = value_without_secrets(given)
+    again, none = value_without_secrets(cleaned)
+    assert list(cleaned) == [f"{mark} (2)", f"{mark} (3)", mark, 4, f"use {mark}"]
+    password = value_without_secrets({"the password": "hunter2x9"})[0]
+    assert "hunter2x9" not in repr(password)
+    assert list(cleaned.values()) == [1, password, 3, "four", [{mark: 5}]]
+    assert (again, none) == (cleaned, ())
+    assert kinds[0].startswith("github")
+    assert len(kinds) == 2
 
 
 async def test_the_same_message_with_a_secret_is_known_again(me: AsyncScope) -> None:

@@ -6,8 +6,9 @@ of design E.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, TypeVar
 
 from memwarden.records import Kind, Memory, State, Trust
@@ -49,6 +50,9 @@ def without_secrets(what: T) -> tuple[T, tuple[str, ...]]:
 def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...]]:
     """Return a JSON value with every secret in it replaced by a mark, and the kinds of secrets that there were.
 
+    Names in objects are texts, too; of names that would be the same then, the later ones get a number, so that no value
+    is lost.
+
     named: whether a text in an object is read with its name: what stands under "password" is one.
     """
     from memwarden.remember.secrets import redact
@@ -63,7 +67,8 @@ def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple
             found.extend(redacted.found)
             return redacted.text.removeprefix(before)
         if isinstance(value, Mapping):
-            return {key: cleaned(one, f"{key}: ") for key, one in value.items()}
+            names = _names(value, found)
+            return {names[key]: cleaned(one, f"{names[key]}: ") for key, one in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(cleaned(one) for one in value)
         return value
@@ -71,6 +76,30 @@ def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple
     if named or not isinstance(value, Mapping):
         return cleaned(value), tuple(dict.fromkeys(found))
     return {name: cleaned(one) for name, one in value.items()}, tuple(dict.fromkeys(found))
+
+
+def _names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
+    """The names in an object without secrets, by the names as they were; the kinds that there were go to ``found``."""
+    from memwarden.remember.secrets import redact
+
+    texts = [key for key in value if isinstance(key, str)]
+    if not redact("\n\n".join(texts)).found:  # one look at all: most names hold nothing, and each look costs
+        return {key: key for key in value}
+    redacted = {key: redact(key) for key in texts}
+    changed = {key: one for key, one in redacted.items() if one.found}
+    names: dict[Any, Any] = {key: key for key in value if key not in changed}
+    taken = set(names)
+    for key, one in changed.items():
+        found.extend(one.found)
+        name = next(each for each in _numbered(one.text) if each not in taken)
+        names[key] = name
+        taken.add(name)
+    return names
+
+
+def _numbered(text: str) -> Iterator[str]:
+    yield text
+    yield from (f"{text} ({number})" for number in count(2))
 
 
 def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:
