@@ -11,7 +11,18 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.chat.general import asks_generally
-from memwarden.chat.relevance import Wording, asked, best, by_meaning, by_topics, by_words, relevances, wording
+from memwarden.chat.relevance import (
+    Wording,
+    asked,
+    believed,
+    best,
+    by_meaning,
+    by_topics,
+    by_words,
+    deviations,
+    relevances,
+    wording,
+)
 from memwarden.chat.topics import asked_topics, plain, topics
 from memwarden.models.wordllama import WordLlamaEmbedder
 from memwarden.recall.recall import Recall, Request
@@ -95,15 +106,26 @@ def test_a_word_in_many_values_points_to_none() -> None:
     values = [said(f"k{i}", value="Theo") for i in range(5)]
     goal = asked("Ask Theo")
     alone, among = relevances(goal, [said("k", value="Theo")], [0.0]), relevances(goal, values, [0.0] * 5)
-    assert alone[0] > 4 * among[0] > 0
+    assert alone[0] == pytest.approx(5 * among[0])
+    assert among[0] > 0
 
 
 def test_meaning_counts_by_itself_and_beside_the_other_keys() -> None:
     assert by_meaning([0.1, 0.35, 0.55, 0.75, 0.9]) == pytest.approx([0, 0, 0.35, 0.7, 0.7])
     assert by_meaning([0.05] * 9 + [0.3]) == [0] * 9 + [0.5]  # it alone stands out
-    assert by_meaning([0.05] * 9 + [0.2]) == [0] * 10  # too far off all the same
+    assert by_meaning([0.05] * 9 + [0.15]) == [0] * 10  # too far off all the same
     assert by_meaning([0.05] * 4 + [0.3]) == [0] * 5  # too few to stand out
+    assert by_meaning([0.05] * 8 + [0.28, 0.3])[-2:] == [0, 0.5]  # only the nearest
     assert by_meaning([0.3] * 8) == [0] * 8
+    assert by_meaning([]) == []
+
+
+def test_a_topic_is_believed_where_few_keys_serve_it_and_meaning_does_not_object() -> None:
+    assert believed([0.6, 0.3, 0.0], [0.0, 0.0, 0.0]) == [0.6, 0.3, 0.0]
+    assert believed([0.6, 0.6], [0.1, -0.1]) == [0.6, 0.3]
+    assert believed([0.6] * 4 + [0.0], [1.0] * 5) == [0.3] * 4 + [0.0]
+    assert deviations([1, 1, 1, 1, 1, 7]) == pytest.approx([-0.447, -0.447, -0.447, -0.447, -0.447, 2.236], abs=1e-3)
+    assert deviations([0.0, 1.0]) == [0, 0]
 
 
 def test_a_goal_about_the_world_keeps_the_order_and_never_reaches_the_bar() -> None:
@@ -119,7 +141,8 @@ def test_what_is_far_behind_the_best_is_left_out() -> None:
 
 
 async def test_a_goal_costs_one_search_and_one_call_for_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many keys there are: the search embeds the goal, and one call more the goal with at most 40 keys."""
+    """However many keys there are: the search embeds the goal, and one call more the goal with two texts each of
+    at most 40 keys."""
     embedded, searches = list[int](), list[str]()
     embed, query = WordLlamaEmbedder.embed, Recall.query
 
@@ -139,4 +162,4 @@ async def test_a_goal_costs_one_search_and_one_call_for_the_keys(monkeypatch: py
         monkeypatch.setattr(Recall, "query", listed)
         assert await me.overseer().relevant("Which favorite route is the shortest?")
     assert searches == ["Which favorite route is the shortest?"]
-    assert embedded == [1, 41]
+    assert embedded == [1, 81]

@@ -19,16 +19,18 @@ from memwarden.chat.topics import Topic, asked_topics, plain, served
 from memwarden.recall.asking import everyday_share
 from memwarden.recall.words import language_of, terms
 
-IN_KEY, IN_DESCRIPTION, IN_VALUE = 0.9, 0.5, 0.3
-"""What one telling word of the goal is worth by the place where it stands."""
+IN_KEY, IN_DESCRIPTION, IN_VALUE = 0.9, 0.5, 0.5
+"""What one telling word of the goal is worth by the place where it stands; many values that hold it share that."""
 TOPIC_OF_KEY, TOPIC_OF_DESCRIPTION = 0.6, 0.3
 """What a shared topic is worth by what shows it: a key alone reaches the bar, a description needs something besides."""
+MANY = 3
+"""A topic that more keys serve than this tells little of any of them: it is worth what a description's is."""
 NEAR, SAME = 0.35, 0.75
 """Cosines at which nearness in meaning begins to count, and counts in full."""
 MEANING = 0.7
 """What nearness in meaning is worth alone."""
-STANDS_OUT, NEAR_ENOUGH, OUTSTANDING = 2.0, 0.25, 0.5
-"""A cosine so many deviations over the mean of all keys, and of at least so much, is worth so much: the bar."""
+STANDS_OUT, NEAR_ENOUGH, OUTSTANDING = 1.5, 0.2, 0.5
+"""The nearest key, so many deviations over the mean of all and of at least such a cosine, is worth so much: the bar."""
 FEW = 6
 """Among fewer keys nothing stands out."""
 GENERAL = 0.3
@@ -87,10 +89,11 @@ def wording(key: str, description: str, value: str, language: str) -> Wording:
 def relevances(goal: Asked, said: Sequence[Wording], cosines: Sequence[float]) -> list[float]:
     """Return 0..1 for each saved value: how much it has to do with a goal, seen beside the others."""
     spread = Counter(term for one in said for term in one.value)
+    topics = believed([by_topics(goal.topics, one) for one in said], deviations(cosines))
     factor = GENERAL if goal.general else 1.0
     return [
-        factor * together((by_words(goal.terms, one, spread), by_topics(goal.topics, one), meaning))
-        for one, meaning in zip(said, by_meaning(cosines), strict=True)
+        factor * together((by_words(goal.terms, one, spread), topic, meaning))
+        for one, topic, meaning in zip(said, topics, by_meaning(cosines), strict=True)
     ]
 
 
@@ -133,13 +136,30 @@ def by_topics(asked: Sequence[Topic], said: Wording) -> float:
     return TOPIC_OF_DESCRIPTION if served(asked, said.plain_description) else 0.0
 
 
-def by_meaning(cosines: Sequence[float]) -> list[float]:
-    """Return 0..1 for each cosine: what nearness in meaning is worth, by itself or beside the other keys."""
-    mean, deviation = (fmean(cosines), pstdev(cosines)) if len(cosines) >= FEW else (0.0, 0.0)
-    least = max(NEAR_ENOUGH, mean + STANDS_OUT * deviation) if deviation else math.inf
+def believed(topics: Sequence[float], deviations: Sequence[float]) -> list[float]:
+    """Return what topics are worth: less where many keys serve them or a key is farther in meaning than most."""
+    vague = sum(1 for one in topics if one >= TOPIC_OF_KEY) > MANY
     return [
-        max(MEANING * min(1.0, max(0.0, (one - NEAR) / (SAME - NEAR))), OUTSTANDING if one >= least else 0.0)
-        for one in cosines
+        min(one, TOPIC_OF_DESCRIPTION) if vague or off < 0 else one for one, off in zip(topics, deviations, strict=True)
+    ]
+
+
+def deviations(cosines: Sequence[float]) -> list[float]:
+    """Return how many standard deviations each cosine lies over the mean; zeros where that says nothing."""
+    spread = pstdev(cosines) if len(cosines) >= FEW else 0.0
+    mean = fmean(cosines) if spread else 0.0
+    return [(one - mean) / spread if spread else 0.0 for one in cosines]
+
+
+def by_meaning(cosines: Sequence[float]) -> list[float]:
+    """Return 0..1 for each cosine: what nearness in meaning is worth, by itself or, the nearest, beside the others."""
+    nearest = max(cosines, default=0.0)
+    return [
+        max(
+            MEANING * min(1.0, max(0.0, (one - NEAR) / (SAME - NEAR))),
+            OUTSTANDING if one == nearest >= NEAR_ENOUGH and off >= STANDS_OUT else 0.0,
+        )
+        for one, off in zip(cosines, deviations(cosines), strict=True)
     ]
 
 

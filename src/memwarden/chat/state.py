@@ -35,6 +35,8 @@ PREVIEW = 100
 """Characters of a value that a preview shows; three dots follow when there is more (decisions 2.17)."""
 FOUND_BY = 1_000
 """So many characters of a value's texts can be searched."""
+EMBEDDED = 300
+"""So many characters of key, description and texts are compared with a goal in meaning."""
 MOST_DEPTH = 100
 MOST_DESCRIPTION = 1_000
 _SOURCE = "state"
@@ -201,7 +203,9 @@ class AsyncState:
         from memwarden.chat.relevance import asked, relevances, wording
 
         texts = [(words_of(_name(one)), one.summary or "") for one in offered]
-        cosines = _cosines(self._embedder_for(goal), goal, [f"{key}. {about}" for key, about in texts])
+        briefly = [f"{key}. {about}" for key, about in texts]
+        in_full = [one.text[:EMBEDDED] for one in offered]
+        cosines = _cosines(self._embedder_for(goal), goal, briefly, in_full)
         looked_at = asked(goal)
         said = [
             wording(key, about, one.text, looked_at.language) for (key, about), one in zip(texts, offered, strict=True)
@@ -333,13 +337,19 @@ def _value(memory: Memory) -> Any:
     return (memory.payload or {})["value"]
 
 
-def _cosines(embedder: Embedder | None, goal: str, texts: Sequence[str]) -> list[float]:
-    """How near each text is to a goal in meaning; zeros without an embedder, or when it fails."""
+def _cosines(embedder: Embedder | None, goal: str, briefly: Sequence[str], in_full: Sequence[str]) -> list[float]:
+    """How near each value is to a goal in meaning, by the nearer of two texts; zeros without an embedder that works.
+
+    A value drowns the key where it is long, and says what the key means where it is short.
+    """
     try:
-        vectors = None if embedder is None else embedder.embed([goal, *texts])
+        vectors = None if embedder is None else embedder.embed([goal, *briefly, *in_full])
     except ModelUnavailable:
         vectors = None
-    return [0.0] * len(texts) if vectors is None else [float(one) for one in vectors[1:] @ vectors[0]]
+    if vectors is None:
+        return [0.0] * len(briefly)
+    cosines = vectors[1:] @ vectors[0]
+    return [float(one) for one in cosines.reshape(2, len(briefly)).max(axis=0)]
 
 
 def _told(memory: Memory, *, preview: bool = False) -> StateKey:
