@@ -51,7 +51,7 @@ class EventQueue:
         self._settings = settings
         self._waiting: list[Noted] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._unpruned: Counter[Namespace] = Counter()
         self._writing = asyncio.Lock()
 
@@ -67,12 +67,15 @@ class EventQueue:
         self._waiting.append(noted)
         if self._timer is None:
             try:
-                self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._begin)
+                self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._at_last)
             except RuntimeError:
                 return  # a thread without a loop
 
     async def flush(self) -> None:
-        """Write what is waiting, and wait for what is being written."""
+        """Write what is waiting, and wait for what is being written. Who is cancelled does not break it off."""
+        await asyncio.shield(self._begin())
+
+    async def _flush(self) -> None:
         async with self._writing:
             if self._timer is not None:
                 self._timer.cancel()
@@ -87,13 +90,19 @@ class EventQueue:
             return
         self.takes = False
         try:
-            await asyncio.wait_for(self.flush(), CLOSE_SECONDS)
+            await asyncio.wait_for(self._flush(), CLOSE_SECONDS)
         except TimeoutError:
             log.warning("the last operational events are lost: the store takes longer than %g seconds", CLOSE_SECONDS)
 
-    def _begin(self) -> None:
+    def _begin(self) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._flush())
+        self._tasks.add(task)  # a loop holds its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _at_last(self) -> None:
         self._timer = None
-        self._task = asyncio.get_running_loop().create_task(self.flush())  # a loop holds its tasks only weakly
+        self._begin()
 
     async def _write(self, waiting: Sequence[Noted]) -> None:
         lost, self.lost = self.lost, Counter()
@@ -104,6 +113,9 @@ class EventQueue:
             self.lost += lost + Counter(one.namespace for one in waiting)
             log.warning("%d operational events are lost: %s", len(waiting), _known(error))
             return
+        except asyncio.CancelledError:  # closing waited long enough; what may be written all the same is counted too
+            self.lost += lost + Counter(one.namespace for one in waiting)
+            raise
         try:
             await self._prune(waiting)
         except Exception as error:

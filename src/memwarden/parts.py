@@ -47,6 +47,7 @@ class Parts:
         self.looks = Looks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
         self.opened: Working | None = None
+        self.closed = False
 
     @property
     def working(self) -> Working:

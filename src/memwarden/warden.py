@@ -94,6 +94,7 @@ class AsyncWarden:
             await self._bind(embedder.name if embedder else "none")
             self._assemble(embedder)
             self._parts.events.start()
+            self._parts.closed = False
         except BaseException:
             await self._parts.store.close()
             raise
@@ -112,6 +113,7 @@ class AsyncWarden:
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
+        self._parts.closed = True
         await self._parts.looks.close()
         await self._parts.events.close()
         if self._parts.opened is not None:

@@ -9,6 +9,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import closing, redirect_stderr, redirect_stdout
 from hashlib import sha256
@@ -127,6 +129,38 @@ def test_life_goes_on_in_what_was_restored(engine: str, new_url: Callable[[str],
         assert me.remember("Ana lives in Berlin.", key="once").rev == 1
         assert [one.text for one in me.find()] == ["Ana lives in Berlin."]
         assert me.remember("Ana has a cat.").rev > 1
+
+
+def until_nothing_is_unfinished(folder: Path) -> None:
+    deadline = time.monotonic() + 30
+    while list(folder.glob("*.partial")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@ENGINES
+async def test_who_is_cancelled_at_the_end_is_left_no_file(
+    engine: str, new_url: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, file = new_url(engine), tmp_path / "b"
+    await live(url)
+    packed, go_on = threading.Event(), threading.Event()
+    add_manifest = backup.add_manifest
+
+    def waits(archive: ZipFile, manifest: Manifest) -> None:
+        packed.set()
+        go_on.wait(30)
+        add_manifest(archive, manifest)
+
+    monkeypatch.setattr(backup, "add_manifest", waits)
+    task = asyncio.ensure_future(backed_up(store_at(url)).back_up(file))
+    await asyncio.to_thread(packed.wait, 30)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    await asyncio.to_thread(until_nothing_is_unfinished, tmp_path)
+    assert "b" not in os.listdir(tmp_path)
 
 
 @ENGINES

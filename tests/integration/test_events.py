@@ -411,6 +411,33 @@ async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) ->
         assert [(one.op, one.count) for one in await tom.events()] == [("drop", 1)]
 
 
+async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncWarden.open("memory://", config=WORDS_ONLY) as warden:
+        me = warden.scope(user="ana")
+        for text in ("Ana lives in Berlin.", "Tom has a van."):
+            await me.remember(text)
+        store, wait = warden.store, asyncio.Event()
+        record = store.record
+
+        async def slow(events: Sequence[OpEvent]) -> None:
+            await wait.wait()
+            await record(events)
+
+        monkeypatch.setattr(store, "record", slow)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(me.events(), 0.05)
+        wait.set()
+        assert [one.op for one in await me.events()].count("create") == 2
+        assert not await me.events(op="drop")
+
+
+async def test_what_closing_breaks_off_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_queue, "CLOSE_SECONDS", 0.05)
+    async with AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
+        await warden.scope(user="ana").query("Where does Ana live?")
+    assert warden._parts.events.lost == {ANA: 1}
+
+
 class Hanging(MemoryStore):
     async def record(self, events: Sequence[OpEvent]) -> None:
         await asyncio.sleep(3600)

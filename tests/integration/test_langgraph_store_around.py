@@ -437,6 +437,16 @@ def test_a_sweeper_ends_with_its_store_and_with_its_warden(url: str) -> None:
     other.result(timeout=10)
 
 
+async def test_a_sweeper_task_ends_with_its_warden(url: str) -> None:
+    ttl: Any = {"default_ttl": 1, "sweep_interval_minutes": 0.01 / 60}
+    async with AsyncWarden.open(url, config=CONFIG) as warden:
+        store = MemwardenStore(warden, ttl=ttl)
+        task = await store.astart_ttl_sweeper()
+        await asyncio.sleep(0.05)
+        assert not task.done()
+    await asyncio.wait_for(task, 10)
+
+
 async def test_a_sweeper_task_removes_what_expired(url: str) -> None:
     ttl: Any = {"default_ttl": 0.05 / 60, "sweep_interval_minutes": 0.05 / 60}
     async with AsyncWarden.open(url, config=CONFIG) as warden:

@@ -70,6 +70,7 @@ def back_up(connections: Connections, target: Path, tick: Tick = no_tick) -> Man
             manifest = _pack(db, archive, tick)
             db.execute(b"COMMIT")
             backup.add_manifest(archive, manifest)
+        tick(1, 1)  # who is gone by now is left no file
         backup.place(packed, target)
     return manifest
 

@@ -42,6 +42,7 @@ def back_up(source: Path, target: Path, tick: Tick = no_tick) -> Manifest:
         with backup.packing(packed) as archive:
             backup.add_file(archive, STORE, copy)
             backup.add_manifest(archive, manifest)
+        tick(1, 1)  # who is gone by now is left no file
         backup.place(packed, target)
     return manifest
 
@@ -66,6 +67,7 @@ def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
             if replace(found, made_at=manifest.made_at) != manifest:
                 raise StoreCorrupt(f"{path} does not hold what its manifest says; nothing was restored")
             _bring_up_to_date(copy)
+        tick(1, 1)  # who is gone by now is left no file
         backup.place(copy, target)
     return manifest
 

@@ -50,8 +50,8 @@ class Bound:
 
     @property
     def over(self) -> bool:
-        """Whether a blocking warden was closed."""
-        return self._own is not None and self._own.over
+        """Whether the warden was closed."""
+        return self.parts.closed if self._own is None else self._own.over
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on the store's loop and wait for it, in a thread that is not the loop's.
