@@ -143,6 +143,7 @@ def test_global_memory_keeps_preferences_and_patterns(warden: Warden) -> None:
         lambda tiers: tiers.task("k").add_tool_output("t", float("nan")),
         lambda tiers: tiers.task("k").add_tool_output("t", "x" * 300_000),
         lambda tiers: tiers.task("k").reached("done"),
+        lambda tiers: tiers.task("k").reached("failed", will_retry="no"),
         lambda tiers: tiers.project("p").add_decision("x", "db"),
         lambda tiers: tiers.project("p").add_convention("x", ""),
         lambda tiers: tiers.global_store().add_pattern("x", None),
@@ -491,6 +492,8 @@ def test_nothing_is_promoted_by_itself_and_promotion_keeps_where_it_is_from(ward
     copy_id = task.promote(thought.context_item_id, "web")
     assert task.promote(thought.context_item_id, "web") == copy_id
     task.clear()
+    with pytest.raises(NotFound):
+        task.promote(thought.context_item_id, "web")  # before, not after
     (copied,) = project.list_all()
     assert copied == replace(thought, context_item_id=copy_id)
     (added,) = journal(warden, "project/web")

@@ -8,7 +8,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.backend import ContextItem
-from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
+from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.records import Batch, Change, Namespace, Put, Receipt, WriteMode
 
 
@@ -55,6 +55,16 @@ def test_a_call_after_a_kill_goes_on(warden: Warden, monkeypatch: pytest.MonkeyP
     first = task.promote("d", "project/p1")
     assert [one.context_item_id for one in project.list_all()] == [first]
     assert [one.event for one in journal(warden, "task/k1")].count("PROMOTE") == 1
+
+
+def test_a_copy_that_says_something_else_by_now_is_left_alone(warden: Warden) -> None:
+    everywhere = warden.tiers.global_store()
+    warden.backend("project/p1").add(ContextItem("d", "preference", payload={"preference": "Tabs."}))
+    copy_id = warden.backend("project/p1").promote("d", "global")
+    everywhere.modify_preference(copy_id, "Spaces.", confirm=True)
+    with pytest.raises(Conflict, match=copy_id):
+        warden.backend("project/p1").promote("d", "global")
+    assert [one.payload for one in everywhere.list_all()] == [{"preference": "Spaces."}]
 
 
 def test_what_is_changed_between_the_copy_and_the_note_stays_changed(

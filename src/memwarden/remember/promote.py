@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from memwarden.errors import Conflict, NotFound, StoreUnavailable
+from memwarden.errors import Conflict, NotFound
 from memwarden.models.base import Embedder
 from memwarden.recall.past import entries_after
 from memwarden.recall.signals import signals_of
@@ -29,8 +29,8 @@ async def promote(
 ) -> str:
     """Copy a memory, as it was read, to a wider namespace and say so in both journals; return the id of the copy.
 
-    Raises NotFound when it was removed since it was read, or the copy was; Conflict when it says something else by now;
-    StoreError.
+    Raises NotFound when it was removed since it was read, or the copy was; Conflict when it, or an earlier copy, says
+    something else by now; StoreError.
     """
     await _check_unchanged(store, memory)
     at = now()
@@ -45,7 +45,10 @@ async def promote(
     if not there:
         raise NotFound(f"{origin} was promoted to {target.path} before, and removed there since")
     if there[0].text != memory.text:
-        raise StoreUnavailable(f"the copy of {origin} in {target.path} is not what was copied; it was left alone")
+        raise Conflict(
+            f"{origin} was promoted to {target.path} before, as {there[0].id!r}, which says something else by now: "
+            "it was left alone"
+        )
     await _close(store, memory, target, there[0].id, at)
     return there[0].id
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memwarden import arguments
 from memwarden.backend import ITEMS, ContextItem
 from memwarden.errors import InvalidInput
 from memwarden.parts import Parts
@@ -71,7 +72,8 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         """
         if state not in (*RUNNING, *TERMINAL):
             raise InvalidInput(f"state is one of {', '.join((*RUNNING, *TERMINAL))}, not {state!r:.80}")
-        if state in RUNNING or (state == "failed" and will_retry):
+        again = arguments.truth(will_retry, "will_retry")
+        if state in RUNNING or (state == "failed" and again):
             return False
         await self.clear()
         return True
