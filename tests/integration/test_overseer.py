@@ -343,6 +343,14 @@ def test_what_rules_keep(tool: str, result: Any, goal: str, save: bool) -> None:
     assert worth_saving(tool, result, goal).save is save
 
 
+async def test_the_reason_of_a_rule_is_no_order_to_an_assistant(empty: AsyncScope) -> None:
+    """It is stored beside the value as its description, and looked at with it."""
+    overseer = empty.overseer(AUTO)
+    for tool in ("getUserPreferences", "getUserProfile", "get_project_config", "list_reviewers", "getHomeAddress"):
+        told = await overseer.after(tool, {"first": "metric", "second": "dark"}, "Set it up")
+        assert told.save, told
+
+
 def test_a_key_says_what_it_is() -> None:
     for tool, goal, key in (
         ("getActivityKudos", "Get the activities and save kudos givers to memory", "kudos_givers"),

@@ -58,7 +58,7 @@ def worth_saving(tool: str, result: Any, goal: str) -> Verdict:
         return Verdict(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
     ground = None if _has("this_moment", said) else _lasts(words, said, result, keys)
     if ground:
-        return Verdict(True, _joined(_named(named.lower().split())), f"{ground}: useful in later sessions")
+        return Verdict(True, _joined(_named(named.lower().split())), f"{ground} are of use in other sessions")
     return Verdict(False, "", "it serves this goal only")
 
 
@@ -70,7 +70,7 @@ def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | Non
         return found[0]
     if found := next(filter(None, map(_patterns()["lasting_keys"].search, keys)), None):
         return found[0]
-    return "what is so as a rule" if _has("as_a_rule", goal) and not _has("passing", words) else None
+    return "habits" if _has("as_a_rule", goal) and not _has("passing", words) else None
 
 
 def _is_nothing(result: Any) -> bool:
