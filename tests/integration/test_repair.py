@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from memwarden.errors import MemwardenError, StoreCorrupt, StoreError
+from memwarden.stores.items import PutItem, StoredItem
 from memwarden.stores.move import seal
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.health import examine, repair
@@ -128,6 +129,26 @@ MENDABLE: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "threads": (lambda path: change(path, "INSERT INTO threads VALUES (77, 't', 1, 1)"), "orphans", "no namespace"),
     "receipts": (
         lambda path: change(path, "INSERT INTO receipts VALUES (77, 'k', NULL, 1, '[]', 0)"),
+        "orphans",
+        "no namespace",
+    ),
+    "vectors of items": (
+        lambda path: change(path, "INSERT INTO item_vectors VALUES (999, 'a', x'00000000')"),
+        "orphans",
+        "vectors of no item",
+    ),
+    "values of states": (
+        lambda path: change(path, "INSERT INTO checkpoint_blobs VALUES (1, 'gone', '', 'c', '1', 'k', x'', NULL)"),
+        "orphans",
+        "values of no saved state",
+    ),
+    "writes of states": (
+        lambda path: change(path, "INSERT INTO checkpoint_writes VALUES (77, 't', '', 'i', 'a', 0, '', 'c', 'k', x'')"),
+        "orphans",
+        "no namespace",
+    ),
+    "threads of states": (
+        lambda path: change(path, "INSERT INTO checkpoint_threads VALUES (77, 't', 'i', 0, 0)"),
         "orphans",
         "no namespace",
     ),
@@ -310,3 +331,26 @@ def test_a_kill_at_any_point_of_a_repair_loses_nothing(points: Sequence[int], pa
 
 def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     assert "--repair" in cli("doctor", "--backup", str(tmp_path / "b"), code=2)
+
+
+@pytest.mark.parametrize("table", ["items", "checkpoints"])
+def test_what_lies_in_no_namespace_is_told(table: str, path: Path) -> None:
+    values = {
+        "items": "(ns, path, key, value, created_at, updated_at) VALUES (77, 'a', 'b', '{}', 1, 1)",
+        "checkpoints": "VALUES (77, 't', '', 'i', NULL, '', NULL, '[]', '[]', '{}', 'k', x'', '{}')",
+    }
+    change(path, f"INSERT INTO {table} {values[table]}")
+    assert [(one.kind, one.where, one.mend) for one in examine(path)] == [("content", table, "")]
+
+
+def test_a_store_of_items_alone_is_not_called_empty(tmp_path: Path) -> None:
+    async def put() -> None:
+        store = SqliteStore(tmp_path / "a.db")
+        await store.open()
+        await store.items.write(NAMESPACE, [PutItem(StoredItem("a", "k", "{}", 1, 1))])
+        await store.close()
+
+    asyncio.run(put())
+    told = cli("doctor", "--db", f"sqlite:///{tmp_path / 'a.db'}")
+    assert "No namespace holds memories" in told
+    assert "Nothing is wrong" in told

@@ -86,6 +86,14 @@ MENDABLE = {
     "receipts": (
         "INSERT INTO memwarden.receipts VALUES ('test', 'nowhere', 'k', NULL, 1, '[]', 0)", "orphans", "no namespace",
     ),
+    "vectors of items": (
+        "INSERT INTO memwarden.item_vectors VALUES ('test', 'user/ann', 'a', 'k', 'f', '')", "orphans", "of no item",
+    ),
+    "values of states": (
+        "INSERT INTO memwarden.checkpoint_blobs VALUES ('test', 'user/ann', 'gone', '', 'c', '1', 'k', '')",
+        "orphans",
+        "no saved state",
+    ),
     "a revision": ("UPDATE memwarden.namespaces SET rev = rev + 3", "counter", "revision"),
     "a count of rows": ("UPDATE memwarden.namespaces SET rows = 0", "counter", "twice"),
 }  # fmt: skip

@@ -65,6 +65,7 @@ def _no(table: str, *pairs: str) -> str:
     return f"NOT EXISTS (SELECT FROM memwarden.{table} m WHERE {same})"
 
 
+_THREAD = "m.thread_id = one.thread_id"
 _SAME = "{0}.tenant = %(tenant)s AND {0}.namespace = %(namespace)s"
 _OF_SPACE = "WHERE {0}.tenant = one.tenant AND {0}.namespace = one.namespace"
 _LAST = f"(SELECT coalesce(max(seq), 0) FROM memwarden.journal j {_OF_SPACE.format('j')})"
@@ -87,6 +88,13 @@ CHECKS = (
     _orphans("versions", _no("memories", "m.id = one.id"), "earlier contents of no memory"),
     _orphans("relations", _ENDS, "links from or to no memory"),
     *(_orphans(table, _no("namespaces"), "rows of no namespace") for table in ("threads", "receipts")),
+    _orphans("item_vectors", _no("items", "m.path = one.path", "m.key = one.key"), "vectors of no item"),
+    # Writes may come before their checkpoint (PendingWrite), so that they alone are no orphans.
+    _orphans(
+        "checkpoint_blobs",
+        f"{_no('checkpoints', _THREAD)} AND {_no('checkpoint_writes', _THREAD)}",
+        "values of no saved state",
+    ),
     _counter("rev", _LAST, f"one.rev <> {_LAST} AND {_TOLD}", "namespaces with another revision than their journal"),
     _counter("rows", _MOST, f"one.rows < {_MOST}", "namespaces that would give a number away twice"),
     Check(

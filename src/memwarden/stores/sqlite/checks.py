@@ -31,6 +31,11 @@ _NO_END = (
     "NOT EXISTS (SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.from_id) OR "
     "NOT EXISTS (SELECT 1 FROM memories m WHERE m.ns = one.ns AND m.id = one.to_id)"
 )
+_NO_ITEM = "NOT EXISTS (SELECT 1 FROM items i WHERE i.row = one.row)"
+_NO_THREAD = (
+    "NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.ns = one.ns AND c.thread_id = one.thread_id) AND "
+    "NOT EXISTS (SELECT 1 FROM checkpoint_writes w WHERE w.ns = one.ns AND w.thread_id = one.thread_id)"
+)
 _LAST = "(SELECT coalesce(max(seq), 0) FROM journal j WHERE j.ns = one.no)"
 _MOST = "(SELECT coalesce(max(m.row) & 4294967295, 0) FROM memories m WHERE m.ns = one.no)"
 # Only where the journal itself is whole does it tell what the revision is.
@@ -44,6 +49,10 @@ CHECKS = (
     _orphans("versions", _NO_MEMORY, "earlier contents of no memory"),
     _orphans("relations", _NO_END, "links from or to no memory"),
     *(_orphans(table, _NO_SPACE, "rows of no namespace") for table in ("threads", "receipts")),
+    _orphans("item_vectors", _NO_ITEM, "vectors of no item"),
+    # Writes may come before their checkpoint (PendingWrite), so that they alone are no orphans.
+    _orphans("checkpoint_blobs", f"{_NO_SPACE} OR {_NO_THREAD}", "values of no saved state"),
+    *(_orphans(table, _NO_SPACE, "rows of no namespace") for table in ("checkpoint_writes", "checkpoint_threads")),
     Check(
         "counter",
         "namespaces",
@@ -66,7 +75,7 @@ CHECKS = (
     ),
     *(
         Check("content", table, f"SELECT count(*) FROM {table} AS one WHERE {_NO_SPACE}", "rows of no namespace")
-        for table in ("memories", "journal")
+        for table in ("memories", "journal", "items", "checkpoints")
     ),
     Check(
         "content",

@@ -127,7 +127,7 @@ def _print_health(told: dict[str, Any]) -> None:
     console.print(clean(f"{told['db']} opens: {told['engine']}, schema {told['schema']}{size}."))
     console.print(clean(f"Embedding model: {told['model'] or 'none yet'}."))
     if not told["namespaces"]:
-        console.print("No namespace was written to yet.")
+        console.print("No namespace holds memories.")
         return
     table = Table.grid(padding=(0, 2))
     table.add_row("namespace", "revision", "last changed", "memories", "versions", "links")
