@@ -153,6 +153,15 @@ async def test_nothing_is_kept_twice(me: AsyncScope) -> None:
     assert await cards(me) == cut
 
 
+async def test_what_is_looked_at_again_is_told_by_the_ids_that_it_has(me: AsyncScope) -> None:
+    steps = "Remember how to deploy the app: 1. Stop the queue. 2. Run the migration."
+    await me.observe(talk(MIA, steps))
+    known = {one.id for one in (*await cards(me), *await me.find({"channel": "procedural"}))}
+    again = (await me.look_through(again=True)).results
+    assert {one.id for one in again if one.reason == "already stored"} == known
+    assert all([await me._parts.store.get(me.who.namespace, [str(one.id)], removed=True) for one in again])
+
+
 async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None:
     namespace, store = me.who.namespace, me._parts.store
     said = "I have a blue kayak."

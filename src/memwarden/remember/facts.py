@@ -122,7 +122,8 @@ class Facts:
                 decided_on_all=compared and tries_left > 0, extracted=extracted,
             )  # fmt: skip
             try:
-                return await self._store.apply(batch), settled
+                receipt = await self._store.apply(batch)
+                return receipt, [_as_applied(one, receipt) for one in settled]
             except Stale:
                 if extracted is not None or not tries_left:
                     raise
@@ -280,6 +281,15 @@ def _apart(statement: Stated, step: int) -> Settled:
     source_key = f"{CARD if is_card else memory.channel}:{memory.sources[0]}"
     put = Put(memory, statement.signals, source_key=source_key, step=step, meta={CARD: True} if is_card else None)
     return Settled((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
+
+
+def _as_applied(settled: Settled, receipt: Receipt) -> Settled:
+    """What the caller is told, where the store had kept it before, under the id of that time."""
+    first = settled.changes[0]
+    if receipt.replayed or not isinstance(first, Put) or first.source_key is None:
+        return settled
+    known = next(one for one in receipt.applied if one.step == first.step)
+    return replace(settled, id=known.id, reason=ALREADY) if known.outcome == "duplicate" else settled
 
 
 def _held_back(statement: Stated, step: int) -> Settled:
