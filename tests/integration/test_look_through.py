@@ -17,7 +17,8 @@ from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
 from memwarden.models import answers
 from memwarden.models.base import ChatModel
 from memwarden.records import Batch, Memory, Receipt, State
-from memwarden.remember.extract_model import is_foreign
+from memwarden.remember import extract
+from memwarden.remember.extract_model import SYSTEM, is_foreign
 from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
 from whose import warden_of
@@ -461,6 +462,80 @@ async def test_a_day_has_its_limit_with_a_model_too() -> None:
         assert len(await facts(me)) == 2
         waiting = [one for one in await me.find({"channel": "turn"}) if one.text == LISBON]
         assert len(waiting) == 1
+
+
+COUSINS = [f"The user's cousin {name} lives in Oslo." for name in ("Ida", "Tom", "Eva")]
+
+
+async def test_an_exchange_of_more_facts_than_a_day_keeps_the_first_and_a_full_day_asks_no_model() -> None:
+    model = ScriptedModel(*[by_model(*({"text": text} for text in COUSINS))] * 9)
+    settings = {"facts_a_day": 2, "extraction": "off"}
+    async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        await me.observe(talk(MIA))
+        await me.look_through()
+        assert [one.text for one in await facts(me)] == COUSINS[:2]
+        waiting = await warden.store.find(me.who.namespace, state=State.CANDIDATE)
+        assert [one.text for one in waiting] == COUSINS[2:]
+        assert await me._parts.working.extractor.waiting(me.who) == 0
+        for said in (NURSE, LISBON):
+            await me.observe(talk(said))
+            await me.look_through()
+        assert sum(one.system == SYSTEM for one in model.asked) == 1  # the others judged pairs of facts
+        assert await me._parts.working.extractor.waiting(me.who) == 4
+
+
+async def test_what_is_merged_takes_nothing_of_a_day() -> None:
+    boat = "The user has a red sailing boat."
+    model = ScriptedModel(*[by_model({"text": COUSINS[0]})] * 4, by_model({"text": boat}))
+    settings = {"facts_a_day": 2, "extraction": "off"}
+    async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        for said in (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON):
+            await me.observe(talk(said))
+        await me.look_through()
+        assert [one.text for one in await facts(me)] == [COUSINS[0], boat]
+        assert len(model.asked) == 5
+
+
+def turns_of_two(number: int) -> list[dict[str, Any]]:
+    """What two people say to each other."""
+    return [
+        {"role": "user", "name": ("Ana", "Ben")[at % 2], "content": f"I bought house {at} in Porto with my sister."}
+        for at in range(number)
+    ]
+
+
+def turns_of_an_agent(number: int) -> list[dict[str, Any]]:
+    """What a user says to an assistant, which answers twice now and then."""
+    turns = []
+    for at in range(number // 2):
+        turns += talk(f"I bought house {at} in Porto with my sister.")
+        if at % 3 == 0:
+            turns.append({"role": "assistant", "content": f"House {at} in Porto sounds like a lovely place."})
+    return turns
+
+
+@pytest.mark.parametrize("turns", [turns_of_two(23), turns_of_an_agent(23)], ids=["two people", "an assistant"])
+async def test_a_log_that_is_worked_off_later_gives_what_it_gave_turn_by_turn(
+    turns: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def kept(at_once: int, at_a_time: int) -> list[tuple[str, ...]]:
+        monkeypatch.setattr(extract, "MOST_TURNS", at_a_time)
+        settings = {"extraction": "off", "embedder": "none", "preset": "chat" if "name" in turns[0] else "assistant"}
+        async with AsyncWarden.open("memory://", settings) as warden:
+            me = warden.scope(user="ana", thread="t1")
+            for begin in range(0, len(turns), at_once):
+                await me.observe([turn | {"id": f"m{begin + at}"} for at, turn in enumerate(turns[begin:][:at_once])])
+                if at_once < len(turns):
+                    await me.look_through()
+            await me.look_through()
+            return sorted(one.sources for one in await cards(me))
+
+    live = await kept(1, 200)
+    assert len(live) >= 5
+    for at_once, at_a_time in ((len(turns), 200), (len(turns), 6), (len(turns), 5), (3, 200)):
+        assert await kept(at_once, at_a_time) == live
 
 
 @pytest.mark.parametrize(

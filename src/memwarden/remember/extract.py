@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import NamedTuple
 
@@ -20,8 +20,21 @@ from memwarden.models.base import ChatModel, Embedder
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.signals import signals_of
 from memwarden.recall.words import term_id
-from memwarden.records import CARD, EXTRACTED_BY, Batch, Channel, Event, Extracted, Memory, Namespace, Scope, State
+from memwarden.records import (
+    CARD,
+    EXTRACTED_BY,
+    Batch,
+    Change,
+    Channel,
+    Event,
+    Extracted,
+    Memory,
+    Namespace,
+    Scope,
+    State,
+)
 from memwarden.remember import steps
+from memwarden.remember.exchanges import MOST_BEFORE, Tail, Work, grouped
 from memwarden.remember.extract_model import items_by_model
 from memwarden.remember.extraction.exchange import everyday_idf, exchange_items
 from memwarden.remember.extraction.records import Extracted as Kept
@@ -40,29 +53,15 @@ MOST_CANDIDATES = 200
 """A new statement is compared with so many of the latest candidates."""
 MOST_TRIES = 20
 """So often the same turns are looked through anew because somebody wrote meanwhile."""
+PLENTY = 20
+"""What an exchange gives is well below: with so many facts left of a day, nobody needs to know exactly how many."""
 
+
+FACTS = [Channel.SEMANTIC, Channel.EPISODIC]
+"""The channels of facts."""
 
 Read = dict[tuple[str, ...], Kept]
 """What exchanges give, by the ids of their turns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What lies before a thread's mark: its turns, in exchanges, and the mark after them.
-
-    new: journal numbers of the turns that were not looked at yet; an exchange may begin with one that was.
-    """
-
-    exchanges: tuple[tuple[Memory, ...], ...]
-    new: Mapping[str, int]
-    since: int
-
-    def mark_after(self, exchanges: int) -> int:
-        """Where the mark stands when so many exchanges are done."""
-        if exchanges == len(self.exchanges):
-            return max(self.new.values())
-        done = [self.new[turn.id] for one in self.exchanges[:exchanges] for turn in one if turn.id in self.new]
-        return max(done, default=self.since)
 
 
 class Stating(NamedTuple):
@@ -121,17 +120,20 @@ class Extractor:
 
         again: begin at the first turn.
 
-        Stops before the user's facts of one day are more than allowed, and goes on another day.
+        Stops when no facts are left of the user's day, before anybody is asked, and goes on another day. Of an exchange
+        that gives more than are left the first ones are facts, and the others wait as candidates.
         """
         settled: list[Settled] = []
         tried_at, tries = -1, 0
         read: Read = {}
+        tails: dict[int, Tail] = {}
         if again:
             await self._back_to_the_beginning(scope)
-        while (work := await self._work(scope)) is not None:
+        while (work := await self._work(scope, tails)) is not None:
             # Where another process looked through the same turns, the mark has moved, and nothing was tried in vain.
             if work.since != tried_at:
-                tries, read = 0, {}
+                tries = 0
+                read = {ids: read[ids] for ids in map(_ids, work.exchanges) if ids in read}
             tries += 1
             tried_at = work.since
             try:
@@ -141,6 +143,7 @@ class Extractor:
                     raise
                 continue
             settled += done
+            tails = {work.mark_after(len(work.exchanges)): work.tail}
             if over:
                 break
         return settled
@@ -151,18 +154,19 @@ class Extractor:
         mark = Extracted(thread, 0, marks.extracted)
         await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
 
-    async def _work(self, scope: Scope) -> Work | None:
+    async def _work(self, scope: Scope, tails: Mapping[int, Tail]) -> Work | None:
+        """What is to be looked through next. tails: those that are known, by the mark."""
         namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
-        marks = await self._store.thread(namespace, thread)
-        entries = await self._new_turns(namespace, thread, marks.extracted, MOST_TURNS)
-        if not entries:
+        mark = (await self._store.thread(namespace, thread)).extracted
+        new = dict(await self._new_turns(namespace, thread, mark, MOST_TURNS))
+        if not new:
             return None
-        ids = [memory_id for memory_id, _ in entries]
-        turns = await self._store.get(namespace, ids)
-        before = await self._turn_before(namespace, thread, ids) if turns else []
-        index = await self._indexes.current(namespace)
-        exchanges = grouped([*before, *turns], two_person=self._two_person(index))
-        return Work(exchanges, dict(entries), marks.extracted)
+        turns = await self._store.get(namespace, list(new))
+        two_person = self._two_person(await self._indexes.current(namespace))
+        tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
+        exchanges = grouped([*tail.begun(two_person=two_person), *turns], two_person=two_person)
+        exchanges = tuple(one for one in exchanges if any(turn.id in new for turn in one))
+        return Work(exchanges, new, mark, tail.with_turns(turns))
 
     async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
         """Ids and journal numbers of turns after a mark, at most so many."""
@@ -177,16 +181,32 @@ class Extractor:
             since = entries[-1].seq
         return found[:most]
 
-    async def _turn_before(self, namespace: Namespace, thread: str, ids: Sequence[str]) -> list[Memory]:
-        where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
-        tail = await self._store.find(namespace, where, limit=len(ids) + 1, order_by=filters.WRITTEN)
-        return [one for one in tail if one.id not in ids][:1]
+    async def _tail(self, namespace: Namespace, thread: str, mark: int, *, two_person: bool) -> Tail:
+        """Read what lies behind a mark, from the journal's end, since there is mostly little after the mark."""
+        if not mark:
+            return Tail()
+        limit = 2 * MOST_BEFORE
+        while True:
+            entries = await self._store.journal(namespace, thread_id=thread, descending=True, limit=limit)
+            turns = [one for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
+            before = [one.memory_id for one in turns if one.seq <= mark]
+            if len(before) >= MOST_BEFORE or len(entries) < limit:
+                break
+            limit *= 4
+        count = 0
+        if two_person:
+            where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
+            later = await self._store.get(namespace, [one.memory_id for one in turns if one.seq > mark])
+            count = await self._store.count(namespace, where) - len(later)
+        return Tail(tuple(await self._store.get(namespace, before[:MOST_BEFORE][::-1])), count)
 
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
 
     async def _keep(self, scope: Scope, work: Work, read: Read, *, last_try: bool) -> tuple[list[Settled], bool]:
-        """Store what the exchanges give, with the mark; tell whether the day's facts are used up.
+        """Store what the exchanges give, with the mark; tell whether none could be, since the day's facts are used up.
+
+        What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
 
         read: what exchanges gave at an earlier try, so that no model is asked again; this one's are added.
         """
@@ -196,20 +216,25 @@ class Extractor:
         found: list[Stating] = []
         done = 0
         for exchange in work.exchanges:
-            ids = tuple(turn.id for turn in exchange)
+            ids = _ids(exchange)
+            if left <= 0:
+                break
             if ids not in read:
                 read[ids] = await self._items(exchange, index)
             chosen = _chosen(read[ids], exchange, work.new)
-            left -= sum(1 for item in chosen if item.tier == "fact")
-            if left < 0:
-                break
+            facts = sum(1 for item in chosen if item.tier == "fact")
+            if facts > left:
+                if done:
+                    break
+                chosen = _within(chosen, left)
+            left -= facts
             found += [
                 Stating(self._memory(item, exchange, at), item.reason, _look(item), item.tier != "card")
                 for item in chosen
             ]
             found += self._procedures(exchange, work.new, at)
             done += 1
-        over = done < len(work.exchanges)
+        over = bool(work.exchanges) and not done
         mark = Extracted(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
         if not found:
             if mark.rev != mark.since:
@@ -238,16 +263,24 @@ class Extractor:
         return [one for one in latest if one.actor_id == EXTRACTED_BY]
 
     async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
+        """How many facts were kept on the day; perhaps some more, where there is room for plenty."""
         midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)
         where = filters.parse(
-            {"actor_id": EXTRACTED_BY, "channel": Channel.SEMANTIC, "updated_at": {"$gte": midnight.isoformat()}}
+            {"actor_id": EXTRACTED_BY, "channel": FACTS, "updated_at": {"$gte": midnight.isoformat()}}
         )
-        return await self._store.count(namespace, where)
+        changed = await self._store.count(namespace, where)
+        if self._most_a_day - changed >= PLENTY:
+            return changed
+        since, kept = await self._store.revision_at(namespace, midnight), set[str]()
+        while entries := await self._store.journal(namespace, since=since, turns=False):
+            kept |= {one.memory_id for one in entries if _is_kept(one)}
+            since = entries[-1].seq
+        return len(await self._store.get(namespace, list(kept)))  # those that were merged are gone
 
     async def _items(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
         two_person = self._two_person(index)
         by_rules = exchange_items(
-            exchange,
+            exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
             idf=_idf(index),
@@ -319,23 +352,28 @@ def _procedure(said: Memory, text: str, at: datetime) -> Memory:
     )
 
 
-def grouped(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:
-    """Turns as exchanges: pairs between two people; else each of a person's messages with what answers it."""
-    if two_person:
-        return tuple(tuple(turns[begin : begin + 2]) for begin in range(0, len(turns), 2))
-    found: list[list[Memory]] = []
-    for turn in turns:
-        if turn.role == "user" or not found:
-            found.append([])
-        found[-1].append(turn)
-    return tuple(tuple(one) for one in found)
+def _ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
+    return tuple(turn.id for turn in exchange)
 
 
 def _chosen(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[Item]:
     """What is kept of an exchange: what rests on new turns, and the card when it has been answered."""
     items = [item for item in (*kept.facts, *kept.candidates) if all(one in new for one in item.sources)]
-    answered = len(exchange) > 1 and exchange[-1].id in new
+    answered = len(exchange) > 1 and exchange[1].id in new
     return [*items, kept.card] if kept.card is not None and answered else items
+
+
+def _within(chosen: Sequence[Item], left: int) -> list[Item]:
+    """The same, with so many facts at most: what would be more waits to be heard again."""
+    facts = [item for item in chosen if item.tier == "fact"]
+    more = [replace(item, tier="candidate", reason="more than a day's facts") for item in facts[left:]]
+    return [*facts[:left], *more, *(item for item in chosen if item.tier != "fact")]
+
+
+def _is_kept(entry: Change) -> bool:
+    """Whether a journal entry says that a fact was extracted; cards are none."""
+    named = entry.actor == EXTRACTED_BY and entry.channel in FACTS and entry.event in (Event.ADD, Event.CONFIRM)
+    return named and not (entry.meta or {}).get(CARD)
 
 
 def _look(item: Item) -> Looked:

@@ -1,0 +1,69 @@
+"""Where the exchanges of a thread begin and end: decisions only, told from its turns.
+
+They depend on the thread alone, so that a log that is worked off later gives what it gave turn by turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memwarden.records import Memory
+
+MOST_BEFORE = 20
+"""An exchange begins at most so many turns before the mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What lies behind a thread's mark: its last turns, and of talks of two how many there are."""
+
+    turns: tuple[Memory, ...] = ()
+    count: int = 0
+
+    def begun(self, *, two_person: bool) -> tuple[Memory, ...]:
+        """The turns of the exchange that the mark stands in; none where the next turn begins one.
+
+        Where an exchange begins depends on the thread alone, not on how it was handed over or how far somebody looked.
+        """
+        if two_person:
+            return self.turns[-1:] if self.count % 2 else ()
+        asked = [place for place, turn in enumerate(self.turns) if turn.role == "user"]
+        return self.turns[asked[-1] :] if asked else ()
+
+    def with_turns(self, turns: Sequence[Memory]) -> Tail:
+        """The tail when the mark has moved beyond these."""
+        return Tail((*self.turns, *turns)[-MOST_BEFORE:], self.count + len(turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What lies before a thread's mark: its turns, in exchanges, and the mark after them.
+
+    new: journal numbers of the turns that were not looked at yet; an exchange may begin with some that were.
+    tail: what lies behind the mark when all is done.
+    """
+
+    exchanges: tuple[tuple[Memory, ...], ...]
+    new: Mapping[str, int]
+    since: int
+    tail: Tail
+
+    def mark_after(self, exchanges: int) -> int:
+        """Where the mark stands when so many exchanges are done."""
+        if exchanges == len(self.exchanges):
+            return max(self.new.values())
+        done = [self.new[turn.id] for one in self.exchanges[:exchanges] for turn in one if turn.id in self.new]
+        return max(done, default=self.since)
+
+
+def grouped(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:
+    """Turns as exchanges: pairs between two people; else each of a person's messages with what answers it."""
+    if two_person:
+        return tuple(tuple(turns[begin : begin + 2]) for begin in range(0, len(turns), 2))
+    found: list[list[Memory]] = []
+    for turn in turns:
+        if turn.role == "user" or not found:
+            found.append([])
+        found[-1].append(turn)
+    return tuple(tuple(one) for one in found)
