@@ -24,6 +24,7 @@ from memwarden import AsyncWarden
 from memwarden.errors import Conflict, ModelMismatch, StoreUnavailable
 from memwarden.records import Namespace, WriteMode
 from memwarden.stores.base import Store
+from memwarden.stores.items import PutItem, StoredItem
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.move import move, plan, seal
 from memwarden.stores.pages import Page
@@ -31,6 +32,7 @@ from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.rows import CONTENT
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
+from memwarden.testing.checkpoint_tests import a_saved
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life
 
@@ -327,3 +329,34 @@ async def test_both_engines_seal_alike(tmp_path: Path, postgres_url: str) -> Non
         assert len(set(seals)) == 1
         await stores[1].apply(replace(a_batch(a_put("a", WriteMode.UPDATE, text="x"))))
         assert (await seal(stores[1], NAMESPACE)).digest != seals[0].digest
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_what_stays_behind_is_named(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    postgres = engine == "postgres"
+    url = str(request.getfixturevalue("postgres_url")) if postgres else f"sqlite:///{tmp_path / 'a.db'}"
+
+    async def fill_more() -> None:
+        async with opened(store_at(url)) as (store,):
+            held: Any = store
+            await store.apply(a_batch(a_put("a")))
+            await held.items.write(OTHER_USER, [PutItem(StoredItem("a", "k", "{}", 1, 1))])
+            await held.checkpoints.put(NAMESPACE, a_saved(), [])
+
+    asyncio.run(fill_more())
+    urls = ["--from", url, "--to", f"sqlite:///{tmp_path / 'b.db'}"]
+    told = json.loads(cli("migrate", *urls, "--json", code=5))
+    assert [(one["path"], one["items"], one["states"]) for one in told["not_moved"]] == [
+        (NAMESPACE.path, 0, 1), (OTHER_USER.path, 1, 0),
+    ]  # fmt: skip
+    assert f"NOT MOVED of {OTHER_USER}: 1 items" in cli("migrate", *urls, code=5)
+
+
+def test_who_may_not_see_what_stays_behind_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(store: SqliteStore) -> None:
+        raise StoreUnavailable("this login may not")
+
+    asyncio.run(live(tmp_path / "a.db"))
+    monkeypatch.setattr(SqliteStore, "beside", refused)
+    urls = ["--from", f"sqlite:///{tmp_path / 'a.db'}", "--to", f"sqlite:///{tmp_path / 'b.db'}"]
+    assert "could not be seen" in cli("migrate", *urls, code=5)

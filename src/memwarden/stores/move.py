@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memwarden.errors import Conflict, ModelMismatch
 from memwarden.records import Namespace
@@ -48,6 +48,30 @@ class Moved(NamedTuple):
     @property
     def same(self) -> bool:
         return self.source == self.target
+
+
+class Beside(NamedTuple):
+    """What a namespace holds beside its memories, which is not moved: items, and saved states of agents."""
+
+    namespace: Namespace
+    items: int
+    states: int
+
+
+@runtime_checkable
+class HoldsMore(Protocol):
+    """A store that can keep more than memories."""
+
+    async def beside(self) -> list[Beside]:
+        """Return what lies beside the memories, sorted by namespace; namespaces without any are left out.
+
+        Raises StoreError; StoreUnavailable for a login that may not look.
+        """
+
+
+async def stays_behind(source: Store) -> list[Beside]:
+    """Return what :func:`move` does not move."""
+    return await source.beside() if isinstance(source, HoldsMore) else []
 
 
 async def plan(source: Store, target: Store) -> list[Part]:

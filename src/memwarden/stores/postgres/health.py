@@ -17,7 +17,9 @@ from psycopg import Connection, Error, errors
 from psycopg.sql import SQL, Identifier
 
 from memwarden.errors import InvalidInput, NotFound
+from memwarden.records import Namespace
 from memwarden.stores.health import Finding, Repaired
+from memwarden.stores.move import Beside
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.explain import explain
@@ -41,6 +43,12 @@ _AMCHECK = b"SELECT extnamespace::regnamespace::text FROM pg_extension WHERE ext
 _BLOATED = b"""
     SELECT relname, n_dead_tup FROM pg_stat_user_tables
     WHERE schemaname = 'memwarden' AND n_dead_tup > 10000 AND n_dead_tup > n_live_tup / 4 ORDER BY relname
+"""
+_BESIDE = b"""
+    SELECT tenant, namespace, count(*) FILTER (WHERE item), count(*) FILTER (WHERE NOT item) FROM (
+        SELECT tenant, namespace, true AS item FROM memwarden.items
+        UNION ALL SELECT tenant, namespace, false FROM memwarden.checkpoints
+    ) AS one GROUP BY tenant, namespace
 """
 _HERE = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
 
@@ -157,6 +165,15 @@ def repair(connections: Connections, copy: Path | None) -> Repaired:
             _mend_rows(db)
             _vacuum(db, found)
             return Repaired(copy, tuple(one for one in found if one.mend), tuple(_look(db)))
+
+
+def beside(connections: Connections) -> list[Beside]:
+    """Return what namespaces hold beside their memories. Raises StoreError."""
+    with _explained(connections), closing(connections.connect()) as db:
+        _ready(db, connections)
+        with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+            rows = db.execute(_BESIDE).fetchall()
+    return sorted(Beside(Namespace(tenant, path), items, states) for tenant, path, items, states in rows)
 
 
 def _ready(db: Connection[Any], connections: Connections) -> None:

@@ -33,6 +33,7 @@ from memwarden.records import (
 )
 from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
+from memwarden.stores.move import Beside
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import events as event_rows
 from memwarden.stores.postgres import making, pages
@@ -205,6 +206,12 @@ class PostgresStore:
 
         connections = Connections(self._url, self._connect_seconds)
         return await asyncio.to_thread(health.examine, connections)
+
+    async def beside(self) -> list[Beside]:
+        """Return what lies beside the memories (:class:`memwarden.stores.move.HoldsMore`). The owner alone may look."""
+        from memwarden.stores.postgres import health
+
+        return await asyncio.to_thread(health.beside, Connections(self._url, self._connect_seconds))
 
     async def repair(self, copy: Path | None = None) -> Repaired:
         """Mend the store (:class:`memwarden.stores.health.Examined`). It need not be open."""

@@ -10,6 +10,7 @@ from itertools import groupby
 from memwarden.clock import microseconds, moment
 from memwarden.records import Applied, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.forms import meta_text
+from memwarden.stores.move import Beside
 from memwarden.stores.pages import (
     About,
     Answer,
@@ -222,3 +223,13 @@ def _edge(edge: KeptEdge) -> Values:
     said = edge.relation
     ends = (said.from_id, said.to_id, str(said.type))
     return (*ends, said.strength, int(edge.live), edge.rev, microseconds(said.created_at))
+
+
+def beside(db: sqlite3.Connection) -> list[Beside]:
+    """Return what namespaces hold beside their memories."""
+    counts = (
+        "SELECT tenant, path, (SELECT count(*) FROM items i WHERE i.ns = n.no) AS items, "
+        "(SELECT count(*) FROM checkpoints c WHERE c.ns = n.no) AS states FROM namespaces n"
+    )
+    sql = f"SELECT * FROM ({counts}) WHERE items + states > 0 ORDER BY tenant, path"
+    return [Beside(Namespace(tenant, path), items, states) for tenant, path, items, states in db.execute(sql)]

@@ -37,6 +37,7 @@ from memwarden.records import (
 )
 from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
+from memwarden.stores.move import Beside
 from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.sqlite import events as event_rows
 from memwarden.stores.sqlite import file, pages
@@ -243,6 +244,10 @@ class SqliteStore:
     async def discard(self, namespace: Namespace) -> None:
         check_canary(namespace)
         await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
+
+    async def beside(self) -> list[Beside]:
+        """Return what lies beside the memories (:class:`memwarden.stores.move.HoldsMore`)."""
+        return await self._read(pages.beside, rows=_INLINE_ROWS + 1)
 
     async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
         """Copy the store into a new file (:class:`memwarden.stores.backup.BackedUp`). It need not be open."""

@@ -1,4 +1,4 @@
-"""``memwarden migrate``: moves everything of one store to another."""
+"""``memwarden migrate``: moves the memories of one store to another."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
 from memwarden.stores.base import Store
 from memwarden.stores.memory import MemoryStore
-from memwarden.stores.move import Moved, Part, move, plan
+from memwarden.stores.move import Beside, Moved, Part, move, plan, stays_behind
 from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 
 FAILED = 1
+IN_PART = 5
 
 
 def migrate(
@@ -27,9 +28,11 @@ def migrate(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be moved, and move nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> int:
-    """Move everything of one store to another: every namespace with its history, and nothing is renumbered.
+    """Move the memories of one store to another: every namespace with its history, and nothing is renumbered.
 
-    What was broken off goes on where it was. At the end both sides are compared; exit code 1 when they differ.
+    What was broken off goes on where it was. At the end both sides are compared; exit code 1 when they differ. Items,
+    saved states of agents and operational events are not moved; items and states that stay behind are named, with
+    exit code 5.
 
     \b
     Examples:
@@ -42,29 +45,46 @@ def migrate(
         raise InvalidInput("--from and --to name the same store")
     if not _is_there(source):
         raise NotFound(f"there is no store at {source!r}")
-    done: Sequence[Part | Moved] = asyncio.run(_dry_run(source, target) if dry_run else _move(source, target))
+    done: Sequence[Part | Moved]
+    left: Sequence[Beside] | None
+    if dry_run:
+        done, left = asyncio.run(_dry_run(source, target))
+    else:
+        done, left = asyncio.run(_move(source, target))
     names = {"from": without_login(source), "to": without_login(target)}
     if as_json:
-        print_json({**names, "dry_run": dry_run, "namespaces": [_told(one) for one in done]})
+        print_json({**names, "dry_run": dry_run, "namespaces": [_told(one) for one in done], "not_moved": _left(left)})
     else:
         _print(done, dry_run)
-    return 0 if all(not isinstance(one, Moved) or one.same for one in done) else FAILED
+        _print_left(left)
+    if any(isinstance(one, Moved) and not one.same for one in done):
+        return FAILED
+    return 0 if left == [] else IN_PART
 
 
-async def _dry_run(source: str, target: str) -> Sequence[Part]:
+async def _dry_run(source: str, target: str) -> tuple[Sequence[Part], Sequence[Beside] | None]:
     """A file that is not there is not made for this."""
     async with AsyncExitStack() as opened:
         known = await _open(opened, store_at(source))
         other = await _open(opened, store_at(target) if _is_there(target) else MemoryStore())
-        return await plan(known, other)
+        return await plan(known, other), await _stays(known)
 
 
-async def _move(source: str, target: str) -> Sequence[Moved]:
+async def _move(source: str, target: str) -> tuple[Sequence[Moved], Sequence[Beside] | None]:
     async with AsyncExitStack() as opened:
         known, other = [await _open(opened, store_at(url)) for url in (source, target)]
         revisions = sum(one.rev - one.there for one in await plan(known, other))
         with progress("Moving", revisions) as tick:
-            return await move(known, other, tick)
+            moved = await move(known, other, tick)
+        return moved, await _stays(known)
+
+
+async def _stays(store: Store) -> Sequence[Beside] | None:
+    """What stays behind; None when this login may not see it."""
+    try:
+        return await stays_behind(store)
+    except StoreUnavailable:
+        return None
 
 
 async def _open(opened: AsyncExitStack, store: Store) -> Store:
@@ -114,7 +134,29 @@ def _print(done: Sequence[Part | Moved], dry_run: bool) -> None:
     if different:
         console.print(clean(f"NOT THE SAME on both sides: {', '.join(different)}. Do not use the target."))
     elif not dry_run:
-        console.print(f"Moved {len(done)} namespaces; both stores hold the same.")
+        console.print(f"Moved {len(done)} namespaces; both stores hold the same memories.")
+
+
+def _left(left: Sequence[Beside] | None) -> list[dict[str, object]] | None:
+    return (
+        None
+        if left is None
+        else [
+            {"tenant": one.namespace.tenant, "path": one.namespace.path, "items": one.items, "states": one.states}
+            for one in left
+        ]
+    )
+
+
+def _print_left(left: Sequence[Beside] | None) -> None:
+    if left is None:
+        printer().print("Whether items and saved states of agents stay behind could not be seen with this login.")
+        return
+    for one in left:
+        said = f"NOT MOVED of {one.namespace}: {one.items:,} items, {one.states:,} saved states of agents."
+        printer().print(clean(said))
+    if left:
+        printer().print("memwarden backup takes them along, to a store of the same engine.")
 
 
 def _same(one: Moved) -> str:
