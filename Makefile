@@ -26,7 +26,7 @@ run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
 test: $(READY) lint ## Run every check: lint, types, layers and the tests
-	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal
+	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .

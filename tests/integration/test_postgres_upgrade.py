@@ -35,10 +35,12 @@ def owned(new_database: Callable[[], str]) -> Iterator[str]:
     """The URL of an empty database for a login that may make a schema in it, and is no superuser."""
     url = new_database()
     with psycopg.connect(url, autocommit=True) as db:
-        if db.execute("SELECT oid FROM pg_roles WHERE rolname = 'memwarden_app'").fetchone() is None:
-            db.execute("CREATE ROLE memwarden_app NOLOGIN NOINHERIT")
+        for role in ("memwarden_app", "memwarden_search"):
+            if db.execute("SELECT oid FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+                db.execute(f"CREATE ROLE {role} NOLOGIN NOINHERIT".encode())
         db.execute(f"CREATE ROLE {LOGIN} LOGIN PASSWORD 'a-secret' IN ROLE memwarden_app".encode())
         db.execute(f"GRANT CREATE ON DATABASE {db.info.dbname} TO {LOGIN}".encode())
+        db.execute(f"GRANT memwarden_search TO {LOGIN} WITH INHERIT FALSE".encode())
         yield f"postgresql://{LOGIN}:a-secret@{url.partition('//')[2].rpartition('@')[2]}"
         db.execute(f"DROP OWNED BY {LOGIN} CASCADE".encode())
         db.execute(f"DROP ROLE {LOGIN}".encode())

@@ -70,6 +70,6 @@ def test_a_broken_store_is_found_out(broken: Callable[[], Store]) -> None:
     def make(folder: Path) -> Store:
         return broken()
 
-    hunt = settings(_SETTINGS, max_examples=300, database=None, derandomize=True)
+    hunt = settings(_SETTINGS, max_examples=600, database=None, derandomize=True)
     with pytest.raises(AssertionError, match="the reference"):
         run_state_machine_as_test(store_machine(make), settings=hunt)

@@ -20,6 +20,7 @@ from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, N
 from memwarden.events import Node, Op
 from memwarden.models.base import Embedder
 from memwarden.parts import Parts
+from memwarden.recall.block import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.inlet import look_at, value_without_secrets
 from memwarden.remember.messages import checked_name
@@ -163,11 +164,14 @@ class AsyncState:
         return [_name(one) for one in found]
 
     async def loaded(self, keys: Sequence[str]) -> dict[str, Any]:
-        """Return the values of those keys that are there, in the order asked for."""
+        """Return the values of those keys that are there, in the order asked for, as a model may read them.
+
+        Of what a tool or a model saved, sentences that read like orders to an assistant are left out (F9).
+        """
         self._check_allowed()
         found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(one) for one in keys])
         now = clock.now()
-        return {_name(one): _value(one) for one in found if _is_saved(one) and _is_there(one, now)}
+        return {_name(one): _fit(one) for one in found if _is_saved(one) and _is_there(one, now)}
 
     async def found_for(self, goal: str, *, most: int = 5, bar: float = BAR) -> list[StateKey]:
         """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
@@ -331,6 +335,19 @@ def _is_there(memory: Memory, now: datetime) -> bool:
 
 def _name(memory: Memory) -> str:
     return str((memory.payload or {})["name"])
+
+
+def _fit(memory: Memory) -> Any:
+    """The value, each text of it as far as it is fit to be shown to a model."""
+
+    def fit(value: Any) -> Any:
+        if isinstance(value, str):
+            return fit_to_show(memory, value)
+        if isinstance(value, Mapping):
+            return {key: fit(one) for key, one in value.items()}
+        return [fit(one) for one in value] if isinstance(value, list) else value
+
+    return fit(_value(memory))
 
 
 def _value(memory: Memory) -> Any:

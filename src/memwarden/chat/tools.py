@@ -153,7 +153,8 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
         return {"success": True, "key": saved.key, "size_bytes": saved.size_bytes}
 
     async def load(key: str) -> dict[str, Any]:
-        return {"success": True, "value": await state.load(key)}
+        await state.load(key)  # says what is not there
+        return {"success": True, "value": (await state.loaded([key]))[key]}
 
     async def listed(include_values: bool | None = False) -> dict[str, Any]:
         keys = await state.list_keys(include_values=bool(include_values))
@@ -165,7 +166,7 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
         return {"success": True, "count": len(told), "keys": told}
 
     async def search(pattern: str) -> dict[str, Any]:
-        results = await state.search(pattern)
+        results = await state.loaded(list(await state.search(pattern)))
         return {"success": True, "pattern": pattern, "matches": list(results), "results": results}
 
     key = Parameter("key", "string", "Name of the value (e.g., 'kudos_givers_2025')", required=True)

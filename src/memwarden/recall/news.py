@@ -120,9 +120,14 @@ def looker(thread: str | None, agent: str | None) -> str:
     return name if agent is None else f"{name}{BETWEEN}{agent}"
 
 
+_SAVED = ("state:", "session:")
+"""How the ids of what is saved by key begin; the user context, which is of the same channel, is news."""
+
+
 def _is_no_news(entry: Change) -> bool:
     """An index card is no news: the exchange is known to who had it. Steps and state are told to who asks for them."""
-    return entry.channel in (Channel.PROCEDURAL, Channel.STATE) or (entry.meta is not None and CARD in entry.meta)
+    saved = entry.channel == Channel.STATE and entry.memory_id.startswith(_SAVED)
+    return saved or entry.channel == Channel.PROCEDURAL or (entry.meta is not None and CARD in entry.meta)
 
 
 def _key(scope: Scope) -> tuple[Namespace, str]:

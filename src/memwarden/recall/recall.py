@@ -486,11 +486,15 @@ def _steps(index: NamespaceIndex, request: Request) -> Mask | None:
     return None if steps is None else ~steps
 
 
+_SAVED = (Condition("category", "$eq", "state"),)
+"""How a person wants to be spoken to is of the same channel, and of another category."""
+
+
 def _unsaved(index: NamespaceIndex, where: Where) -> Mask | None:
     """What is no value that was saved by key, unless a filter asks for a channel."""
     asked = any(condition.field == "channel" for condition in where)
     saved = None if asked else index.of_channel(Channel.STATE)
-    return None if saved is None else ~saved
+    return None if saved is None else ~(saved & index.columns.mask(_SAVED))
 
 
 def _in_categories(names: tuple[str, ...] | None) -> Where:

@@ -11,7 +11,8 @@ from memwarden import arguments, clock, filters
 from memwarden.backend import ContextItem, as_item
 from memwarden.errors import InvalidInput
 from memwarden.parts import Parts
-from memwarden.records import Channel, Item, Memory, Namespace
+from memwarden.records import Channel, Item, Memory, Namespace, Trust
+from memwarden.remember.inlet import trust_of
 from memwarden.remember.messages import checked_text
 from memwarden.tiers import budget, items
 from memwarden.tiers.budget import TIERS, Filled, Offer, Tier
@@ -213,7 +214,7 @@ def _project_id(task: Any) -> Any:
 
 def _offers(tier: str, looked: Looked) -> list[Offer]:
     """The candidates as lines. A task's are shown by time, the others in their order."""
-    lines = [budget.one_line(one.kind, items.words(one)) for one in looked.items]
+    lines = [budget.one_line(one.kind, _shown(one)) for one in looked.items]
     shown = range(len(lines))
     places = dict(enumerate(shown))
     if tier == "task":
@@ -274,3 +275,13 @@ def _matters(memory: Memory, edge: bool, now: datetime) -> str:
 
     said = f"importance {memory.importance:.2f}, {age(memory.created_at, now)}"
     return ("pinned, " if memory.pinned else "") + ("at an end of the task, " if edge else "") + said
+
+
+def _shown(item: ContextItem) -> str:
+    """What of an item stands in a prompt: of a tool's output or a page's words not what reads like orders."""
+    said = items.words(item)
+    if trust_of(None, item.kind, item.source) != Trust.EXTERNAL:
+        return said
+    from memwarden.poison.shown import without_orders  # its tables are for those alone who keep what came from outside
+
+    return without_orders(said)

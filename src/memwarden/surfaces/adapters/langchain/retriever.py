@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
+from memwarden.recall.block import fit_to_show
 from memwarden.records import Item, QueryResult
 from memwarden.scope import AsyncScope
 from memwarden.surfaces.adapters.bound import Bound
@@ -21,9 +22,9 @@ class MemwardenRetriever(BaseRetriever):
     >>> retriever = MemwardenRetriever(warden=warden.scope(user="ana"), k=5)
     >>> retriever.invoke("What can't I eat?")
 
-    A document's text is the whole text of the memory. Its ``id`` is the memory's; its metadata hold ``id``, ``score``
-    (calibrated, 0..1), ``category``, ``channel``, ``kind``, ``sources`` (ids of the turns that it rests on) and
-    ``created_at`` (ISO 8601).
+    A document's text is the whole text of the memory; of one from outside without the sentences that read like orders
+    to an assistant. Its ``id`` is the memory's; its metadata hold ``id``, ``score`` (calibrated, 0..1), ``category``,
+    ``channel``, ``kind``, ``sources`` (ids of the turns that it rests on), ``trust`` and ``created_at`` (ISO 8601).
 
     Args:
         warden: a scope of a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`; or one of these, which stands
@@ -76,6 +77,7 @@ def _document(item: Item) -> Document:
         "channel": str(item.channel),
         "kind": str(item.kind),
         "sources": list(item.sources),
+        "trust": str(item.memory.trust),
         "created_at": item.created_at.isoformat(),
     }
-    return Document(page_content=item.memory.text, id=item.id, metadata=metadata)
+    return Document(page_content=fit_to_show(item.memory, item.memory.text), id=item.id, metadata=metadata)
