@@ -83,6 +83,8 @@ class AsyncWarden:
         Raises InvalidConfig for a wrong setting or URL.
         """
         settings = _settings(config)
+        if url is not None and not str(url).strip():
+            raise InvalidConfig("the URL of the store is empty; leave it out for the setting db, or name a store")
         chat = chat_model or _chat_model(settings)
         return cls(store_at(url or settings.db or configuration.default_db()), settings, reranker, chat)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memwarden import Warden
 from memwarden.errors import InvalidConfig
 from memwarden.stores.memory import MemoryStore
 from memwarden.stores.postgres import PostgresStore
@@ -73,3 +74,9 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InvalidConfig, match="memwarden\\[postgres\\]"):
         store_at("postgresql:///x")
+
+
+@pytest.mark.parametrize("url", ["", "  "])
+def test_an_empty_url_is_no_word_for_the_default(url: str) -> None:
+    with pytest.raises(InvalidConfig, match="is empty"):
+        Warden.open(url)

@@ -135,10 +135,7 @@ async def _check_beginning(source: Store, target: Store, namespace: Namespace, r
             break
         since += limit
     if since < there or there > rev:
-        raise Conflict(
-            f"{namespace} in the target holds something else than in the source; choose an empty target, or move "
-            "it into another tenant first"
-        )
+        raise Conflict(f"{namespace} in the target holds something else than in the source; choose an empty target")
 
 
 async def _move_one(source: Store, target: Store, namespace: Namespace, tick: Callable[[int], None]) -> Moved:
