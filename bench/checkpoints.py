@@ -115,8 +115,8 @@ async def many_threads(name: str, saver: Saver) -> None:
             return len([found async for found in saver.alist(config, **how)])
 
         asked: dict[str, Callable[[], Awaitable[Any]]] = {
-            "get": lambda config=one: saver.aget_tuple(config),  # type: ignore[misc]
-            "list of a thread": lambda config=one: listed(config),  # type: ignore[misc]
+            "get": lambda config=one: saver.aget_tuple(config),  # type: ignore[misc]  # a lambda with a default has no type
+            "list of a thread": lambda config=one: listed(config),  # type: ignore[misc]  # a lambda with a default has no type
             "list of all, 10 newest": lambda: listed(None, limit=10),
         }
         for what, ask in asked.items():

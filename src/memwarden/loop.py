@@ -36,11 +36,7 @@ class Loop:
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on the loop and wait for its answer. Raises StoreUnavailable, WrongThread."""
-        try:
-            answer = self._submit(coroutine)
-        except MemwardenError:
-            coroutine.close()
-            raise
+        answer = self._submit(coroutine)
         try:
             return answer.result()
         except concurrent.futures.CancelledError:
@@ -53,11 +49,7 @@ class Loop:
 
         Who stops waiting does not break it off.
         """
-        try:
-            answer = self._submit(coroutine)
-        except MemwardenError:
-            coroutine.close()
-            raise
+        answer = self._submit(coroutine)
         try:
             return await asyncio.shield(asyncio.wrap_future(answer))
         except asyncio.CancelledError:
@@ -98,6 +90,14 @@ class Loop:
         await asyncio.sleep(0)  # what the last ones scheduled, which is to hand over their answers
 
     def _submit(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
+        """Hand a coroutine over; one that is refused is closed, so that Python does not say it was never awaited."""
+        try:
+            return self._handed_over(coroutine)
+        except MemwardenError:
+            coroutine.close()
+            raise
+
+    def _handed_over(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
         if os.getpid() != self._process:  # before the lock, which a fork may have copied while it was held
             raise StoreUnavailable("this warden was opened before the process forked; open one in each process")
         if threading.current_thread() is self._thread:

@@ -180,7 +180,7 @@ class SessionMemory:
                 self.add_tool_to_cache(session, tool, parameters, result, llm_cache_duration)
                 return result
 
-            return call_async if inspect.iscoroutinefunction(function) else call  # type: ignore[return-value]
+            return call_async if inspect.iscoroutinefunction(function) else call  # type: ignore[return-value]  # as it came
 
         return decorate
 

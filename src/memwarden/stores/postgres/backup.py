@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile
 
-from psycopg import Connection, Error
+from psycopg import Connection
 from psycopg.sql import SQL, Composed, Identifier
 
 from memwarden.errors import Conflict, NotFound, StoreCorrupt, StoreUnavailable
@@ -22,7 +22,7 @@ from memwarden.stores import backup
 from memwarden.stores.manifest import Manifest, Stand, Table, Tick, no_tick
 from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.explain import explain
+from memwarden.stores.postgres.explain import explained
 from memwarden.stores.postgres.rows import told
 
 ENGINE = "postgres"
@@ -58,7 +58,7 @@ def back_up(connections: Connections, target: Path, tick: Tick = no_tick) -> Man
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt.
     """
-    with backup.unfinished(target) as folder, _explained(connections):
+    with backup.unfinished(target) as folder, _closing(connections):
         packed = folder / "packed"
         with backup.packing(packed) as archive, closing(connections.connect()) as db:
             schema.hold(db)
@@ -80,7 +80,7 @@ def restore(path: Path, connections: Connections, tick: Tick = no_tick) -> Manif
 
     Raises Conflict when there is one or the backup is of another engine, StoreCorrupt, StoreTooNew, StoreUnavailable.
     """
-    with backup.unpacking(path) as (archive, manifest), _explained(connections), connections.borrowed() as db:
+    with backup.unpacking(path) as (archive, manifest), _closing(connections), connections.borrowed() as db:
         backup.refuse_foreign(manifest, archive, ENGINE, path, *map(_member, manifest.tables))
         backup.refuse_newer(manifest.schema, schema.migrations()[-1].number, path)
         schema.check_server(db, connections.place)
@@ -203,11 +203,10 @@ def _names(columns: Columns) -> Composed:
 
 
 @contextmanager
-def _explained(connections: Connections) -> Iterator[None]:
+def _closing(connections: Connections) -> Iterator[None]:
     """Let an error say what happened, and close the connections at the end."""
     try:
-        yield
-    except Error as error:
-        raise explain(error, connections.place) from None
+        with explained(connections.place):
+            yield
     finally:
         connections.close()

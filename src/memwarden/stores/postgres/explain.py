@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from psycopg import DataError, Error, InterfaceError, OperationalError, ProgrammingError, errors
 
 from memwarden.errors import InvalidInput, MemwardenError, StoreCorrupt, StoreFull, StoreUnavailable
@@ -28,6 +31,15 @@ def is_callers_fault(error: Error) -> bool:
     if error.sqlstate is None:  # psycopg could not even send it
         return isinstance(error, DataError | ProgrammingError | InterfaceError)
     return error.sqlstate.startswith(("22", "54")) or isinstance(error, errors.NotNullViolation)
+
+
+@contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Let an error of PostgreSQL say what happened at ``place`` and what to do."""
+    try:
+        yield
+    except Error as error:
+        raise explain(error, place) from None
 
 
 def explain(error: Error, place: str) -> MemwardenError:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from psycopg import Connection, Error, errors
+from psycopg import Connection, errors
 from psycopg.sql import SQL, Identifier
 
 from memwarden.errors import InvalidInput, NotFound
@@ -22,7 +22,7 @@ from memwarden.stores.health import Finding, Repaired
 from memwarden.stores.move import Beside
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.explain import explain
+from memwarden.stores.postgres.explain import explained
 
 _MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
 _DROPPED = re.compile(r"DROP INDEX (?:IF EXISTS )?(?:memwarden\.)?(\w+)")
@@ -141,14 +141,14 @@ CHECKS = (
 
 def examine(connections: Connections) -> list[Finding]:
     """Return what is wrong. Nothing is changed. Raises StoreError."""
-    with _explained(connections), closing(connections.connect()) as db:
+    with explained(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
         return _look(db)
 
 
 def repair(connections: Connections, copy: Path | None) -> Repaired:
     """Mend it. See :class:`memwarden.stores.health.Examined`."""
-    with _explained(connections):
+    with explained(connections.place):
         with closing(connections.connect()) as db:
             _ready(db, connections)
             found = _look(db)
@@ -169,7 +169,7 @@ def repair(connections: Connections, copy: Path | None) -> Repaired:
 
 def beside(connections: Connections) -> list[Beside]:
     """Return what namespaces hold beside their memories. Raises StoreError."""
-    with _explained(connections), closing(connections.connect()) as db:
+    with explained(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
         with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             rows = db.execute(_BESIDE).fetchall()
@@ -279,11 +279,3 @@ def _whole(db: Connection[Any], begin: bytes) -> Iterator[None]:
     except BaseException:
         db.rollback()
         raise
-
-
-@contextmanager
-def _explained(connections: Connections) -> Iterator[None]:
-    try:
-        yield
-    except Error as error:
-        raise explain(error, connections.place) from None

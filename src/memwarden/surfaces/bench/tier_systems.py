@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memwarden.surfaces.bench.systems import ITEMS, Kind
+from memwarden.surfaces.bench.systems import ITEMS, Kind, LangGraph
 from memwarden.tiers import ContextItem, ContextRequest, Task
 from memwarden.tiers.budget import SHARES
 from memwarden.tokens import estimate
@@ -86,21 +84,11 @@ class TiersOnDisk(Tiers):
     url = "sqlite:///{folder}/tiers.db"
 
 
-class LangGraphTiers:
+class LangGraphTiers(LangGraph):
     """LangGraph's ``InMemoryStore`` with an index, a namespace a tier, and a plain assembler on it.
 
     It searches each tier, as it comes where nothing is asked, and takes what fits the tier's share in that order.
     """
-
-    def __init__(self, folder: Path, model: Embedder) -> None:
-        self._model = model
-        self._numbers = count()
-
-    def open(self) -> None:
-        """See :class:`memwarden.surfaces.bench.systems.System`."""
-        self._put = import_module("langgraph.store.base").PutOp
-        store = import_module("langgraph.store.memory").InMemoryStore
-        self._store = store(index={"dims": self._model.dimensions, "embed": self._embed, "fields": ["text"]})
 
     def add(self, user: str, texts: Sequence[str]) -> None:
         """Add items to a tier."""
@@ -131,13 +119,6 @@ class LangGraphTiers:
                     lines.append(line)
                     left -= cost
         return ["\n".join(lines)]
-
-    def close(self) -> None:
-        """See :class:`memwarden.surfaces.bench.systems.System`."""
-
-    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
-        found: list[list[float]] = self._model.embed(texts).tolist()
-        return found
 
 
 def _vector(question: str) -> list[float]:
