@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+# npm writes this file last. Node itself is a wheel of the development group.
+UPSTREAM := tests/aimock/node_modules/.package-lock.json
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
 	$(BIN)/python -m uv sync --quiet --frozen --all-extras --inexact --python $(BIN)/python
 # Newest first; a plain python3 last, whatever it is.
@@ -20,12 +22,12 @@ FILES ?=
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-setup: $(READY) ## Make .venv with what the lock file names, the peers of the benchmark apart
+setup: $(READY) $(UPSTREAM) ## Make .venv with what the lock files name, the peers of the benchmark apart
 
 run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
-test: $(READY) lint ## Run every check: lint, types, layers and the tests
+test: $(READY) $(UPSTREAM) lint ## Run every check: lint, types, layers and the tests
 	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(READY) ## Check style, types and layers
@@ -44,11 +46,11 @@ bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed besi
 	$(BIN)/memwarden bench speed --install . --tiers
 	$(BIN)/pytest -q -m slow
 
-soak: $(READY) ## Run the long tests: kills, several processes, many writes
+soak: $(READY) $(UPSTREAM) ## Run the long tests: kills, several processes, many writes
 	$(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/aimock/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # --inexact: uv itself is not in the lock file, and stays in .venv.
 $(READY): uv.lock pyproject.toml
@@ -72,6 +74,9 @@ $(READY): uv.lock pyproject.toml
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(SYNC) --no-extra bench
 	@touch $(READY)
+
+$(UPSTREAM): tests/aimock/package-lock.json | $(READY)
+	@cd tests/aimock && "$(CURDIR)/$(BIN)/npm" ci --prefer-offline --loglevel=error >/dev/null
 
 $(PEERS): $(READY)
 	@$(SYNC) --no-extra testing

