@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -59,6 +59,42 @@ def test_a_session_that_is_cleared_begins_anew(warden: Warden) -> None:
     assert sessions.list_ids() == ["B"]
     sessions.finalize_current_cycle("A", "again", "a")
     assert [one["user_question"] for one in sessions.load("A")["conversation_memory"]["exchanges"]] == ["again"]
+
+
+def test_an_exchange_with_a_key_is_taken_in_once(warden: Warden) -> None:
+    class Heard:
+        views: ClassVar[list[str]] = []
+
+        def info(self, msg: str, /) -> None:
+            self.views.append(msg)
+
+    sessions = warden.scope(user="ana").sessions
+    for number in range(3):
+        sessions.finalize_current_cycle("A", f"q{number}", "a", key=f"k{number}")
+    before = sessions.load("A")
+    for number in (2, 0):
+        sessions.finalize_current_cycle("A", f"q{number}", "a", Heard(), key=f"k{number}")
+    assert sessions.load("A") == before
+    assert all("Exchanges: 3 " in view for view in Heard.views), "what is told is what is stored"
+    sessions.finalize_current_cycle("B", "q0", "a", key="k0")  # a key is of one session
+    assert len(sessions.load("B")["conversation_memory"]["exchanges"]) == 1
+    with pytest.raises(Conflict, match="k0"):
+        sessions.finalize_current_cycle("A", "q0", "another answer", key="k0")
+    with pytest.raises(InvalidInput, match="key"):
+        sessions.finalize_current_cycle("A", "q", "a", key=" ")
+    assert sessions.load("A") == before
+    sessions.finalize_current_cycle("A", "q0", "a")  # without a key it is another exchange
+    assert len(sessions.load("A")["conversation_memory"]["exchanges"]) == 4
+
+
+def test_the_same_exchange_with_another_key_is_another_one() -> None:
+    """Also where nothing of the session would change by it."""
+    with Warden.open("memory://", config={"embedder": "none"}) as warden:
+        for number in range(40):
+            warden.sessions.finalize_current_cycle("A", "word " * 200, "a", key=f"k{number}")
+        before = warden.sessions.load("A")
+        warden.sessions.finalize_current_cycle("A", "word " * 200, "a", key="k39")
+        assert warden.sessions.load("A") == before
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "json"])
@@ -150,7 +186,7 @@ def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.Mo
     from memwarden.errors import Stale
     from memwarden.remember.write import Writer
 
-    async def overtaken(*given: Any) -> None:
+    async def overtaken(*given: Any, **named: Any) -> None:
         raise Stale("somebody was faster")
 
     monkeypatch.setattr(stored_sessions, "SECONDS", 0.01)

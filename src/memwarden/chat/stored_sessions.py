@@ -12,7 +12,7 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from memwarden import clock, filters
 from memwarden.chat import session_rules as rules
@@ -37,6 +37,8 @@ SECONDS: Final = 30.0
 """So long a change is tried again while others keep writing the same session."""
 _MOST_PAUSE: Final = 0.1
 _ALL: Final = 10**9
+BETWEEN: Final = "\x1f"
+"""Stands between session and key in what is unique in the namespace; names are printable and cannot hold it."""
 SESSIONS: Final = filters.parse({"channel": Channel.STATE, "source": SOURCE})
 
 
@@ -96,21 +98,36 @@ class AsyncSessions:
         return messages
 
     async def finalize_current_cycle(
-        self, session_id: str, user_question: str, final_answer: str, channel_logger: ChannelLogger | None = None
+        self,
+        session_id: str,
+        user_question: str,
+        final_answer: str,
+        channel_logger: ChannelLogger | None = None,
+        *,
+        key: str | None = None,
     ) -> None:
         """Take an exchange in and end the cycle; it is durable on return.
 
         The warden's chat model makes shorter what is too long; without one, or when it fails, rules do.
 
+        Args:
+            key: idempotency key of the exchange, for this session. The same key with the same question and answer takes
+                nothing in again, however much later and in whichever process; with others it is a Conflict.
+
         See :meth:`memwarden.chat.sessions.SessionMemory.finalize_current_cycle`.
         """
-        model = _once(self._parts.working.chat)
+        model = _asked_once(self._parts.working.chat)
+        name, own = _checked(session_id), checked_name(key, "key")
+        once = None if own is None else _Once(f"{PREFIX}{name}{BETWEEN}{own}", (user_question, final_answer))
 
         async def close(session: Session) -> Session:
             await finished(rules.closing(session, user_question, final_answer), model)
             return session
 
-        session = await self._change(session_id, close)
+        try:
+            session = await self._change(session_id, close, once)
+        except _TakenIn:
+            session = await self.load(session_id)
         tell(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
 
     async def add_tool_to_cache(
@@ -181,8 +198,11 @@ class AsyncSessions:
         ids = [PREFIX + _checked(session_id)]
         return await self._parts.working.writer.remove(self.who.namespace, ids, actor=actor) > 0
 
-    async def _change(self, session_id: str, change: Callable[[Session], Awaitable[T]]) -> T:
-        """Read a session, change it and write it, again and again until nobody else wrote in between."""
+    async def _change(self, session_id: str, change: Callable[[Session], Awaitable[T]], once: _Once | None = None) -> T:
+        """Read a session, change it and write it, again and again until nobody else wrote in between.
+
+        Raises _TakenIn when it was changed ``once`` before.
+        """
         self._check_allowed()
         name = _checked(session_id)
         place = (self.who.namespace.tenant, self.who.namespace.path, PREFIX + name)
@@ -195,16 +215,21 @@ class AsyncSessions:
                 session = _session_of(name, stored)
                 before = json.dumps(session)
                 result = await change(session)
-                if stored is not None and json.dumps(session) == before:
+                if once is None and stored is not None and json.dumps(session) == before:
                     return result
                 try:
-                    await self._parts.working.writer.swap(self._memory_of(name, session, stored), rev)
-                    return result
+                    if await self._swapped(self._memory_of(name, session, stored), rev, once):
+                        return result
+                    raise _TakenIn
                 except Stale:
                     if time.monotonic() > ends:
                         raise Conflict(f"others keep changing the session {name!r}; try again later") from None
                     await asyncio.sleep(random.uniform(0, pause))  # no secret
                     pause = min(2 * pause, _MOST_PAUSE)
+
+    async def _swapped(self, memory: Memory, rev: int, once: _Once | None) -> bool:
+        key, asked = (None, ()) if once is None else once
+        return await self._parts.working.writer.swap(memory, rev, key=key, asked=asked)
 
     async def _stored(self, name: str) -> Memory | None:
         found = await self._parts.store.get(self.who.namespace, [PREFIX + name])
@@ -264,6 +289,17 @@ def _now(change: Callable[[Session], T]) -> Callable[[Session], Awaitable[T]]:
     return changed
 
 
+class _Once(NamedTuple):
+    """A change that is made once. key: of the namespace. asked: what the caller gave; JSON."""
+
+    key: str
+    asked: tuple[str, ...]
+
+
+class _TakenIn(Exception):
+    """What was asked for was done before, and nothing is changed by it now."""
+
+
 class _Silent:
     """Hears nothing: what is decided may be decided again, and is told once it is written."""
 
@@ -271,7 +307,7 @@ class _Silent:
         pass
 
 
-class _Once:
+class _AskedOnce:
     """A chat model that is asked the same thing once, however often a change is decided again."""
 
     def __init__(self, model: ChatModel) -> None:
@@ -285,5 +321,5 @@ class _Once:
         return self._said[prompt]
 
 
-def _once(model: ChatModel | None) -> ChatModel | None:
-    return None if model is None else _Once(model)
+def _asked_once(model: ChatModel | None) -> ChatModel | None:
+    return None if model is None else _AskedOnce(model)

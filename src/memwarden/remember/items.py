@@ -24,12 +24,10 @@ async def put(
     *,
     actor: str | None = None,
     meta: Mapping[str, Any] | None = None,
-    decided_at: int | None = None,
 ) -> tuple[Memory, Looked]:
     """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
 
     What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
-    With ``decided_at`` it is refused (Stale) when what has its id was written after that revision.
     """
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
@@ -38,8 +36,23 @@ async def put(
     if look.state == State.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
         changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
-    await store.apply(Batch(memory.namespace, changes, at, actor=actor, decided_at=decided_at))
+    await store.apply(Batch(memory.namespace, changes, at, actor=actor))
     return memory, look
+
+
+async def swap(
+    store: Store, memory: Memory, at: datetime, rev: int, *, key: str | None = None, fingerprint: str | None = None
+) -> bool:
+    """Store what is never searched by meaning under its own id, without secrets; False if ``key`` was used before.
+
+    Raises Stale when what has its id was written after revision ``rev``, Conflict for a key with another fingerprint.
+    """
+    memory, _ = without_secrets(memory)
+    (signals,) = await signals_of([(memory.text, memory.created_at)], None)
+    changes = (Put(memory, signals, WriteMode.UPSERT),)
+    actor = memory.actor_id or memory.agent_id
+    batch = Batch(memory.namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=rev)
+    return not (await store.apply(batch)).replayed
 
 
 async def remove(

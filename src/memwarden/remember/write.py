@@ -232,10 +232,14 @@ class Writer:
         """Store an item under its own id, in place of one that has it already (E1's add, state)."""
         return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta)
 
-    async def swap(self, memory: Memory, rev: int) -> None:
-        """Store what is never searched by meaning under its own id. Raises Stale if that was written after ``rev``."""
-        actor = memory.actor_id or memory.agent_id
-        await items.put(self._store, None, memory, self._now(), actor=actor, decided_at=rev)
+    async def swap(self, memory: Memory, rev: int, *, key: str | None = None, asked: Sequence[Any] = ()) -> bool:
+        """Store what is never searched by meaning under its own id. Raises Stale if that was written after ``rev``.
+
+        key: idempotency key. Returns False, and writes nothing, when it was used before; a Conflict if something else
+            was ``asked`` then.
+        """
+        fingerprint = None if key is None else _hash([memory.id, *asked])
+        return await items.swap(self._store, memory, self._now(), rev, key=key, fingerprint=fingerprint)
 
     async def promote(self, memory: Memory, target: Namespace) -> str:
         """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
@@ -302,8 +306,11 @@ class Writer:
 
 
 def _fingerprint(scope: Scope, asked: Sequence[Any]) -> str:
-    whole = json.dumps([_thread(scope), list(asked)])
-    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+    return _hash([_thread(scope), list(asked)])
+
+
+def _hash(asked: Sequence[Any]) -> str:
+    return hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).hexdigest()
 
 
 def _is_new(key: TurnKey) -> bool:
