@@ -1,96 +1,183 @@
-"""Two processes serve the same sessions: no exchange is lost, none comes twice, each writer's order stays (D7)."""
+"""Two processes serve the same sessions and are killed: no exchange is lost, none comes twice, the order stays (D7).
+
+Each has eight writers, who take exchanges in with keys. The processes are killed at named points of the write path and
+at random instants, and begin again: each writer says again what it said last.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import pickle
 import random
 import re
+import signal
+import subprocess
 import sys
-from asyncio.subprocess import PIPE, Process
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sessions_child import LABELS, SETTINGS, USER, WRITERS, acknowledged, name_of
 
 from memwarden import AsyncWarden
 
 CHILD = Path(__file__).with_name("sessions_child.py")
-PROCESSES, WRITERS = 2, 8
+PROCESSES = ("p0", "p1")
+Nursery = subprocess.Popen[str]
 
 
-async def start(url: str, sessions: int, exchanges: int) -> list[Process]:
-    given = (str(WRITERS), str(sessions), str(exchanges))
-    children = [
-        await asyncio.create_subprocess_exec(sys.executable, CHILD, url, f"p{number}", *given, stdin=PIPE, stdout=PIPE)
-        for number in range(PROCESSES)
-    ]
-    for one in children:
-        assert one.stdout is not None
-        assert await one.stdout.readline() == b"ready\n"
-    for one in children:
-        assert one.stdin is not None
-        one.stdin.write(b"\n")
-    return children
+@pytest.fixture(scope="module")
+def nurseries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Nursery]]:
+    """Two processes that have everything imported and do each job in a fork."""
+    nothing = tmp_path_factory.mktemp("sessions") / "wanted"
+    nothing.write_bytes(pickle.dumps({}))
+    command = [sys.executable, str(CHILD), str(nothing)]
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            for _ in PROCESSES
+        ]
+        yield opened
+        for one in opened:
+            assert one.stdin is not None
+            one.stdin.close()
 
 
-async def kept(url: str, sessions: int) -> dict[str, list[str]]:
-    """The questions of each session in order: those in the summary, which is too short to be compressed, and after."""
-    found = {}
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
-        stored = warden.scope(user="ana").sessions
-        for session in (f"s{number}" for number in range(sessions)):
-            memory = (await stored.load(session))["conversation_memory"]
-            older = re.findall(r"^User: (.*)$", memory["summary"], re.MULTILINE)
-            found[session] = older + [one["user_question"] for one in memory["exchanges"]]
-    return found
+class Sessions:
+    """Sessions that two processes serve. died: at which points how often a process was killed."""
+
+    def __init__(self, url: str, folder: Path, nurseries: list[Nursery], sessions: int, exchanges: int) -> None:
+        self.url = url
+        self.died: Counter[str] = Counter()
+        self._acks = {name: folder / f"{name}.acks" for name in PROCESSES}
+        self._nurseries = nurseries
+        self._many = {"sessions": sessions, "exchanges": exchanges}
+
+    def run(self, *jobs: dict[str, Any]) -> list[int]:
+        """Let the processes go on at once, each with what is told to it; how they ended."""
+        file = self.url.removeprefix("sqlite:///")
+        for name, nursery, job in zip(PROCESSES, self._nurseries, jobs, strict=False):
+            whole = {"file": file, "acks": str(self._acks[name]), "process": name, **self._many, **job}
+            assert nursery.stdin is not None
+            nursery.stdin.write(json.dumps(whole) + "\n")
+            nursery.stdin.flush()
+        codes = []
+        for nursery, job in zip(self._nurseries, jobs, strict=False):
+            assert nursery.stdout is not None
+            codes.append(int(nursery.stdout.readline()))
+            if codes[-1] == -signal.SIGKILL:
+                self.died[job.get("at") or "at some instant"] += 1
+        return codes
+
+    def told(self) -> set[str]:
+        """What was acknowledged so far."""
+        return {
+            f"{writer}-{number}"
+            for file in self._acks.values()
+            for writer, count in acknowledged(file).items()
+            for number in range(count)
+        }
+
+    def damage(self) -> str:
+        """What is wrong: lost, there twice or in another order; or nothing."""
+        told, names = self.told(), list(asyncio.run(self._kept()))
+        if lost := told - set(names):
+            return f"LOST: {sorted(lost)}"
+        if twice := [one for one, count in Counter(names).items() if count > 1]:
+            return f"TWICE: {twice}"
+        by_writer = defaultdict(list)
+        for name in names:
+            writer, _, number = name.rpartition("-")
+            by_writer[writer].append(int(number))
+        wrong = {writer: numbers for writer, numbers in by_writer.items() if numbers != list(range(len(numbers)))}
+        # a process dies with one exchange of each writer under way
+        most = len(told) + len(PROCESSES) * WRITERS
+        return f"ORDER: {wrong}" if wrong else f"MORE: {len(names)} > {most}" if len(names) > most else ""
+
+    def is_whole(self) -> bool:
+        """Whether every exchange was acknowledged and is there."""
+        of_each = self._many["sessions"] * self._many["exchanges"]
+        names = {name_of(name, writer, n) for name in PROCESSES for writer in range(WRITERS) for n in range(of_each)}
+        return self.told() == names == set(asyncio.run(self._kept()))
+
+    async def _kept(self) -> list[str]:
+        """The questions of all sessions in order: those in the summary, too short to be compressed, and after."""
+        found: list[str] = []
+        async with AsyncWarden.open(self.url, SETTINGS) as warden:
+            stored = warden.scope(user=USER).sessions
+            for session in (f"s{number}" for number in range(self._many["sessions"])):
+                memory = (await stored.load(session))["conversation_memory"]
+                found += re.findall(r"^User: (.*)$", memory["summary"], re.MULTILINE)
+                found += [one["user_question"] for one in memory["exchanges"]]
+        return found
 
 
-def acknowledged(output: bytes) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for line in output.decode().splitlines():
-        session, _, name = line.partition(" ")
-        found[session].add(name)
-    return found
+def kill_at(sessions: Sessions, points: list[str], chance: random.Random, most: int) -> None:
+    """Kill both processes at once, each at another of the points; look at what is kept each time."""
+    for pair in zip(points[::2], points[1::2], strict=True):
+        codes = sessions.run(*({"at": point, "nth": chance.randint(1, most)} for point in pair))
+        assert set(codes) <= {0, -signal.SIGKILL}, "a process failed by itself; its error stands above"
+        assert sessions.damage() == "", f"killed at {pair}"
 
 
-def check_order(names: list[str]) -> None:
-    by_writer = defaultdict(list)
-    for name in names:
-        writer, _, number = name.rpartition("-")
-        by_writer[writer].append(int(number))
-    for numbers in by_writer.values():
-        assert numbers == list(range(len(numbers)))
+def kill_at_instants(sessions: Sessions, chance: random.Random, times: int) -> None:
+    """Kill one process or the other while both are at work."""
+    for _ in range(times):
+        jobs: list[dict[str, Any]] = [{"after": 0.1 + chance.random() / 5}, {"after": 0.3}]
+        chance.shuffle(jobs)
+        assert set(sessions.run(*jobs)) <= {0, -signal.SIGKILL}
+        assert sessions.damage() == ""
 
 
-async def all_exchanges_are_kept(url: str, sessions: int, exchanges: int) -> None:
-    children = await start(url, sessions, exchanges)
-    told = [acknowledged((await one.communicate())[0]) for one in children]
-    assert [one.returncode for one in children] == [0] * PROCESSES
-    for session, names in (await kept(url, sessions)).items():
-        assert len(names) == PROCESSES * WRITERS * exchanges
-        assert set(names) == set().union(*(one[session] for one in told))
-        check_order(names)
+def test_kills_all_over_the_exchanges(tmp_path: Path, nurseries: list[Nursery]) -> None:
+    sessions = Sessions(f"sqlite:///{tmp_path / 's.db'}", tmp_path, nurseries, 3, 5)
+    chance, points = random.Random(9), list(LABELS)
+    chance.shuffle(points)
+    assert sessions.run({"at": "insert memory"}) == [-signal.SIGKILL]
+    kill_at(sessions, points, chance, most=4)
+    kill_at_instants(sessions, chance, 2)
+    assert set(LABELS) <= set(sessions.died)
+    assert sessions.run({}, {}) == [0, 0]
+    assert sessions.damage() == ""
+    assert sessions.is_whole()
 
 
-async def test_no_exchange_is_lost_on_postgresql(postgres_url: str) -> None:
-    await all_exchanges_are_kept(postgres_url, 1, 2)
+def test_kills_on_postgresql(tmp_path: Path, nurseries: list[Nursery], postgres_url: str) -> None:
+    sessions = Sessions(postgres_url, tmp_path, nurseries, 1, 4)
+    for after in (0.15, 0.2):
+        assert set(sessions.run({"after": after}, {})) <= {0, -signal.SIGKILL}
+        assert sessions.damage() == ""
+    assert sessions.run({}, {}) == [0, 0]
+    assert sessions.is_whole()
 
 
 @pytest.mark.soak
-async def test_a_thousand_exchanges_of_each_writer(tmp_path: Path) -> None:
-    await all_exchanges_are_kept(f"sqlite:///{tmp_path / 's.db'}", 200, 5)
+def test_a_thousand_exchanges_of_each_writer(tmp_path: Path, nurseries: list[Nursery]) -> None:
+    sessions = Sessions(f"sqlite:///{tmp_path / 's.db'}", tmp_path, nurseries, 200, 5)
+    chance = random.Random(10)
+    while sum(sessions.died.values()) < 200:
+        kill_at(sessions, chance.sample(LABELS, len(LABELS)), chance, most=60)
+        kill_at_instants(sessions, chance, 4)
+    assert sessions.run({}, {}) == [0, 0]
+    assert sessions.damage() == ""
+    assert sessions.is_whole()
 
 
-async def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 's.db'}"
-    killed, other = await start(url, 1, 5)
-    assert killed.stdout is not None
-    lines = [await killed.stdout.readline() for _ in range(random.Random(9).randrange(1, 20))]
-    killed.kill()
-    told = acknowledged(b"".join(lines) + (await killed.communicate())[0])["s0"]
-    rest = acknowledged((await other.communicate())[0])["s0"]
-    assert len(rest) == WRITERS * 5
-    names = (await kept(url, 1))["s0"]
-    assert set(names) >= told | rest
-    assert len(names) == len(set(names)) <= len(told | rest) + WRITERS  # at most one a writer was under way
-    check_order(names)
+@pytest.mark.parametrize(("fault", "at"), [("no transaction", "insert journal"), ("answers before commit", "commit")])
+def test_the_harness_finds_a_store_that_loses(tmp_path: Path, nurseries: list[Nursery], fault: str, at: str) -> None:
+    """Half a change, or an exchange that was acknowledged too early."""
+    sessions = Sessions(f"sqlite:///{tmp_path / 's.db'}", tmp_path, nurseries, 1, 5)
+    assert sessions.run({"fault": fault, "at": at, "nth": 9}) in ([-signal.SIGKILL], [1])
+    assert sessions.damage() != "" or sessions.run({}) == [1] or sessions.damage() != ""
+
+
+def test_the_harness_finds_writers_without_keys(tmp_path: Path, nurseries: list[Nursery]) -> None:
+    sessions = Sessions(f"sqlite:///{tmp_path / 's.db'}", tmp_path, nurseries, 1, 5)
+    dying = {"keys": False, "at": "committed, not answered", "nth": 5}
+    assert sessions.run(dying) == [-signal.SIGKILL]
+    assert sessions.run({"keys": False}) == [0]
+    assert sessions.damage().startswith("TWICE")
