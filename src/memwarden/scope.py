@@ -19,6 +19,7 @@ from memwarden.chat.tools import AsyncTools, Permission, state_tools
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.events import Node, Op
 from memwarden.parts import Parts
+from memwarden.recall.block import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, Template
 from memwarden.recall.history import all_shown
 from memwarden.recall.history import history as read_history
 from memwarden.records import (
@@ -287,24 +288,32 @@ class AsyncScope:
         participants: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         explain: bool = False,
+        max_memories: int = CONTEXT_MEMORIES,
+        template: Template = DESIGN,
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn (C1, C6); empty when nothing is relevant.
 
         The last message and the talk just before it are searched for. When the best memory reaches the threshold, it
-        and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most 5 of
-        them go in, within the budget.
+        and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most
+        ``max_memories`` of them go in, within the budget.
 
         Args:
             messages: the conversation so far, the message to answer last. What stands in it is not repeated.
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least score of the best memory, on the calibrated scale.
             participants: only memories in which one of these takes part. A filter of ``characters`` must hold as well.
+            max_memories: 1..100; those that are always offered do not count.
+            template: the words of the block, if not design C's.
         """
         read = read_messages(messages, self._parts.settings.max_text_bytes)
         said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
+        most = arguments.whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
+        if not isinstance(template, Template):
+            raise InvalidInput(f"template is a memwarden.recall.block.Template, not {template!r:.80}")
+        request = replace(request, most=most, template=template)
         if participants is not None:
             taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
             request = replace(request, where=(*request.where, taking_part))

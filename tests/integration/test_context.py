@@ -9,6 +9,7 @@ import pytest
 
 from memwarden import Warden, clock, format_context
 from memwarden.errors import InvalidInput
+from memwarden.recall.block import Template
 from memwarden.tokens import estimate
 
 SNAPSHOT = """<memories>
@@ -53,6 +54,23 @@ def test_the_block_has_the_exact_form(warden: Warden) -> None:
     block = quest(warden).context([{"role": "user", "content": "Who guards the northern gate at dawn?"}], threshold=0.0)
     lines = block.text.split("\n")
     assert "\n".join(lines[: lines.index("3. [NOTE, importance=5, 3 days ago]") - 1] + lines[-3:]) == SNAPSHOT
+
+
+def test_its_words_and_its_number_can_be_others(warden: Warden) -> None:
+    asked = [{"role": "user", "content": "Who guards the northern gate at dawn?"}]
+    short = Template("Known:", "", "{{summary}} ({{age}})\nWhere: {{sourceContext}}")
+    block = quest(warden).context(asked, threshold=0.0, max_memories=1, template=short)
+    assert block.text == (
+        "<memories>\nKnown:\n\n1. Learned that the northern gate is unguarded at dawn (2 days ago)\n"
+        "   Where: During reconnaissance mission with Kira\n</memories>"
+    )
+    assert block.tokens == estimate(block.text)
+    tight = quest(warden).context(asked, block.tokens, threshold=0.0, template=short)
+    assert tight.tokens <= block.tokens
+    with pytest.raises(InvalidInput, match="max_memories"):
+        quest(warden).context(asked, max_memories=0)
+    with pytest.raises(InvalidInput, match="template"):
+        quest(warden).context(asked, template="{{summary}}")
 
 
 def test_nothing_is_injected_when_nothing_is_relevant(warden: Warden) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from memwarden import clock, importance
@@ -12,10 +13,16 @@ from memwarden.records import Channel, Item, Kind, Memory, Trust
 
 PREFIX = "You have the following relevant memories from past interactions:"
 SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
+FORMAT = "[{{memoryType}}, importance={{importance}}, {{age}}]\nSummary: {{summary}}\nContext: {{sourceContext}}"
+PLACEHOLDERS = ("memoryType", "importance", "age", "summary", "sourceContext")
+"""What a format may hold, each in double braces. A line of which every placeholder is empty is left out."""
+CONTEXT_MEMORIES, MOST_IN_CONTEXT = 5, 100
+"""Design C's number of memories in a block, and the most that can be asked for."""
 TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
 """Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
 _INDENT = "   "
 _TAG = re.compile(r"<(?=/?memories)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _DAY = 86_400
 _AGES = (
     ("year", 365 * _DAY),
@@ -25,6 +32,19 @@ _AGES = (
     ("hour", 3_600),
     ("minute", 60),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The words of a ``<memories>`` block: before the memories, after them, and of each of them."""
+
+    prefix: str = PREFIX
+    suffix: str = SUFFIX
+    format: str = FORMAT
+
+
+DESIGN = Template()
+"""Design C's words."""
 
 
 def bullet(memory: Memory, words: str) -> str:
@@ -43,21 +63,23 @@ def related_bullet(item: Item) -> str:
     return f"- related: {item.text}".replace("\n", "\n  ")
 
 
-def memories_block(items: Sequence[Item], now: datetime) -> str:
+def memories_block(items: Sequence[Item], now: datetime, template: Template = DESIGN) -> str:
     """Items as design C's block; an empty text for no items."""
-    return _block([(item.memory, item.text) for item in items], now)
+    return _block([(item.memory, item.text) for item in items], now, template)
 
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
     """Memories of the caller's choice as design C's ``<memories>`` block (C8), ages counted to ``now``."""
-    return _block([(memory, words(memory)) for memory in memories], now or clock.now())
+    return _block([(memory, words(memory)) for memory in memories], now or clock.now(), DESIGN)
 
 
-def _block(entries: Sequence[tuple[Memory, str]], now: datetime) -> str:
+def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template) -> str:
     if not entries:
         return ""
-    texts = [f"{number}. {_entry(memory, words, now)}" for number, (memory, words) in enumerate(entries, 1)]
-    return "\n".join(["<memories>", PREFIX, "", "\n\n".join(texts), "", SUFFIX, "</memories>"])
+    texts = [f"{number}. {_entry(memory, words, now, template)}" for number, (memory, words) in enumerate(entries, 1)]
+    before = [template.prefix, ""] if template.prefix else []
+    after = ["", template.suffix] if template.suffix else []
+    return "\n".join(["<memories>", *before, "\n\n".join(texts), *after, "</memories>"])
 
 
 def age(since: datetime, now: datetime) -> str:
@@ -98,14 +120,28 @@ def _said(memory: Memory) -> str:
     return f"{speaker(memory)}, {day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
 
 
-def _entry(memory: Memory, words: str, now: datetime) -> str:
+def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
-    title = f"[{kind.upper()}, importance={importance.to_ten(memory.importance)}, {age(memory.created_at, now)}]"
-    lines = [f"Summary: {one_line(words)}"]
     occasion = fit_to_show(memory, memory.context) if memory.context else _occasion(memory)
-    if occasion:
-        lines.append(f"Context: {one_line(occasion)}")
-    return escape("\n".join([one_line(title), *(_INDENT + line for line in lines)]))
+    values = {
+        "memoryType": kind.upper(),
+        "importance": str(importance.to_ten(memory.importance)),
+        "age": age(memory.created_at, now),
+        "summary": escape(one_line(words)),
+        "sourceContext": escape(one_line(occasion)),
+    }
+    lines = [_filled(line, values) for line in template.format.split("\n") if _says_something(line, values)]
+    return f"\n{_INDENT}".join(lines)
+
+
+def _says_something(line: str, values: Mapping[str, str]) -> bool:
+    named = _PLACEHOLDER.findall(line)
+    return not named or any(values[name] for name in named)
+
+
+def _filled(line: str, values: Mapping[str, str]) -> str:
+    """A line with its values, filled in at once: what a memory says in double braces stays as it is."""
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], line)
 
 
 def _occasion(memory: Memory) -> str:

@@ -50,7 +50,6 @@ SHOWN_CUTS = 20
 
 CONTEXT_CANDIDATES = 10
 CONTEXT_FLOOR = 0.5
-CONTEXT_MEMORIES = 5
 RECENT_MESSAGES = 3
 """Design C's limits for a context block. The best memory must reach the threshold, the others half of it: the threshold
 asks whether there is an answer, and where there is one its neighbours belong to it."""
@@ -62,7 +61,7 @@ class Request:
 
     as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
     looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
-    changes.
+    changes. most, template: of a context block, how many memories at most, and in which words.
     """
 
     query: str
@@ -77,6 +76,8 @@ class Request:
     since_rev: int | None = None
     steps: bool = False
     news: bool = True
+    most: int = block.CONTEXT_MEMORIES
+    template: block.Template = block.DESIGN
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,8 @@ class Recall:
         here, question, ranking, gates, echoes = max(asked, key=lambda one: one.ranking.confidence)
         index, now = here.index, here.now
         rev, ids = index.rev, index.columns.ids
-        selection = self._select(index, ranking, gates, request, CONTEXT_CANDIDATES, CONTEXT_FLOOR)
+        candidates = max(CONTEXT_CANDIDATES, request.most)
+        selection = self._select(index, ranking, gates, request, candidates, CONTEXT_FLOOR)
         found = await self._fetch(here, selection)
         make = partial(items.item, question, ranking, ranking.weights, items.plain_excerpt, found)
         covering = _covering(selection, ids)
@@ -218,9 +220,9 @@ class Recall:
         packed = pack(
             map(make, selection.always),
             sorted(weighed, key=lambda item: item.id in covering),  # facts before the turns that they rest on
-            most=CONTEXT_MEMORIES,
+            most=request.most,
             budget=request.budget_tokens,
-            render=lambda items: block.memories_block(items, now),
+            render=lambda items: block.memories_block(items, now, request.template),
             count=self._count,
             covering=covering,
         )

@@ -1,0 +1,9 @@
+"""How the messages of an API are read and made, one module a form.
+
+Pure functions on plain data: what is given is never changed, no package of an API is imported.
+"""
+
+from memwarden.turn.forms.base import MODES, Form, Request
+from memwarden.turn.forms.choose import FORMS, form_of
+
+__all__ = ["FORMS", "MODES", "Form", "Request", "form_of"]

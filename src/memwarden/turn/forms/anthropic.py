@@ -1,0 +1,74 @@
+"""Anthropic's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memwarden.errors import InvalidInput
+from memwarden.turn.forms import placing
+from memwarden.turn.forms.base import Request, checked_mode
+from memwarden.turn.forms.reading import field, listed, messages_in, no_answer, parts_of, spoken, words
+
+_TEXT = "text"
+
+
+class Anthropic:
+    """A mapping with ``messages`` and maybe ``system`` (a text or a list of blocks).
+
+    ``system_append`` goes to the end of ``system``, after the caller's own blocks and their ``cache_control``.
+    ``context_message`` is a block of its own before the words of the message to answer, and not a message, as users
+    and the assistant take turns here; ``user_prefix`` goes into the same text where the message is one. Results of
+    tools stay before both.
+    """
+
+    name = "anthropic"
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        return spoken(_messages(request))
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        messages = _messages(request)
+        assert isinstance(request, Mapping)
+        if not text:
+            return dict(request)
+        mode = checked_mode(mode)
+        if mode == "system_append":
+            own = request.get("system")
+            own = own if isinstance(own, str) or listed(own) else None
+            return {**request, "system": placing.after(own, text, _TEXT)}
+        if mode == "context_message":
+            messages = _in_blocks(messages)
+        return {**request, "messages": placing.prefix_to_user(messages, text, _TEXT)}
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        if field(response, "content") is None:
+            raise no_answer(response, "content")
+        return words(field(response, "content"), "")
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        kind = field(event, "type")  # "text" of the SDK's own streams repeats what a delta brought
+        if kind == "content_block_delta":
+            delta = field(event, "delta")
+            return (field(delta, "text") or "") if field(delta, "type") == "text_delta" else ""
+        if kind == "content_block_start":
+            return words([field(event, "content_block")])
+        return ""
+
+
+def _messages(request: Any) -> list[Any]:
+    if not isinstance(request, Mapping) or "messages" not in request:
+        raise InvalidInput("a request in Anthropic's form is a mapping with 'messages', and maybe 'system'")
+    return messages_in(request["messages"], "messages")
+
+
+def _in_blocks(messages: list[Any]) -> list[Any]:
+    """The message to answer as blocks, so that what is put before its words is a block of its own."""
+    at = placing.to_answer(messages)
+    if at is None:
+        return messages
+    return placing.changed(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])

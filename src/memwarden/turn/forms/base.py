@@ -1,0 +1,52 @@
+"""What every form can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from memwarden.errors import InvalidInput
+
+Messages = Sequence[Any]
+Request = Messages | Mapping[str, Any]
+"""A list of messages, or the arguments of the call (``client.messages.create(**request)``)."""
+
+MODES: Final = ("system_append", "context_message", "user_prefix")
+"""The ways to put a text in (C2): after the system prompt; as a message of its own before the message to answer; before
+the words of that message."""
+
+
+class Form(Protocol):
+    """The messages of one API. Everything is read from mappings and from the SDK's objects alike.
+
+    All methods raise InvalidInput for what is not of the form.
+    """
+
+    name: str
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        """Return what users and the assistant said, oldest first, as ``observe`` takes it.
+
+        ``role`` and ``content`` each, and ``name``, ``id`` and ``created_at`` if the caller gave them. Words are those
+        of text parts (several are joined by a line break) and of refusals. System prompts, calls and results of tools,
+        reasoning, images and messages without words are left out.
+        """
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        """Return a new request with a text in it; an equal one for an empty text. ``mode`` is one of :data:`MODES`."""
+
+    def answer(self, response: Any) -> str:
+        """Return the words of a whole response; of several choices the first's. Empty for one that only calls tools."""
+
+    def delta(self, event: Any) -> str:
+        """Return the words that an event of a stream brings, "" for one that brings none.
+
+        The words of all events, put together, are those of the whole response.
+        """
+
+
+def checked_mode(mode: Any) -> str:
+    """Return a mode. Raises InvalidInput for another one."""
+    if not isinstance(mode, str) or mode not in MODES:
+        raise InvalidInput(f"a mode is one of {', '.join(MODES)}, not {mode!r:.80}")
+    return mode

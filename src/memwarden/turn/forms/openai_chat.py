@@ -1,0 +1,63 @@
+"""OpenAI's chat completions, and every API that takes the same messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memwarden.turn.forms import placing
+from memwarden.turn.forms.base import Request, checked_mode
+from memwarden.turn.forms.reading import field, listed, messages_in, no_answer, spoken, words
+
+_TEXT = "text"
+
+
+class OpenAIChat:
+    """A list of messages, or a mapping with ``messages``.
+
+    ``system_append`` goes to the last system or developer message before anybody speaks, else a system message is put
+    first. ``context_message`` is a message of the same role as those, right before the message to answer.
+    """
+
+    name = "openai_chat"
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        return spoken(_messages(request))
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        messages = _with_block(_messages(request), text, checked_mode(mode)) if text else _messages(request)
+        return {**request, "messages": messages} if isinstance(request, Mapping) else messages
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        choices = listed(field(response, "choices"))
+        if not choices:
+            raise no_answer(response, "choices")
+        message = field(choices[0], "message")
+        return words(field(message, "content"), "") + (field(message, "refusal") or "")
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        kind = field(event, "type")
+        if kind in ("content.delta", "refusal.delta"):  # of the SDK's own streams, which tell each chunk as well
+            return field(event, "delta") or ""
+        if kind is not None:
+            return ""
+        choices = [one for one in listed(field(event, "choices")) if not field(one, "index")]
+        delta = field(choices[0], "delta") if choices else None
+        return (field(delta, "content") or "") + (field(delta, "refusal") or "")
+
+
+def _messages(request: Request) -> list[Any]:
+    return messages_in(request.get("messages") if isinstance(request, Mapping) else request, "messages")
+
+
+def _with_block(messages: list[Any], text: str, mode: str) -> list[Any]:
+    role = placing.system_role(messages, "system")
+    if mode == "system_append":
+        return placing.append_to_system(messages, text, _TEXT, role)
+    if mode == "context_message":
+        return placing.insert_message(messages, {"role": role, "content": text})
+    return placing.prefix_to_user(messages, text, _TEXT)

@@ -1,0 +1,83 @@
+"""OpenAI's Responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memwarden.errors import InvalidInput
+from memwarden.turn.forms import placing
+from memwarden.turn.forms.base import Request, checked_mode
+from memwarden.turn.forms.reading import field, has_words, listed, messages_in, no_answer, spoken
+
+_TEXT = "input_text"
+_REFUSAL = "refusal"
+
+
+class OpenAIResponses:
+    """A mapping with ``input`` (a text or a list of items) and maybe ``instructions``.
+
+    ``system_append`` goes to the instructions; without any, to the last system or developer message before anybody
+    speaks; without one, it is the instructions. ``context_message`` is a message of the role of those, ``developer``
+    when there are none, right before the message to answer.
+    """
+
+    name = "openai_responses"
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        messages = [one for one in _items(_arguments(request)) if placing.is_message(one)]
+        # The id of an answer is the provider's, and was not known when the answer was heard.
+        return [
+            one | {"id": field(message, "id")} if one["role"] == "user" and field(message, "id") else one
+            for message in messages
+            for one in spoken([message], ("name", "created_at"))
+        ]
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        arguments = _arguments(request)
+        items = _items(arguments)
+        if not text:
+            return dict(arguments)
+        mode = checked_mode(mode)
+        if mode == "system_append":
+            return _appended(arguments, items, text)
+        if mode == "user_prefix" and isinstance(arguments["input"], str):
+            return {**arguments, "input": placing.before(arguments["input"], text, _TEXT)}
+        if mode == "user_prefix":
+            return {**arguments, "input": placing.prefix_to_user(items, text, _TEXT)}
+        message = {"role": placing.system_role(items, "developer"), "content": text}
+        return {**arguments, "input": placing.insert_message(items, message)}
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        if field(response, "output") is None:
+            raise no_answer(response, "output")
+        messages = [one for one in listed(field(response, "output")) if field(one, "type") == "message"]
+        parts = [part for one in messages for part in listed(field(one, "content"))]
+        texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
+        return "".join(text for text in texts if text)
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        is_words = field(event, "type") in ("response.output_text.delta", "response.refusal.delta")
+        return (field(event, "delta") or "") if is_words else ""
+
+
+def _arguments(request: Any) -> Mapping[str, Any]:
+    if not isinstance(request, Mapping) or "input" not in request:
+        raise InvalidInput("a request in the form of Responses is a mapping with 'input'")
+    return request
+
+
+def _items(arguments: Mapping[str, Any]) -> list[Any]:
+    given = arguments["input"]
+    return [{"role": "user", "content": given}] if isinstance(given, str) else messages_in(given, "input")
+
+
+def _appended(arguments: Mapping[str, Any], items: list[Any], text: str) -> dict[str, Any]:
+    own = arguments.get("instructions")
+    if not (isinstance(own, str) and has_words(own)) and placing.leading_system(items) is not None:
+        return {**arguments, "input": placing.append_to_system(items, text, _TEXT, "developer")}
+    return {**arguments, "instructions": placing.after(own if isinstance(own, str) else None, text, _TEXT)}

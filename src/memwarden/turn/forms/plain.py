@@ -1,0 +1,36 @@
+"""Design C's own messages, for a model that the application calls in its own way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memwarden.turn.forms import placing
+from memwarden.turn.forms.base import checked_mode
+from memwarden.turn.forms.openai_chat import OpenAIChat
+from memwarden.turn.forms.reading import field, messages_in, no_answer, words
+
+
+class Plain(OpenAIChat):
+    """A list of ``{role, content}``, answered with a text or a message.
+
+    As with chat completions, but a ``context_message`` has the role ``context``, as design C has it.
+    """
+
+    name = "plain"
+
+    def with_block(self, request: Any, text: str, mode: str) -> Any:
+        messages = messages_in(request, "messages")
+        if text and checked_mode(mode) == "context_message":
+            return placing.insert_message(messages, {"role": "context", "content": text})
+        return super().with_block(messages, text, mode)
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        content = field(response, "content")
+        if not isinstance(content, str | list | tuple):
+            raise no_answer(response, "content")
+        return words(content, "")
+
+    def delta(self, event: Any) -> str:
+        return event if isinstance(event, str) else words(field(event, "content"), "")

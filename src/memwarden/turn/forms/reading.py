@@ -1,0 +1,101 @@
+"""Reading messages, responses and events, whether they are mappings or an SDK's objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from memwarden.errors import InvalidInput
+
+WORDS: Final = ("text", "input_text", "output_text")
+"""The types of the parts of a content that hold words."""
+SPEAKERS: Final = ("user", "assistant")
+SYSTEM: Final = ("system", "developer")
+_OWN: Final = ("name", "id", "created_at")
+
+
+def field(thing: Any, name: str, default: Any = None) -> Any:
+    """A field of a mapping or of an object."""
+    return thing.get(name, default) if isinstance(thing, Mapping) else getattr(thing, name, default)
+
+
+def listed(value: Any) -> Sequence[Any]:
+    """A list as it is; nothing for anything else (None, an SDK's mark for what is not given)."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
+
+
+def parts_of(content: Any) -> list[Any]:
+    """The parts of a content; none for a text and for None. Raises InvalidInput for what can be read only once."""
+    if content is None or isinstance(content, str):
+        return []
+    if isinstance(content, bytes) or not isinstance(content, Sequence):
+        raise InvalidInput(f"content is text or a list of parts, not {type(content).__name__}")
+    return list(content)
+
+
+def as_dict(message: Any, what: str) -> dict[str, Any]:
+    """A shallow copy of a message as a dict. Raises InvalidInput for what is no message."""
+    if isinstance(message, Mapping):
+        return dict(message)
+    if callable(dump := getattr(message, "model_dump", None)):
+        return dict(dump(exclude_unset=True))
+    raise InvalidInput(f"{what} is a mapping like {{'role': 'user', 'content': '...'}}, not {message!r:.80}")
+
+
+def messages_in(value: Any, what: str) -> list[Any]:
+    """A caller's messages, checked one by one. Raises InvalidInput."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+        raise InvalidInput(
+            f"{what} is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(value).__name__}"
+        )
+    for number, one in enumerate(value):
+        if not isinstance(one, Mapping) and not hasattr(one, "role") and not hasattr(one, "type"):
+            raise InvalidInput(
+                f"{what}[{number}] is a mapping like {{'role': 'user', 'content': '...'}}, not {one!r:.80}"
+            )
+    return list(value)
+
+
+def no_answer(response: Any, wanted: str) -> InvalidInput:
+    """The error for what is no response. wanted: what one would have."""
+    return InvalidInput(f"a response is a text or has {wanted!r}, unlike this {type(response).__name__}")
+
+
+def words(content: Any, between: str = "\n") -> str:
+    """The words of a content: a text, or a list of parts, of which those that hold words count."""
+    if isinstance(content, str):
+        return content
+    return between.join(text for text in _texts(content) if text)
+
+
+def has_words(content: Any) -> bool:
+    """Whether a content says anything."""
+    return bool(words(content).strip())
+
+
+def spoken(messages: Sequence[Any], own: Sequence[str] = _OWN) -> list[dict[str, Any]]:
+    """What users and the assistant said in messages (:meth:`memwarden.turn.forms.base.Form.said`).
+
+    own: the fields besides role and content that are the caller's.
+    """
+    found = []
+    for message in messages:
+        role = field(message, "role")
+        if role not in SPEAKERS:
+            continue
+        said = words(field(message, "content")) + (field(message, "refusal") or "")
+        if said.strip():
+            kept = {name: value for name in own if (value := field(message, name)) is not None}
+            found.append({"role": role, "content": said, **kept})
+    return found
+
+
+def _texts(parts: Any) -> Iterator[str]:
+    for part in listed(parts):
+        if isinstance(part, str):
+            yield part
+            continue
+        kind = field(part, "type")
+        text = field(part, "text") if kind in WORDS else field(part, "refusal") if kind == "refusal" else None
+        if isinstance(text, str):
+            yield text

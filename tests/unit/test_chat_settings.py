@@ -1,0 +1,94 @@
+"""Design C's settings: its names, its defaults, and what is refused (C5)."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
+
+import pytest
+
+from memwarden.errors import InvalidConfig
+from memwarden.turn.settings import ChatSettings, read_chat_settings
+
+# Word for word from design C, sections 3 and 6.
+DESIGN_C = {
+    "useMemory": False,
+    "memoryInjectionMode": "system_append",
+    "memoryExtractionMode": "periodic",
+    "maxMemoryContext": 5,
+    "maxMemoryTokens": 500,
+    "memoryExtractionInterval": 5,
+    "memorySearchThreshold": 0.7,
+    "memoryContextPrefix": "You have the following relevant memories from past interactions:",
+    "memoryContextSuffix": "Use these memories to inform your responses, but don't explicitly reference them unless "
+    "directly relevant.",
+    "memoryFormat": "[{{memoryType}}, importance={{importance}}, {{age}}]\nSummary: {{summary}}\n"
+    "Context: {{sourceContext}}",
+}
+
+
+def test_the_defaults_are_the_designs() -> None:
+    assert read_chat_settings(DESIGN_C) == ChatSettings()
+    assert read_chat_settings({}) == ChatSettings()
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(ChatSettings)])
+def test_each_field_is_read_by_both_names(name: str) -> None:
+    others: dict[str, Any] = {
+        "use_memory": True,
+        "memory_injection_mode": "user_prefix",
+        "memory_extraction_mode": "on_save",
+        "max_memory_context": 2,
+        "max_memory_tokens": 250,
+        "memory_extraction_interval": 3,
+        "memory_search_threshold": 0.4,
+        "memory_context_prefix": "Known:",
+        "memory_context_suffix": "",
+        "memory_format": "{{summary}} ({{age}})",
+    }
+    first, *rest = name.split("_")
+    camel = first + "".join(part.capitalize() for part in rest)
+    wanted = replace(ChatSettings(), **{name: others[name]})
+    assert wanted != ChatSettings()
+    assert read_chat_settings({name: others[name]}) == wanted
+    assert read_chat_settings({camel: others[name]}) == wanted
+    with pytest.raises(InvalidConfig, match="twice"):
+        read_chat_settings({name: others[name], camel: others[name]})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"use_memory": "yes"}, "use_memory is True or False"),
+        ({"memory_injection_mode": "somewhere"}, "system_append, context_message, user_prefix"),
+        ({"memory_injection_mode": "x" * 33}, "memory_injection_mode is one of"),
+        ({"memory_extraction_mode": "off"}, "every_turn, periodic, on_save, llm_triggered"),
+        ({"memory_extraction_mode": ["on_save"]}, "memory_extraction_mode"),
+        ({"max_memory_context": 0}, "1 to 100"),
+        ({"max_memory_context": True}, "max_memory_context"),
+        ({"max_memory_tokens": 2.5}, "max_memory_tokens"),
+        ({"memory_extraction_interval": -1}, "1 to 1,000"),
+        ({"memory_search_threshold": 1.1}, "0 to 1"),
+        ({"memory_search_threshold": float("nan")}, "0 to 1"),
+        ({"memory_search_threshold": True}, "0 to 1"),
+        ({"memory_context_prefix": None}, "at most 2,000 characters"),
+        ({"memory_context_suffix": "x" * 2001}, "at most 2,000 characters"),
+        ({"memory_context_suffix": "So much for </Memories>."}, "stand around the block already"),
+        ({"memory_format": "{{memoryType}}"}, "must hold {{summary}}"),
+        ({"memory_format": "{{summary}} {{user.key}}"}, "holds {{user.key}}"),
+        ({"memories": True}, "unknown setting 'memories'"),
+    ],
+)
+def test_what_is_wrong_is_named(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidConfig) as error:
+        read_chat_settings(wrong)
+    assert named in str(error.value)
+
+
+def test_settings_are_frozen_and_changed_as_a_whole() -> None:
+    settings = ChatSettings()
+    with pytest.raises(FrozenInstanceError):
+        settings.use_memory = True  # type: ignore[misc]  # on purpose
+    assert replace(settings, use_memory=True).use_memory
+    with pytest.raises(InvalidConfig):
+        replace(settings, max_memory_context=0)

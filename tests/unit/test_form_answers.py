@@ -1,0 +1,185 @@
+"""The words of whole responses and of streams, from the objects of an SDK and from their JSON alike."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from openai.lib.streaming.chat import ChunkEvent, ContentDeltaEvent
+from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessage
+from openai.types.responses import Response, ResponseOutputMessage
+from pydantic import TypeAdapter
+
+from memwarden.errors import InvalidInput
+from memwarden.turn.forms import FORMS
+
+
+def thing(value: Any) -> Any:
+    """JSON as objects with attributes, as an SDK makes them."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{key: thing(one) for key, one in value.items()})
+    return [thing(one) for one in value] if isinstance(value, list) else value
+
+
+def completion(message: dict[str, Any]) -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}, "logprobs": None}
+    other = {**choice, "index": 1, "message": {"role": "assistant", "content": "Another one."}}
+    return {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice, other]}
+
+
+def chunk(delta: dict[str, Any], index: int = 0) -> dict[str, Any]:
+    choices = [{"index": index, "delta": delta, "finish_reason": None}]
+    return {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+
+
+def response(*output: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "output": list(output),
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+
+
+def output(*content: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": list(content)}
+
+
+def part(words: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": words, "annotations": []}
+
+
+TOOL_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+FUNCTION_CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"content": "In Porto."}, "In Porto."),
+        ({"content": None, "tool_calls": [TOOL_CALL]}, ""),
+        ({"content": None, "refusal": "I cannot say."}, "I cannot say."),
+    ],
+)
+def test_a_chat_completion(message: dict[str, Any], words: str) -> None:
+    form, plain = FORMS["openai_chat"], completion(message)
+    assert form.answer(plain) == form.answer(ChatCompletion.model_validate(plain)) == words
+    assert form.answer("In Porto.") == "In Porto."
+
+
+def test_the_stream_of_a_chat() -> None:
+    form = FORMS["openai_chat"]
+    deltas = [{"role": "assistant", "content": ""}, {"content": "In "}, {"content": "Porto"}, {"refusal": "."}, {}]
+    raw = [chunk(one) for one in deltas] + [chunk({"content": "Other."}, 1)]
+    raw += [{**chunk({}), "choices": []}, chunk({"tool_calls": [{**TOOL_CALL, "index": 0}]})]
+    events = [ChatCompletionChunk.model_validate(one) for one in raw]
+    assert "".join(map(form.delta, raw)) == "".join(map(form.delta, events)) == "In Porto."
+    own = [
+        ChunkEvent.model_construct(type="chunk", chunk=events[1]),
+        ContentDeltaEvent(type="content.delta", delta="In ", snapshot="In "),
+    ]
+    assert "".join(map(form.delta, own)) == "In "
+    assert form.delta("In ") == "In "
+
+
+def test_a_response() -> None:
+    form = FORMS["openai_responses"]
+    whole = response(
+        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]},
+        output(part("In "), part("Porto")),
+        FUNCTION_CALL,
+        output({"type": "refusal", "refusal": "."}),
+    )
+    made = Response.model_validate(whole)
+    assert form.answer(whole) == form.answer(made) == "In Porto."
+    assert made.output_text == "In Porto"  # of refusals it says nothing
+    assert form.answer(response(FUNCTION_CALL)) == ""
+
+
+def test_the_stream_of_a_response() -> None:
+    from openai.types.responses import ResponseStreamEvent
+
+    form = FORMS["openai_responses"]
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    raw: list[dict[str, Any]] = [
+        {"type": "response.created", "response": response(), "sequence_number": 0},
+        {"type": "response.output_text.delta", "delta": "In ", "logprobs": [], "sequence_number": 1, **place},
+        {"type": "response.reasoning_summary_text.delta", "delta": "hm", "summary_index": 0, "sequence_number": 2}
+        | {"item_id": "r", "output_index": 0},
+        {"type": "response.output_text.delta", "delta": "Porto", "logprobs": [], "sequence_number": 3, **place},
+        {"type": "response.refusal.delta", "delta": ".", "sequence_number": 4, **place},
+        {"type": "response.function_call_arguments.delta", "delta": "{}", "sequence_number": 5}
+        | {"item_id": "f", "output_index": 1},
+        {"type": "response.output_text.done", "text": "In Porto", "logprobs": [], "sequence_number": 6, **place},
+        {"type": "response.completed", "response": response(output(part("In Porto"))), "sequence_number": 7},
+    ]
+    events = [TypeAdapter[Any](ResponseStreamEvent).validate_python(one) for one in raw]
+    assert "".join(map(form.delta, raw)) == "".join(map(form.delta, events)) == "In Porto."
+
+
+def test_a_message_of_anthropic() -> None:
+    form = FORMS["anthropic"]
+    content = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "In ", "citations": None},
+        {"type": "tool_use", "id": "c", "name": "f", "input": {}},
+        {"type": "text", "text": "Porto."},
+    ]
+    whole = {"id": "m", "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
+    assert form.answer(whole) == form.answer(thing(whole)) == "In Porto."
+    assert form.answer({**whole, "content": []}) == ""
+
+
+def test_the_stream_of_anthropic() -> None:
+    form = FORMS["anthropic"]
+    raw: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {"content": []}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": "", "text": "no"},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "In "}},
+        {"type": "text", "text": "In ", "snapshot": "In "},  # the SDK's own streams tell it twice
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Porto."}},
+        {"type": "content_block_stop", "index": 1, "content_block": {"type": "text", "text": "In Porto."}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
+        {"type": "ping"},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ]
+    assert "".join(map(form.delta, raw)) == "".join(form.delta(thing(one)) for one in raw) == "In Porto."
+
+
+def test_plain_answers() -> None:
+    form = FORMS["plain"]
+    assert form.answer("Hi.") == form.answer({"role": "assistant", "content": "Hi."}) == "Hi."
+    assert form.answer({"content": [{"type": "text", "text": "Hi."}]}) == "Hi."
+    assert "".join(map(form.delta, ["H", "i", {"content": "."}, {"done": True}])) == "Hi."
+
+
+@pytest.mark.parametrize("name", list(FORMS))
+@pytest.mark.parametrize("wrong", [None, 7, {}, {"error": "overloaded"}])
+def test_what_is_no_response_is_refused(name: str, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match="a response is a text or has"):
+        FORMS[name].answer(wrong)
+
+
+def test_what_an_sdk_answered_is_read_again_as_what_was_said() -> None:
+    ours = [{"role": "user", "content": "Where?"}, ChatCompletionMessage(role="assistant", content="In Porto.")]
+    heard = [{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "In Porto."}]
+    assert FORMS["openai_chat"].said(ours) == heard
+    again = [*ours, {"role": "user", "content": "Sure?"}]
+    assert FORMS["openai_chat"].with_block(again, "x", "system_append")[1:] == again
+    item = ResponseOutputMessage.model_validate(output(part("In Porto.")))
+    assert FORMS["openai_responses"].said({"input": [ours[0], item]}) == heard
+    blocks = [thing({"type": "text", "text": "In Porto."})]
+    request = {"system": "", "messages": [ours[0], {"role": "assistant", "content": blocks}]}
+    assert FORMS["anthropic"].said(request) == heard
