@@ -691,7 +691,12 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """The block to put into a prompt before a turn (C6). True when there is something to inject."""
+    """The block to put into a prompt before a turn (C6). True when there is something to inject.
+
+    Attributes:
+        confidence: calibrated 0..1: how likely it is that the store holds something for the message.
+        relevant: whether an item was found for the message, apart from those that are always offered.
+    """
 
     text: str
     items: tuple[Item, ...]
@@ -699,6 +704,8 @@ class ContextBlock:
     budget_tokens: int
     rev: int
     cut: tuple[Cut, ...] = ()
+    confidence: float = 0.0
+    relevant: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.items)

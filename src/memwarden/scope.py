@@ -12,6 +12,7 @@ from memwarden import arguments, clock, consent, event_reading
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.categories import Categories
+from memwarden.chat.memory_tools import memory_tools, wanted_tools
 from memwarden.chat.overseer import AsyncOverseer, OverseerSettings
 from memwarden.chat.state import AsyncState
 from memwarden.chat.stored_sessions import AsyncSessions
@@ -579,12 +580,27 @@ class AsyncScope:
         """
         return AsyncOverseer(self.state, self._parts.working.chat, settings or OverseerSettings())
 
-    def tools(self, permission: Permission = "write") -> AsyncTools:
-        """Return the tools that an agent's model may call on this scope: the four of :attr:`state` (A5, A6).
+    def tools(
+        self,
+        permission: Permission = "write",
+        *,
+        only: Sequence[str] | None = None,
+        block: ContextBlock | None = None,
+    ) -> AsyncTools:
+        """Return the tools that an agent's model may call on this scope: to search memories and to make one (C8, C10,
+        C3), and the four of :attr:`state` (A5, A6).
 
-        permission: ``read`` leaves out what writes, and refuses it.
+        Args:
+            permission: ``read`` leaves out what writes, and refuses it.
+            only: the names of the tools that are wanted. None: all.
+            block: what a turn has put into its prompt already (:meth:`context`). With it, ``searchMemories`` is there
+                only when the block says too little and the store may know more (B11), and finds three bullets at most.
+
+        Raises InvalidInput for a name that no tool has.
         """
-        return AsyncTools(state_tools(self.state), permission=permission)
+        return AsyncTools(
+            wanted_tools((*memory_tools(self, block), *state_tools(self.state)), only), permission=permission
+        )
 
     user_context = consent.user_context
     propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)

@@ -6,6 +6,7 @@ docstrings are those of :mod:`memwarden.warden`, :mod:`memwarden.scope` and :mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -18,7 +19,7 @@ from memwarden.chat.tools import Permission
 from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
 from memwarden.loop import Facade, Loop, blocking
-from memwarden.records import Namespace, Scope
+from memwarden.records import ContextBlock, Namespace, Scope
 from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.manifest import Manifest
@@ -73,12 +74,25 @@ class BoundScope(Facade):
         """
         return Overseer(self._inner.overseer(settings), self._loop)
 
-    def tools(self, permission: Permission = "write") -> Tools:
-        """Return the tools that an agent's model may call on this scope: the four of :attr:`state` (A5, A6).
+    def tools(
+        self,
+        permission: Permission = "write",
+        *,
+        only: Sequence[str] | None = None,
+        block: ContextBlock | None = None,
+    ) -> Tools:
+        """Return the tools that an agent's model may call on this scope: to search memories and to make one (C8, C10,
+        C3), and the four of :attr:`state` (A5, A6).
 
-        permission: ``read`` leaves out what writes, and refuses it.
+        Args:
+            permission: ``read`` leaves out what writes, and refuses it.
+            only: the names of the tools that are wanted. None: all.
+            block: what a turn has put into its prompt already (:meth:`context`). With it, ``searchMemories`` is there
+                only when the block says too little and the store may know more (B11), and finds three bullets at most.
+
+        Raises InvalidInput for a name that no tool has.
         """
-        return Tools(self._inner.tools(permission), self._loop)
+        return Tools(self._inner.tools(permission, only=only, block=block), self._loop)
 
     user_context = blocking(AsyncScope.user_context)
     propose_context = blocking(AsyncScope.propose_context)

@@ -166,6 +166,5 @@ def _unwritten(outcome: str, reason: str) -> str:
 def _found(result: QueryResult | ContextBlock) -> Deed:
     best = max(result.items, key=lambda one: one.score, default=None)
     if best is None or not result:
-        sim = result.confidence if isinstance(result, QueryResult) else None
-        return Deed(Op.SEARCH, Status.SKIPPED, "nothing_relevant", sim=sim)
+        return Deed(Op.SEARCH, Status.SKIPPED, "nothing_relevant", sim=result.confidence)
     return Deed(Op.SEARCH, Status.OK, "", best.id, best.category, best.score)

@@ -191,7 +191,7 @@ def test_words_of_a_key() -> None:
 
 def test_the_four_tools_answer_as_design_a_says(ana: BoundScope) -> None:
     tools = ana.tools()
-    assert [one.name for one in tools.tools] == ["saveState", "loadState", "listStateKeys", "searchState"]
+    assert [one.name for one in tools.tools][2:] == ["saveState", "loadState", "listStateKeys", "searchState"]
     saved = tools.call_tool("saveState", {"key": "kudos_givers", "value": GIVERS, "description": "who gave kudos"})
     assert saved == {"success": True, "key": "kudos_givers", "size_bytes": 30}
     assert tools.call_tool("loadState", {"key": "kudos_givers"}) == {"success": True, "value": GIVERS}
@@ -229,7 +229,7 @@ def test_a_wrong_call_is_answered_not_raised(ana: BoundScope) -> None:
 def test_who_may_only_read_cannot_write(ana: BoundScope) -> None:
     ana.state.save("a", 1)
     tools = ana.tools("read")
-    assert [one.name for one in tools.tools] == ["loadState", "listStateKeys", "searchState"]
+    assert [one.name for one in tools.tools][1:] == ["loadState", "listStateKeys", "searchState"]
     assert tools.call_tool("loadState", {"key": "a"})["value"] == 1
     with pytest.raises(Denied, match="may only read"):
         tools.call_tool("saveState", {"key": "a", "value": 2})
@@ -250,6 +250,7 @@ def test_schemas_for_openai_and_anthropic(ana: BoundScope) -> None:
     assert [one["input_schema"] for one in tools.anthropic()] == [one["parameters"] for one in theirs.values()]
     assert all(one["description"] for one in tools.anthropic())
     assert {one.name: one.permissions for one in tools.tools} == {
+        "searchMemories": "read", "createMemory": "write",
         "saveState": "write", "loadState": "read", "listStateKeys": "read", "searchState": "read"
     }  # fmt: skip
     assert all(one.returns and one.description for one in tools.tools)

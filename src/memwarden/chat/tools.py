@@ -16,12 +16,24 @@ from memwarden.records import Trust
 
 Permission = Literal["read", "write"]
 Call = Callable[..., Awaitable[dict[str, Any]]]
-TYPES: Mapping[str, tuple[type, ...]] = {"string": (str,), "boolean": (bool,), "number": (int, float), "any": (object,)}
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "number": (int, float),
+    "integer": (int,),
+    "object": (dict,),
+    "any": (object,),
+}
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "any": {},
+    "strings": {"type": "array", "items": {"type": "string"}},
+}
+"""What stands in a schema for a type whose name says more than JSON's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a tool. type: a JSON type, or ``any`` for every JSON value."""
+    """A parameter of a tool. type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value."""
 
     name: str
     type: str
@@ -114,7 +126,7 @@ def schema(tool: Tool) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            one.name: {"description": one.description} | ({} if one.type == "any" else {"type": one.type})
+            one.name: {"description": one.description, **SCHEMAS.get(one.type, {"type": one.type})}
             for one in tool.parameters
         },
         "required": [one.name for one in tool.parameters if one.required],
@@ -136,10 +148,20 @@ def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
                 raise InvalidInput(f"{tool.name} needs {one.name}: {one.description}")
             continue
         value = given[one.name]
-        fits = isinstance(value, TYPES[one.type]) and not (one.type == "number" and isinstance(value, bool))
-        if not fits and (one.required or value is not None):
-            raise InvalidInput(f"{one.name} of {tool.name} is a {one.type}, not {value!r:.80}")
+        if not _fits(one.type, value) and (one.required or value is not None):
+            raise InvalidInput(f"{one.name} of {tool.name} is a {_WORDS.get(one.type, one.type)}, not {value!r:.80}")
     return dict(given)
+
+
+_WORDS = {"strings": "list of strings", "integer": "whole number", "object": "JSON object"}
+
+
+def _fits(type_: str, value: Any) -> bool:
+    if type_ in ("number", "integer") and isinstance(value, bool):
+        return False
+    if type_ == "strings":
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, TYPES[type_])
 
 
 def state_tools(state: AsyncState) -> tuple[Tool, ...]:

@@ -227,7 +227,16 @@ class Recall:
             covering=covering,
         )
         cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
-        return ContextBlock(packed.text, packed.items, packed.tokens, request.budget_tokens or 0, rev, cut)
+        return ContextBlock(
+            text=packed.text,
+            items=packed.items,
+            tokens=packed.tokens,
+            budget_tokens=request.budget_tokens or 0,
+            rev=rev,
+            cut=cut,
+            confidence=ranking.confidence,
+            relevant=_relevant(packed, selection, ids),
+        )
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
         """Return what changed since the scope's thread looked last, or since a revision (B1)."""
