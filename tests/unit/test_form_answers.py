@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from anthropic.lib.streaming import MessageStreamEvent
+from anthropic.types import Message, TextBlock
 from openai.lib.streaming.chat import ChunkEvent, ContentDeltaEvent
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessage
 from openai.types.responses import Response, ResponseOutputMessage
 from pydantic import TypeAdapter
 
 from memwarden.errors import InvalidInput
-from memwarden.turn.forms import FORMS
-
-
-def thing(value: Any) -> Any:
-    """JSON as objects with attributes, as an SDK makes them."""
-    if isinstance(value, dict):
-        return SimpleNamespace(**{key: thing(one) for key, one in value.items()})
-    return [thing(one) for one in value] if isinstance(value, list) else value
+from memwarden.turn.forms import FORMS, ToolCall
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +46,11 @@ def output(*content: dict[str, Any]) -> dict[str, Any]:
 
 def part(words: str) -> dict[str, Any]:
     return {"type": "output_text", "text": words, "annotations": []}
+
+
+def message_of(content: list[dict[str, Any]]) -> dict[str, Any]:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    return {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
 
 
 TOOL_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -124,25 +123,25 @@ def test_the_stream_of_a_response() -> None:
 
 def test_a_message_of_anthropic() -> None:
     form = FORMS["anthropic"]
-    content = [
+    content: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": "hm", "signature": "s"},
         {"type": "text", "text": "In ", "citations": None},
         {"type": "tool_use", "id": "c", "name": "f", "input": {}},
         {"type": "text", "text": "Porto."},
     ]
-    whole = {"id": "m", "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
-    assert form.answer(whole) == form.answer(thing(whole)) == "In Porto."
-    assert form.answer({**whole, "content": []}) == ""
+    whole = message_of(content)
+    assert form.answer(whole) == form.answer(Message.model_validate(whole)) == "In Porto."
+    assert form.answer(message_of([])) == ""
 
 
 def test_the_stream_of_anthropic() -> None:
     form = FORMS["anthropic"]
     raw: list[dict[str, Any]] = [
-        {"type": "message_start", "message": {"content": []}},
+        {"type": "message_start", "message": message_of([])},
         {
             "type": "content_block_start",
             "index": 0,
-            "content_block": {"type": "thinking", "thinking": "", "text": "no"},
+            "content_block": {"type": "thinking", "thinking": "", "signature": ""},
         },
         {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
@@ -151,11 +150,12 @@ def test_the_stream_of_anthropic() -> None:
         {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Porto."}},
         {"type": "content_block_stop", "index": 1, "content_block": {"type": "text", "text": "In Porto."}},
         {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
-        {"type": "ping"},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
-        {"type": "message_stop"},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop", "message": message_of([])},
     ]
-    assert "".join(map(form.delta, raw)) == "".join(form.delta(thing(one)) for one in raw) == "In Porto."
+    events = [TypeAdapter[Any](MessageStreamEvent).validate_python(one) for one in raw]
+    assert "".join(map(form.delta, raw)) == "".join(map(form.delta, events)) == "In Porto."
+    assert form.delta({"type": "ping"}) == ""
 
 
 def test_plain_answers() -> None:
@@ -180,6 +180,76 @@ def test_what_an_sdk_answered_is_read_again_as_what_was_said() -> None:
     assert FORMS["openai_chat"].with_block(again, "x", "system_append")[1:] == again
     item = ResponseOutputMessage.model_validate(output(part("In Porto.")))
     assert FORMS["openai_responses"].said({"input": [ours[0], item]}) == heard
-    blocks = [thing({"type": "text", "text": "In Porto."})]
+    blocks = [TextBlock(type="text", text="In Porto.")]
     request = {"system": "", "messages": [ours[0], {"role": "assistant", "content": blocks}]}
     assert FORMS["anthropic"].said(request) == heard
+
+
+ADD = {"a": 1, "b": [2]}
+ADDING = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": [2]}'}}
+BROKEN = {"id": "c2", "type": "function", "function": {"name": "add", "arguments": '{"a": '}}
+FREE = {"id": "c3", "type": "custom", "custom": {"name": "say", "input": "{not JSON"}}
+ASKED = {"role": "user", "content": "Add."}
+
+
+def test_calls_of_tools_in_a_chat_completion() -> None:
+    form, plain = FORMS["openai_chat"], completion({"content": None, "tool_calls": [ADDING, BROKEN, FREE]})
+    wanted = (ToolCall("c1", "add", ADD), ToolCall("c2", "add", '{"a": '), ToolCall("c3", "say", "{not JSON"))
+    results = {"c1": "3", "c2": "no JSON", "c3": "said"}
+    for whole in (plain, ChatCompletion.model_validate(plain)):
+        assert form.calls(whole) == wanted
+        assert form.with_results({"model": "m", "messages": [ASKED]}, whole, results) == {
+            "model": "m",
+            "messages": [
+                ASKED,
+                {"role": "assistant", "content": None, "tool_calls": [ADDING, BROKEN, FREE]},
+                {"role": "tool", "tool_call_id": "c1", "content": "3"},
+                {"role": "tool", "tool_call_id": "c2", "content": "no JSON"},
+                {"role": "tool", "tool_call_id": "c3", "content": "said"},
+            ],
+        }
+    assert form.with_results([ASKED], plain, results)[0] == ASKED
+    assert form.calls(completion({"content": "Hi."})) == ()
+
+
+def test_calls_of_tools_in_a_response() -> None:
+    form = FORMS["openai_responses"]
+    thought = {"type": "reasoning", "id": "r", "summary": []}
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1, "b": [2]}'}
+    plain = response(thought, output(part("I add.")), call)
+    for whole in (plain, Response.model_validate(plain)):
+        assert form.calls(whole) == (ToolCall("c1", "add", ADD),)
+        assert form.with_results({"input": "Add."}, whole, {"c1": "3"}) == {
+            "input": [
+                ASKED,
+                thought,
+                output(part("I add.")),
+                call,
+                {"type": "function_call_output", "call_id": "c1", "output": "3"},
+            ]
+        }
+
+
+def test_calls_of_tools_in_a_message_of_anthropic() -> None:
+    form = FORMS["anthropic"]
+    content: list[dict[str, Any]] = [
+        {"type": "text", "text": "I add."},
+        {"type": "tool_use", "id": "c1", "name": "add", "input": ADD},
+    ]
+    request = {"system": "Be kind.", "messages": [ASKED]}
+    for whole in (message_of(content), Message.model_validate(message_of(content))):
+        assert form.calls(whole) == (ToolCall("c1", "add", ADD),)
+        assert form.with_results(request, whole, {"c1": "3"}) == {
+            "system": "Be kind.",
+            "messages": [
+                ASKED,
+                {"role": "assistant", "content": content},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "3"}]},
+            ],
+        }
+
+
+def test_plain_messages_call_no_tools() -> None:
+    assert FORMS["plain"].calls("Hi.") == ()
+    with pytest.raises(InvalidInput, match="openai_chat"):
+        FORMS["plain"].with_results([ASKED], "Hi.", {})

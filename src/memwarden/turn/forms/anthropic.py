@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import InvalidInput
 from memwarden.turn.forms import placing
-from memwarden.turn.forms.base import Request, checked_mode
-from memwarden.turn.forms.reading import field, listed, messages_in, no_answer, parts_of, spoken, words
+from memwarden.turn.forms.base import Request, ToolCall, checked_mode
+from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, parts_of, spoken, words
 
 _TEXT = "text"
 
@@ -44,9 +44,7 @@ class Anthropic:
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
             return response
-        if field(response, "content") is None:
-            raise no_answer(response, "content")
-        return words(field(response, "content"), "")
+        return words(_content(response), "")
 
     def delta(self, event: Any) -> str:
         if isinstance(event, str):
@@ -58,6 +56,22 @@ class Anthropic:
         if kind == "content_block_start":
             return words([field(event, "content_block")])
         return ""
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        used = [one for one in _content(response) if field(one, "type") == "tool_use"]
+        return tuple(ToolCall(field(one, "id"), field(one, "name"), field(one, "input")) for one in used)
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        messages = _messages(request)
+        answer = {"role": "assistant", "content": [as_dict(one, "content") for one in _content(response)]}
+        told = [{"type": "tool_result", "tool_use_id": one, "content": text} for one, text in results.items()]
+        return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": told}]}
+
+
+def _content(response: Any) -> Sequence[Any]:
+    if field(response, "content") is None:
+        raise no_answer(response, "content")
+    return listed(field(response, "content"))
 
 
 def _messages(request: Any) -> list[Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from memwarden.errors import InvalidInput
@@ -14,6 +16,15 @@ Request = Messages | Mapping[str, Any]
 MODES: Final = ("system_append", "context_message", "user_prefix")
 """The ways to put a text in (C2): after the system prompt; as a message of its own before the message to answer; before
 the words of that message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model wants called. arguments: a JSON object; what is none stays the text that it is."""
+
+    id: str
+    name: str
+    arguments: Any
 
 
 class Form(Protocol):
@@ -43,6 +54,23 @@ class Form(Protocol):
 
         The words of all events, put together, are those of the whole response.
         """
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        """Return the tools that a whole response wants called, in order; of several choices the first's."""
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        """Return a new request, for the next call of the model: with the response, and what its tools returned.
+
+        results: by the id of the call, one for each.
+        """
+
+
+def read_arguments(given: Any) -> Any:
+    """The arguments of a call, as models write them."""
+    try:
+        return json.loads(given or "{}") if isinstance(given, str) else given
+    except ValueError:
+        return given
 
 
 def checked_mode(mode: Any) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memwarden.turn.forms import placing
-from memwarden.turn.forms.base import Request, checked_mode
-from memwarden.turn.forms.reading import field, listed, messages_in, no_answer, spoken, words
+from memwarden.turn.forms.base import Request, ToolCall, checked_mode, read_arguments
+from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, spoken, words
 
 _TEXT = "text"
 
@@ -31,10 +31,7 @@ class OpenAIChat:
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
             return response
-        choices = listed(field(response, "choices"))
-        if not choices:
-            raise no_answer(response, "choices")
-        message = field(choices[0], "message")
+        message = _message(response)
         return words(field(message, "content"), "") + (field(message, "refusal") or "")
 
     def delta(self, event: Any) -> str:
@@ -48,6 +45,32 @@ class OpenAIChat:
         choices = [one for one in listed(field(event, "choices")) if not field(one, "index")]
         delta = field(choices[0], "delta") if choices else None
         return (field(delta, "content") or "") + (field(delta, "refusal") or "")
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return tuple(map(_call, listed(field(_message(response), "tool_calls"))))
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        message = _message(response)
+        called = [as_dict(one, "tool_calls") for one in listed(field(message, "tool_calls"))]
+        answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
+        told = [{"role": "tool", "tool_call_id": one, "content": result} for one, result in results.items()]
+        messages = [*_messages(request), answer, *told]
+        return {**request, "messages": messages} if isinstance(request, Mapping) else messages
+
+
+def _message(response: Any) -> Any:
+    choices = listed(field(response, "choices"))
+    if not choices:
+        raise no_answer(response, "choices")
+    return field(choices[0], "message")
+
+
+def _call(called: Any) -> ToolCall:
+    custom = field(called, "custom")
+    if custom is not None:  # a tool of free text
+        return ToolCall(field(called, "id"), field(custom, "name"), field(custom, "input"))
+    function = field(called, "function")
+    return ToolCall(field(called, "id"), field(function, "name"), read_arguments(field(function, "arguments")))
 
 
 def _messages(request: Request) -> list[Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import InvalidInput
 from memwarden.turn.forms import placing
-from memwarden.turn.forms.base import Request, checked_mode
-from memwarden.turn.forms.reading import field, has_words, listed, messages_in, no_answer, spoken
+from memwarden.turn.forms.base import Request, ToolCall, checked_mode, read_arguments
+from memwarden.turn.forms.reading import as_dict, field, has_words, listed, messages_in, no_answer, spoken
 
 _TEXT = "input_text"
 _REFUSAL = "refusal"
@@ -51,9 +51,7 @@ class OpenAIResponses:
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
             return response
-        if field(response, "output") is None:
-            raise no_answer(response, "output")
-        messages = [one for one in listed(field(response, "output")) if field(one, "type") == "message"]
+        messages = [one for one in _output(response) if field(one, "type") == "message"]
         parts = [part for one in messages for part in listed(field(one, "content"))]
         texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
         return "".join(text for text in texts if text)
@@ -63,6 +61,26 @@ class OpenAIResponses:
             return event
         is_words = field(event, "type") in ("response.output_text.delta", "response.refusal.delta")
         return (field(event, "delta") or "") if is_words else ""
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(field(one, "call_id"), field(one, "name"), read_arguments(field(one, "arguments")))
+            for one in _output(response)
+            if field(one, "type") == "function_call"
+        )
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        arguments = _arguments(request)
+        # All of the output: what a model thought has to come back with its calls.
+        answer = [as_dict(one, "output") for one in _output(response)]
+        told = [{"type": "function_call_output", "call_id": one, "output": text} for one, text in results.items()]
+        return {**arguments, "input": [*_items(arguments), *answer, *told]}
+
+
+def _output(response: Any) -> Sequence[Any]:
+    if field(response, "output") is None:
+        raise no_answer(response, "output")
+    return listed(field(response, "output"))
 
 
 def _arguments(request: Any) -> Mapping[str, Any]:

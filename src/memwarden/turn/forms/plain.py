@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from memwarden.errors import InvalidInput
 from memwarden.turn.forms import placing
-from memwarden.turn.forms.base import checked_mode
+from memwarden.turn.forms.base import Request, ToolCall, checked_mode
 from memwarden.turn.forms.openai_chat import OpenAIChat
 from memwarden.turn.forms.reading import field, messages_in, no_answer, words
 
@@ -34,3 +36,9 @@ class Plain(OpenAIChat):
 
     def delta(self, event: Any) -> str:
         return event if isinstance(event, str) else words(field(event, "content"), "")
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return ()
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        raise InvalidInput("plain messages have no calls of tools; use the form openai_chat")

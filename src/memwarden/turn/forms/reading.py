@@ -38,7 +38,7 @@ def as_dict(message: Any, what: str) -> dict[str, Any]:
     if isinstance(message, Mapping):
         return dict(message)
     if callable(dump := getattr(message, "model_dump", None)):
-        return dict(dump(exclude_unset=True))
+        return dict(dump(mode="json", exclude_unset=True))  # as the SDKs send it
     raise InvalidInput(f"{what} is a mapping like {{'role': 'user', 'content': '...'}}, not {message!r:.80}")
 
 
