@@ -10,6 +10,7 @@
     │   └── CategoryDenied      a category outside the agent's allowlist
     ├── Conflict                somebody else changed it, or a key was used for something else; read again, then decide
     │   └── Stale               a memory was changed after the revision that the change was decided on
+    ├── NotKept                 a turn could not be stored; give its messages to observe later
     ├── ModelUnavailable        a model failed or took too long; memwarden goes on without it where it can
     ├── WrongThread             call AsyncWarden there; a blocking call would wait for itself
     └── StoreError              the storage refused; nothing of the call was kept unless it was acknowledged
@@ -24,6 +25,9 @@ Every message says what was wrong, where, and what to do.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class MemwardenError(Exception):
@@ -64,6 +68,18 @@ class Conflict(MemwardenError):
 
 class Stale(Conflict):
     """A memory was changed after the revision that a change of it was decided on."""
+
+
+class NotKept(MemwardenError, RuntimeError):
+    """What was said in a turn could not be stored. ``__cause__`` says why.
+
+    Attributes:
+        messages: what is not stored, as ``observe`` takes it, oldest first.
+    """
+
+    def __init__(self, message: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(message)
+        self.messages = tuple(messages)
 
 
 class ModelUnavailable(MemwardenError, RuntimeError):

@@ -62,6 +62,19 @@ class Loop:
         """Whether nothing can be run any more: it was stopped, or this is a fork's copy."""
         return self._stopping or os.getpid() != self._process
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the caller is on the thread of this loop, where nothing may wait for it."""
+        return threading.current_thread() is self._thread
+
+    def leave(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        """Run a coroutine on the loop, from any thread, and wait for nothing. After the end it is dropped."""
+        with self._lock:
+            if self.over:
+                coroutine.close()
+                return
+            self._loop.call_soon_threadsafe(self._begin, coroutine, concurrent.futures.Future())
+
     def stop(self) -> None:
         """End the loop and its thread, and no later every call that waits for an answer. May be called twice."""
         if os.getpid() != self._process or threading.current_thread() is self._thread:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 from memwarden.config import Settings
@@ -14,6 +14,8 @@ from memwarden.looking import Looks
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from memwarden.models.base import ChatModel, Embedder
     from memwarden.recall.index import Indexes
     from memwarden.recall.larges import Larges
@@ -37,6 +39,13 @@ class Working:
     chat: ChatModel | None
 
 
+class Open(Protocol):
+    """Something under way that has words to store."""
+
+    def end(self, *, look: bool = ...) -> Coroutine[Any, Any, None]:
+        """Store them."""
+
+
 class Parts:
     """A store, its settings and, once it is open, what works on it. One for a warden and all its scopes."""
 
@@ -46,6 +55,8 @@ class Parts:
         self.events = EventQueue(store, settings)
         self.looks = Looks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
+        self.turns: set[Open] = set()
+        """Turns that are not over yet, so that none is lost that nobody leaves."""
         self.opened: Working | None = None
         self.closed = False
 

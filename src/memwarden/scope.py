@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
@@ -17,7 +16,7 @@ from memwarden.chat.overseer import AsyncOverseer, OverseerSettings
 from memwarden.chat.state import AsyncState
 from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.chat.tools import AsyncTools, Permission, state_tools
-from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
+from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.events import Node, Op
 from memwarden.parts import Parts
 from memwarden.recall.block import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, Template
@@ -36,13 +35,15 @@ from memwarden.records import (
     State,
     Trust,
     WriteResult,
-    Written,
 )
 from memwarden.remember import steps
 from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
 from memwarden.remember.response import read_response
 from memwarden.telling import told
+from memwarden.turn.settings import ChatSettings
+from memwarden.turn.turn import AsyncTurn
+from memwarden.turn.turn_log import TurnLog
 
 if TYPE_CHECKING:
     from memwarden.recall.recall import Request
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
 RETURNS = get_args(Returns)
-log = logging.getLogger(__name__)
 MAX_TOP_K = 1_000
 MOST_TRIES = 5
 """So often a memory is read again because somebody changed it between the reading and the writing."""
@@ -63,8 +63,8 @@ class AsyncScope:
     def __init__(self, parts: Parts, who: Scope) -> None:
         self._parts = parts
         self.who = who
+        self._log = TurnLog(parts, who)
 
-    @told(Node.HOTPATH, Op.CREATE)
     async def observe(
         self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> WriteResult:
@@ -83,19 +83,9 @@ class AsyncScope:
 
         Raises InvalidInput, Conflict, StoreError.
         """
-        read = read_messages(messages, self._parts.settings.max_text_bytes)
-        result = await self._parts.working.writer.observe(
-            self.who, read, checked_name(key, "key"), self._parts.working.recall.seen(self.who)
-        )
-        if not await self._is_due():
-            return result
-        if self._parts.working.extractor.asks_a_model:
-            self._parts.looks.look(self.who, self._look_through)
-        else:
-            try:
-                await self._look_through()
-            except Stale as error:  # what was said is stored; what it says waits for the next look
-                log.warning("looking through thread %r is put off: %s", self.who.thread, error)
+        result = await self._log.store(messages, key)
+        if await self._is_due():
+            await self._log.look()
         return result
 
     async def look_through(self, *, again: bool = False) -> WriteResult:
@@ -114,19 +104,13 @@ class AsyncScope:
         Returns what was decided about each fact, candidate and card. Raises StoreError.
         """
         await self._parts.looks.over(self.who)
-        return await self._look_through(again)
-
-    @told(Node.EPISODIC, Op.CLASSIFY)
-    async def _look_through(self, again: bool = False) -> WriteResult:
-        settled = await self._parts.working.extractor.look_through(self.who, again=again)
-        head = await self._parts.store.head(self.who.namespace)
-        return WriteResult(head.rev, tuple(Written(one.id, one.outcome, one.reason) for one in settled))
+        return await self._log.look_now(again)
 
     async def _is_due(self) -> bool:
         """Whether the thread's new turns shall be looked through now (C3)."""
         settings = self._parts.settings
         if settings.extraction == "periodic":
-            return await self._parts.working.extractor.waiting(self.who) >= settings.extraction_turns
+            return await self._log.waits_for(settings.extraction_turns)
         return settings.extraction == "every_turn"
 
     @told(Node.HOTPATH, Op.CREATE)
@@ -601,6 +585,29 @@ class AsyncScope:
         return AsyncTools(
             wanted_tools((*memory_tools(self, block), *state_tools(self.state)), only), permission=permission
         )
+
+    def turn(
+        self, request: Any, settings: ChatSettings | None = None, *, form: str | None = None, key: str | None = None
+    ) -> AsyncTurn:
+        """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
+
+        On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
+        what the user said. Give it the answer with ``turn.heard`` or ``turn.stream``; on leaving, however that
+        happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
+        whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
+
+        Args:
+            request: a list of messages, or the arguments of the call as a mapping, so that
+                ``client.messages.create(**turn.request)`` works. It is never changed. What the thread holds already is
+                known; the rest of what was said in it is stored.
+            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``.
+            form: ``openai_chat``, ``openai_responses``, ``anthropic`` or ``plain``, where the request does not show it.
+            key: idempotency key of this turn. With it only what follows the last answer in the request is stored.
+
+        Raises InvalidInput for a request that is none. Leaving the turn raises NotKept when something that was said
+        could not be stored.
+        """
+        return AsyncTurn(self._parts, self, request, settings, form=form, key=key)
 
     user_context = consent.user_context
     propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)

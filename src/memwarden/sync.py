@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memwarden.backend import AsyncBackend
 from memwarden.blocking_chat import Overseer, Sessions, State, Tools
 from memwarden.blocking_tiers import Tiers
+from memwarden.blocking_turn import Turn
 from memwarden.chat.overseer import OverseerSettings
 from memwarden.chat.tools import Permission
 from memwarden.config import Settings
@@ -23,6 +24,7 @@ from memwarden.records import ContextBlock, Namespace, Scope
 from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.manifest import Manifest
+from memwarden.turn.settings import ChatSettings
 from memwarden.warden import AsyncWarden, Config
 
 if TYPE_CHECKING:
@@ -93,6 +95,29 @@ class BoundScope(Facade):
         Raises InvalidInput for a name that no tool has.
         """
         return Tools(self._inner.tools(permission, only=only, block=block), self._loop)
+
+    def turn(
+        self, request: Any, settings: ChatSettings | None = None, *, form: str | None = None, key: str | None = None
+    ) -> Turn:
+        """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
+
+        On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
+        what the user said. Give it the answer with ``turn.heard`` or ``turn.stream``; on leaving, however that
+        happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
+        whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
+
+        Args:
+            request: a list of messages, or the arguments of the call as a mapping, so that
+                ``client.messages.create(**turn.request)`` works. It is never changed. What the thread holds already is
+                known; the rest of what was said in it is stored.
+            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``.
+            form: ``openai_chat``, ``openai_responses``, ``anthropic`` or ``plain``, where the request does not show it.
+            key: idempotency key of this turn. With it only what follows the last answer in the request is stored.
+
+        Raises InvalidInput for a request that is none. Leaving the turn raises NotKept when something that was said
+        could not be stored.
+        """
+        return Turn(self._inner.turn(request, settings, form=form, key=key), self._loop)
 
     user_context = blocking(AsyncScope.user_context)
     propose_context = blocking(AsyncScope.propose_context)

@@ -128,6 +128,11 @@ def call_in(namespace: Namespace, sink: Sink) -> Call:
     return _CALL.get() or Call(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
 
 
+def tell_of(sink: Sink, who: Scope, node: Node, deed: Deed) -> None:
+    """Tell what no verb can tell itself, since it was broken off or is none."""
+    Call(sink, who, node, timed=False).tell(deed)
+
+
 def model_failed(what: str) -> None:
     """Tell that a model gave no answer that can be used, and that the call goes on without it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,7 @@ from memwarden.tiers.tiers import AsyncTiers
 if TYPE_CHECKING:
     from memwarden.models.base import ChatModel, Embedder, Reranker
 
+log = logging.getLogger(__name__)
 Config = Settings | Mapping[str, Any] | str | Path | None
 HELD_SHARE = 64
 """This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
@@ -115,12 +117,20 @@ class AsyncWarden:
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
+        await self._end_turns()
         self._parts.closed = True
         await self._parts.looks.close()
         await self._parts.events.close()
         if self._parts.opened is not None:
             await self._parts.opened.larges.close()
         await self._parts.store.close()
+
+    async def _end_turns(self) -> None:
+        """Store what was said in turns that nobody left: a generator that was never closed, a task that still waits."""
+        turns = list(self._parts.turns)
+        for error in await asyncio.gather(*(one.end(look=False) for one in turns), return_exceptions=True):
+            if error is not None:
+                log.error("a turn that was open when the warden was closed: %s", error)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -109,11 +109,11 @@ class Extractor:
         """Whether a look may take as long as a model does."""
         return self._chat is not None
 
-    async def waiting(self, scope: Scope) -> int:
-        """How many turns of the scope's thread were not looked through yet."""
+    async def waiting(self, scope: Scope, most: int = MOST_TURNS) -> int:
+        """How many turns of the scope's thread were not looked through yet; at most so many are counted."""
         thread = scope.thread or DEFAULT_THREAD
         marks = await self._store.thread(scope.namespace, thread)
-        return len(await self._new_turns(scope.namespace, thread, marks.extracted, MOST_TURNS))
+        return len(await self._new_turns(scope.namespace, thread, marks.extracted, most))
 
     async def look_through(self, scope: Scope, *, again: bool = False) -> list[Settled]:
         """Look through what the scope's thread holds beyond its mark; return what was decided about each item.

@@ -1,0 +1,458 @@
+"""A turn around an application's own call of a model: what is in the prompt, what is stored, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden, Warden
+from memwarden.errors import InvalidInput, NotKept, StoreUnavailable
+from memwarden.records import Memory
+from memwarden.scope import AsyncScope
+from memwarden.turn import insisting
+from memwarden.turn import turn as turns
+from memwarden.turn.settings import ChatSettings
+
+MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
+ASKED = "Which snacks can my daughter Mia, who is allergic to peanuts, take to school?"
+WORDS = [f"word{number} " for number in range(12)]
+ON = ChatSettings(use_memory=True)
+OWN = replace(
+    ON,
+    memory_context_prefix="Known of old:",
+    memory_context_suffix="",
+    memory_format="* {{summary}}",
+    memory_injection_mode="user_prefix",
+)
+
+
+def user(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **more}
+
+
+def said(found: list[Memory]) -> list[tuple[str | None, str]]:
+    return [(one.role, one.text) for one in found]
+
+
+def turns_of(warden: Warden, thread: str = "t1") -> list[tuple[str | None, str]]:
+    filters = {"channel": "turn", "thread_id": thread}
+    return said(warden.scope(user="ana").find(filters, order_by="written", descending=False))
+
+
+async def later_turns_of(me: AsyncScope) -> list[tuple[str | None, str]]:
+    return said(await me.find({"channel": "turn"}, order_by="written", descending=False))
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Iterator[Warden]:
+    """A warden on one kind of store, where the kind makes no difference."""
+    with Warden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def me(tmp_path: Path) -> AsyncIterator[AsyncScope]:
+    async with AsyncWarden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}) as warden:
+        yield warden.scope(user="ana", thread="t1")
+
+
+def down(monkeypatch: pytest.MonkeyPatch, warden: Warden | AsyncWarden, *names: str) -> None:
+    """From now on the store refuses these calls, as one does that cannot be reached."""
+
+    async def refuse(*args: Any, **named: Any) -> Any:
+        raise StoreUnavailable("the database cannot be reached")
+
+    for name in names:
+        monkeypatch.setattr(warden.store, name, refuse)
+
+
+def test_memories_are_in_the_prompt_and_both_sides_are_stored(warden: Warden) -> None:
+    warden.scope(user="ana", thread="t0").observe([user(MIA)])
+    messages = [{"role": "system", "content": "Be brief."}, user(ASKED)]
+    with warden.scope(user="ana", thread="t1").turn(messages) as turn:
+        assert turn.block
+        assert turn.messages == [{"role": "system", "content": f"Be brief.\n\n{turn.block.text}"}, user(ASKED)]
+        assert "allergic to peanuts" in turn.block.text
+        assert turns_of(warden) == [("user", ASKED)]  # before the model is asked
+        assert turn.heard({"choices": [{"message": {"role": "assistant", "content": "Rice cakes."}}]}) == "Rice cakes."
+    assert messages == [{"role": "system", "content": "Be brief."}, user(ASKED)]
+    assert turns_of(warden) == [("user", ASKED), ("assistant", "Rice cakes.")]
+    assert [one.outcome for one in turn.stored] == ["created", "created"]
+    assert turn.failures == ()
+
+
+def test_a_conversation_that_is_handed_over_whole_is_stored_once(warden: Warden) -> None:
+    me, messages = warden.scope(user="ana", thread="t1"), []
+    for number in range(4):
+        messages.append(user(f"Question {number}"))
+        with me.turn(messages) as turn:
+            messages.append({"role": "assistant", "content": turn.heard("The same answer.")})
+    assert turns_of(warden) == [(one["role"], one["content"]) for one in messages]
+
+
+def test_without_memory_everything_passes_untouched(one: Warden) -> None:
+    me, messages = one.scope(user="ana", thread="t1"), [user(MIA)]
+    with me.turn(messages, ChatSettings()) as turn:
+        assert turn.messages is messages
+        assert list(turn.stream(["Rice ", "cakes."])) == ["Rice ", "cakes."]
+    assert turns_of(one) == []
+
+
+def test_the_arguments_of_a_call_go_in_and_come_out(one: Warden) -> None:
+    me = one.scope(user="ana", thread="t0")
+    me.observe([user(MIA)])
+    request = {"model": "m", "system": "Be brief.", "messages": [user(ASKED)]}
+    with one.scope(user="ana", thread="t1").turn(request) as turn:
+        assert turn.request == {**request, "system": f"Be brief.\n\n{turn.block.text}"}
+        assert turn.messages == [user(ASKED)]
+        turn.heard({"content": [{"type": "text", "text": "Rice cakes."}, {"type": "tool_use", "name": "x"}]})
+    assert turns_of(one) == [("user", ASKED), ("assistant", "Rice cakes.")]
+
+
+def test_several_answers_of_one_turn_keep_their_order(one: Warden) -> None:
+    with one.scope(user="ana", thread="t1").turn([user("What is the weather?")]) as turn:
+        turn.heard("Let me look.")
+        assert "".join(turn.stream(["It ", "rains."])) == "It rains."
+        turn.heard("")
+    assert turns_of(one)[1:] == [("assistant", "Let me look."), ("assistant", "It rains.")]
+
+
+def test_ids_of_the_application_are_kept(one: Warden) -> None:
+    me = one.scope(user="ana", thread="t1")
+    messages = [user("One?", id="q1")]
+    with me.turn(messages) as turn:
+        messages.append({"role": "assistant", "content": turn.heard("One.", id="a1"), "id": "a1"})
+    with me.turn([*messages, user("Two?", id="q2")]) as turn:
+        turn.heard("Two.", id="a2")
+    found = me.find({"channel": "turn"}, order_by="written", descending=False)
+    assert [each.sources[0] for each in found] == ["q1", "a1", "q2", "a2"]
+
+
+def test_a_turn_that_is_repeated_with_its_key_is_stored_once(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    history = [user("Earlier"), {"role": "assistant", "content": "Sure"}]
+    for answer in ("One.", "One.", "Another one."):
+        with me.turn([*history, user("Again")], key="k1") as turn:
+            turn.heard(answer)
+    assert turns_of(warden) == [("user", "Again"), ("assistant", "One."), ("assistant", "Another one.")]
+
+
+@pytest.mark.parametrize("words", range(0, len(WORDS) + 1, 4))
+def test_a_stream_that_is_left_stores_what_was_delivered(one: Warden, words: int) -> None:
+    delivered = []
+    with one.scope(user="ana", thread="t1").turn([user("Tell me")]) as turn:
+        for number, piece in enumerate(turn.stream(iter([*WORDS, "and so on"]))):
+            delivered.append(piece)
+            if number == words:
+                break
+    assert turns_of(one) == [("user", "Tell me"), ("assistant", "".join(delivered))]
+
+
+def broken_off(turn: Any, words: int) -> Iterator[str]:
+    """An application's own generator around a turn."""
+    with turn:
+        yield from turn.stream(iter(WORDS[:words]))
+        raise ConnectionError("the upstream is gone")
+
+
+def test_a_stream_that_breaks_off_stores_what_was_delivered(warden: Warden) -> None:
+    turn = warden.scope(user="ana", thread="t1").turn([user("Tell me")])
+    with pytest.raises(ConnectionError):
+        list(broken_off(turn, 3))
+    assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 word1 word2 ")]
+
+
+def test_a_generator_that_is_closed_or_thrown_away_stores_what_was_delivered(one: Warden) -> None:
+    me = one.scope(user="ana", thread="t1")
+    closed = broken_off(me.turn([user("Tell me")]), 5)
+    assert next(closed) == "word0 "
+    closed.close()
+    dropped = broken_off(me.turn([user("And this?")]), 5)
+    assert [next(dropped), next(dropped)] == ["word0 ", "word1 "]
+    del dropped
+    gc.collect()
+    assert turns_of(one) == [
+        ("user", "Tell me"),
+        ("assistant", "word0 "),
+        ("user", "And this?"),
+        ("assistant", "word0 word1 "),
+    ]
+
+
+def test_a_generator_that_nobody_closes_is_stored_when_the_warden_is(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        left = broken_off(warden.scope(user="ana", thread="t1").turn([user("Tell me")]), 5)
+        assert next(left) == "word0 "
+    with pytest.raises(StoreUnavailable):  # it goes on after the end, and is told that this is not stored
+        list(left)
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 ")]
+
+
+def test_a_generator_found_unused_on_the_loops_thread_is_stored(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        kept = [broken_off(warden.scope(user="ana", thread="t1").turn([user("Tell me")]), 5)]
+        next(kept[0])
+
+        async def drop() -> None:
+            kept.clear()  # the generator ends here, on the thread of the loop
+
+        warden._loop.run(drop())
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 ")]
+
+
+async def events(pause: asyncio.Event | None = None, words: list[str] = WORDS) -> AsyncIterator[str]:
+    for piece in words:
+        yield piece
+    if pause is not None:
+        pause.set()
+        await asyncio.sleep(60)
+
+
+async def test_a_task_that_is_cancelled_stores_what_was_delivered(me: AsyncScope) -> None:
+    waiting = asyncio.Event()
+
+    async def talk() -> None:
+        async with me.turn([user("Tell me")]) as turn:
+            async for _ in turn.stream(events(waiting)):
+                pass
+
+    task = asyncio.create_task(talk())
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await later_turns_of(me) == [("user", "Tell me"), ("assistant", "".join(WORDS))]
+
+
+async def test_who_is_cancelled_while_it_is_stored_stores_it_and_is_cancelled(
+    me: AsyncScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, storing = me._parts.store, asyncio.Event()
+    apply = store.apply
+
+    async def slow(batch: Any) -> Any:
+        storing.set()
+        await asyncio.sleep(0.05)
+        return await apply(batch)
+
+    async def talk() -> None:
+        async with me.turn([user("Tell me")]) as turn:
+            turn.heard("All of it.")
+            monkeypatch.setattr(store, "apply", slow)
+
+    task = asyncio.create_task(talk())
+    await storing.wait()
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await later_turns_of(me) == [("user", "Tell me"), ("assistant", "All of it.")]
+
+
+async def test_an_async_generator_that_is_closed_stores_what_was_delivered(me: AsyncScope) -> None:
+    async def told() -> AsyncIterator[str]:
+        async with me.turn([user("Tell me")]) as turn:
+            async for piece in turn.stream(events()):
+                yield piece
+
+    stream: Any = told()
+    assert [await anext(stream), await anext(stream)] == ["word0 ", "word1 "]
+    await stream.aclose()
+    assert await later_turns_of(me) == [("user", "Tell me"), ("assistant", "word0 word1 ")]
+
+
+def test_a_loop_that_ends_stores_what_was_delivered(tmp_path: Path) -> None:
+    """``asyncio.run`` cancels every task, those that store as well."""
+    url = f"sqlite:///{tmp_path}/m.db"
+    config = {"embedder": "none"}
+
+    async def main() -> None:
+        warden = await AsyncWarden.open(url, config).start()
+        waiting = asyncio.Event()
+
+        async def talk() -> None:
+            try:
+                async with warden.scope(user="ana", thread="t1").turn([user("Tell me")]) as turn:
+                    async for _ in turn.stream(events(waiting)):
+                        pass
+            finally:
+                await warden.close()
+
+        tasks.append(asyncio.create_task(talk()))
+        await waiting.wait()
+
+    tasks: list[asyncio.Task[None]] = []
+    asyncio.run(main())
+    with Warden.open(url, config) as warden:
+        assert turns_of(warden) == [("user", "Tell me"), ("assistant", "".join(WORDS))]
+
+
+async def test_work_is_begun_again_when_it_was_broken_off_itself() -> None:
+    begun: list[asyncio.Task[Any] | None] = []
+
+    async def work() -> str:
+        begun.append(asyncio.current_task())
+        await asyncio.sleep(0.01)
+        return "done"
+
+    task = asyncio.create_task(insisting.insisted(work))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert begun[0] is not None
+    begun[0].cancel()
+    assert await task == "done"
+    assert len(begun) == 2
+
+
+def test_a_turn_goes_out_without_memories_when_they_cannot_be_found(
+    one: Warden, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    me = one.scope(user="ana", thread="t1")
+    with monkeypatch.context() as patch:
+        down(patch, one, "apply", "scan", "head")
+        with caplog.at_level(logging.WARNING), me.turn([user(MIA)]) as turn:
+            assert turn.messages == [user(MIA)]
+            assert not turn.block
+            patch.undo()  # it is back before the answer is there
+            turn.heard("Rice cakes.")
+    assert [type(each) for each in turn.failures] == [StoreUnavailable] * 2
+    assert turns_of(one) == [("user", MIA), ("assistant", "Rice cakes.")]
+    assert "goes on" in caplog.text
+    assert "Mia" not in caplog.text
+    assert any(each.status == "error" and each.reason == "StoreUnavailable" for each in me.events())
+
+
+def test_what_could_not_be_stored_is_told_after_the_answer(one: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = one.scope(user="ana", thread="t1")
+    with monkeypatch.context() as patch:
+        turn = me.turn([user(MIA)])
+        turn.__enter__()
+        turn.heard("Rice cakes.")
+        down(patch, one, "apply")
+        with pytest.raises(NotKept) as told:
+            turn.__exit__(None, None, None)
+        assert isinstance(told.value.__cause__, StoreUnavailable)
+        assert told.value.messages == ({"role": "assistant", "content": "Rice cakes."},)
+        with pytest.raises(ConnectionError) as failed:
+            list(broken_off(me.turn([user(MIA), user("And?")]), 2))
+        assert "could not be stored" in failed.value.__notes__[0]
+    me.observe(told.value.messages)
+    assert turns_of(one) == [("user", MIA), ("assistant", "Rice cakes.")]
+
+
+def test_a_store_that_hangs_does_not_hold_up_the_conversation(one: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*args: Any, **named: Any) -> Any:
+        await asyncio.sleep(60)
+
+    me = one.scope(user="ana", thread="t1")
+    monkeypatch.setattr(turns, "BEFORE_SECONDS", 0.05)
+    monkeypatch.setattr(turns, "AFTER_SECONDS", 0.05)
+    with monkeypatch.context() as patch:
+        for name in ("apply", "head", "scan"):
+            patch.setattr(one.store, name, hang)
+        with pytest.raises(NotKept) as told, me.turn([user(MIA)]) as turn:
+            turn.heard("Rice cakes.")
+    assert [each["content"] for each in told.value.messages] == [MIA, "Rice cakes."]
+    reasons = [(each.node, each.reason) for each in me.events()]
+    assert ("context", "TimeoutError") in reasons
+
+
+class Odd:
+    """No response of anybody."""
+
+
+def test_an_answer_that_cannot_be_read_ends_no_turn(one: Warden) -> None:
+    odd = [Odd(), "Rice ", {"choices": 7}, "cakes.", None]
+    with one.scope(user="ana", thread="t1").turn([user(MIA)]) as turn:
+        assert turn.heard(Odd()) == ""
+        assert list(turn.stream(odd)) == odd
+    assert turns_of(one) == [("user", MIA), ("assistant", "Rice cakes.")]
+    assert turn.failures
+
+
+@pytest.mark.parametrize("settings", [ON, replace(ON, memory_injection_mode="user_prefix"), OWN])
+def test_what_was_put_in_is_never_stored(one: Warden, settings: ChatSettings) -> None:
+    """The application keeps the prompt as its history, and the model repeats the block, whole and cut off."""
+    one.scope(user="ana", thread="t0").observe([user(MIA)])
+    me, messages = one.scope(user="ana", thread="t1"), []
+    for number, ending in enumerate((None, -20, None)):
+        messages.append(user(f"{ASKED} {number}"))
+        with me.turn(messages, settings) as turn:
+            assert turn.block
+            messages = list(turn.messages)
+            answer = f"Rice cakes. {number}\n{turn.block.text[:ending]}"
+            messages.append({"role": "assistant", "content": turn.heard(answer)})
+    assert turns_of(one) == [
+        pair for number in range(3) for pair in (("user", f"{ASKED} {number}"), ("assistant", f"Rice cakes. {number}"))
+    ]
+
+
+def facts(warden: Warden) -> list[str]:
+    found = warden.scope(user="ana").find({"channel": "semantic"}, order_by="written", descending=False)
+    return [one.text for one in found]
+
+
+@pytest.mark.parametrize("extraction", ["off", "every_turn"])
+def test_the_thread_is_looked_through_as_the_turn_says(extraction: str) -> None:
+    """Whatever the warden's own setting is: the turn's takes its place."""
+    with Warden.open("memory://", {"extraction": extraction, "embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        periodic = replace(ON, memory_extraction_interval=2)
+        with me.turn([user(MIA)], periodic) as turn:
+            turn.heard("Rice cakes.")
+        assert facts(warden) == []
+        assert turn.kept is None
+        with me.turn([user("I work as a nurse at St Mary's hospital in Porto.")], periodic) as turn:
+            turn.heard("A hard job.")
+        known = len(facts(warden))
+        assert known
+        assert turn.kept is not None
+        for mode in ("on_save", "llm_triggered"):
+            with me.turn(
+                [user("I'm planning to move to Lisbon in March 2027.")], replace(ON, memory_extraction_mode=mode)
+            ):
+                pass
+        assert len(facts(warden)) == known
+        with me.turn([user("Now then.")]) as turn:
+            turn.settings = replace(ON, memory_extraction_mode="every_turn")
+        assert len(facts(warden)) > known
+
+
+def test_a_turn_that_fails_is_looked_through_later(one: Warden) -> None:
+    every = replace(ON, memory_extraction_mode="every_turn")
+    with pytest.raises(ConnectionError), one.scope(user="ana", thread="t1").turn([user(MIA)], every):
+        raise ConnectionError
+    assert facts(one) == []
+
+
+@pytest.mark.parametrize("wrong", ["text", 7, [], [7], {"model": "m"}])
+def test_what_is_no_request_is_refused_before_anything_happens(one: Warden, wrong: Any) -> None:
+    with pytest.raises(InvalidInput):
+        one.scope(user="ana").turn(wrong)
+
+
+def test_a_turn_is_used_once(one: Warden) -> None:
+    turn = one.scope(user="ana").turn([user("Hm")])
+    with pytest.raises(InvalidInput, match="not open"):
+        turn.heard("early")
+    with turn:
+        turn.end()
+        turn.end()
+    uses: list[Callable[[], Any]] = [turn.__enter__, lambda: turn.heard("late"), lambda: turn.stream(["late"])]
+    for use in uses:
+        with pytest.raises(InvalidInput, match=r"once|not open"):
+            use()
+    with pytest.raises(InvalidInput, match="ChatSettings"):
+        turn.settings = {"use_memory": True}  # type: ignore[assignment]
