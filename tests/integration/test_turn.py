@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def test_a_stream_that_is_left_stores_what_was_delivered(one: Warden, words: int
     assert turns_of(one) == [("user", "Tell me"), ("assistant", "".join(delivered))]
 
 
-def broken_off(turn: Any, words: int) -> Iterator[str]:
+def broken_off(turn: Any, words: int) -> Generator[str]:
     """An application's own generator around a turn."""
     with turn:
         yield from turn.stream(iter(WORDS[:words]))
