@@ -25,14 +25,16 @@ class Told:
     """The state after one journal entry.
 
     active: version by id. last: the highest version that was written of each id. edges: strength by (from, to, type).
+    apart: what waits, by id the event that put it there.
     """
 
     active: dict[str, int] = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)
     edges: dict[EdgeKey, float] = field(default_factory=dict)
+    apart: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> Told:
-        return Told(dict(self.active), dict(self.last), dict(self.edges))
+        return Told(dict(self.active), dict(self.last), dict(self.edges), dict(self.apart))
 
     def take(self, entry: Change) -> None:
         """Go one entry on. AssertionError for an entry that cannot follow on this state."""
@@ -41,19 +43,25 @@ class Told:
         if entry.event in ("LINK", "UNLINK"):
             self._edge(entry)
         elif entry.event in ("PROPOSE", "QUARANTINE"):
-            assert (before, entry.new_version, entry.memory_id in self.last) == (None, None, False), (
-                f"{entry} is not new"
-            )
-            self.last[entry.memory_id] = 1
+            put_back = "undoes" in (entry.meta or {})
+            assert entry.new_version is None
+            assert put_back == (entry.memory_id in self.last), f"{entry} is not new"
+            assert entry.memory_id not in self.apart, f"{entry} waits already"
+            self.active.pop(entry.memory_id, None)
+            self.apart[entry.memory_id] = entry.event
+            self.last.setdefault(entry.memory_id, 1)
         elif entry.new_version is None:
-            assert before is not None, f"{entry} removes what was not there"
-            del self.active[entry.memory_id]
+            waited = self.apart.pop(entry.memory_id, None)
+            assert (before is None) == (waited is not None), f"{entry} removes what was not there"
+            self.active.pop(entry.memory_id, None)
         else:
             self._content(entry, before, entry.new_version)
 
     def _content(self, entry: Change, before: int | None, new: int) -> None:
         last = self.last.get(entry.memory_id, 0)
         brought_back = before is None and entry.event in ("RESTORE", "CONFIRM")
+        waited = self.apart.pop(entry.memory_id, None)
+        assert (waited is not None) == (entry.event == "CONFIRM"), f"{entry} confirms what did not wait, or the like"
         assert new == (last if brought_back else last + 1), f"{entry} follows on version {last}"
         assert (before is None) == (entry.event == "ADD" or brought_back), f"{entry} has a wrong name"
         self.active[entry.memory_id] = self.last[entry.memory_id] = new
@@ -102,6 +110,8 @@ async def check_store(store: Store, namespace: Namespace, told: Told, since: int
     kept = {one.id: one for one in await store.get(namespace, ids, removed=True)}
     assert {one.id: one.version for one in kept.values()} == told.last, "get, those removed too"
     assert {one for one in kept if kept[one].state == "active"} == set(found), "states"
+    waits = {one for one in kept if kept[one].state in ("candidate", "quarantined", "proposed")}
+    assert waits == set(told.apart), "what waits apart"
     versions = await store.versions(namespace, sorted(told.active.items()))
     assert versions == [found[one] for one in sorted(found)], "the version that the journal names is what is active"
     relations = await store.relations(namespace, ids)

@@ -82,9 +82,10 @@ class Trust(StrEnum):
 class Event(StrEnum):
     """What a journal entry says happened: the words of B8, and others beside them.
 
-    PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. CONFIRM: what
-    was stored apart became a memory, or a part of one. TTL: its time was over, and it was soft-deleted. PROMOTE: it was
-    copied to a wider namespace. EVICT: its project held too many items, and it mattered least.
+    PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. Both also say
+    that it was put back to wait. CONFIRM: what was stored apart became a memory, or a part of one. TTL: its time was
+    over, and it was soft-deleted. PROMOTE: it was copied to a wider namespace. EVICT: its project held too many items,
+    and it mattered least.
     """
 
     ADD = "ADD"
@@ -267,8 +268,10 @@ class Remove:
     What was stored apart is closed by it, without ever having been active: no version stands in its entry.
 
     Attributes:
-        state: ``soft_deleted`` or ``merged``. event: DELETE, MERGE, TTL or EVICT, for the journal; CONFIRM when what
-            was stored apart went into another memory.
+        state: ``soft_deleted`` or ``merged``; or one of :data:`APART`, which puts it back to wait as it did before,
+            also when it was soft-deleted since.
+        event: DELETE, MERGE, TTL or EVICT, for the journal; CONFIRM when what was stored apart went into another
+            memory; PROPOSE or QUARANTINE when it is put back to wait.
         purge_at: when it may be removed for good.
         step, meta: see :class:`Batch`.
     """
@@ -753,6 +756,19 @@ class WriteResult:
 
     rev: int
     results: tuple[Written, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is stored apart until somebody decides on it: a candidate, or a text that was held back.
+
+    Attributes:
+        memory: as it would be. Its ``state`` says which of the two it is; ``purge_at`` until when it waits, or None.
+        why: in words; for a text that was held back the kinds of what is suspicious about it.
+    """
+
+    memory: Memory
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

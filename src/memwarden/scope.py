@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from memwarden import arguments, clock, consent, event_reading
+from memwarden import apart, arguments, clock, consent, event_reading
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.categories import Categories
@@ -444,7 +444,8 @@ class AsyncScope:
             raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
         if found.state not in (State.ACTIVE, State.SOFT_DELETED):
             raise Conflict(
-                f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers"
+                f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
+                "release lets it in"
             )
         return await self._parts.working.writer.restore(self.who, memory_id)
 
@@ -609,6 +610,9 @@ class AsyncScope:
         """
         return AsyncTurn(self._parts, self, request, settings, form=form, key=key)
 
+    waiting = apart.waiting
+    release = told(Node.HOTPATH, Op.RESTORE)(apart.release)
+    discard = told(Node.HOTPATH, Op.DELETE)(apart.discard)
     user_context = consent.user_context
     propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)
     consents = consent.consents

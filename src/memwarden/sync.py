@@ -119,6 +119,9 @@ class BoundScope(Facade):
         """
         return Turn(self._inner.turn(request, settings, form=form, key=key), self._loop)
 
+    waiting = blocking(AsyncScope.waiting)
+    release = blocking(AsyncScope.release)
+    discard = blocking(AsyncScope.discard)
     user_context = blocking(AsyncScope.user_context)
     propose_context = blocking(AsyncScope.propose_context)
     consents = blocking(AsyncScope.consents)

@@ -22,7 +22,8 @@ CHANGES = {
     "forget": "forget", "restore": "restore", "pin": "pin", "undo": "undo", "thread": "look_through",
     "consent": "propose_context, decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
-    "doctor": "a tenant of its own", "state": "state.save and clear, under ids of their own: tried in test_state.py",
+    "waiting": "release, discard", "doctor": "a tenant of its own",
+    "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip
 """The commands that write, and the verbs of ``test_consent`` that they call."""
 LOOKS = {

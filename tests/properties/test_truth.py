@@ -66,6 +66,8 @@ calls = st.one_of(
     st.tuples(st.just("pin"), st.booleans(), which),
     st.tuples(st.just("forget"), st.integers(1, 2), which),
     st.tuples(st.just("restore"), st.none(), which),
+    st.tuples(st.just("release"), st.booleans(), back),
+    st.tuples(st.just("discard"), st.none(), back),
     st.tuples(st.just("undo"), st.none(), back),
     st.tuples(st.just("undo"), st.none(), back),
     st.tuples(st.just("undo"), st.none(), which),
@@ -144,6 +146,10 @@ class Witness:
             return await me.forget(list(dict.fromkeys(some)))
         if verb == "restore":
             return await me.restore(one)
+        if verb in ("release", "discard"):
+            waits = sorted(self.states[-1].apart)
+            one = waits[number % len(waits)] if waits else one
+            return await (me.discard(one) if verb == "discard" else me.release(one, vouch=given))
         return await me.undo(self.rev - number % self.rev if self.rev else 1)
 
     async def look(self) -> None:
@@ -209,6 +215,8 @@ class Witness:
             if one in memories:
                 assert self._at(before, one) == self._at(last, one), f"{one} was not as the step had left it"
                 assert self._at(self.rev, one) == self._at(first - 1, one), f"{one} is not as it was before"
+                now, then = (self.states[rev].apart.get(one) for rev in (self.rev, first - 1))
+                assert now == then, f"{one} waits, or does not wait, otherwise than before"
             else:
                 assert self.states[-1].active.get(one) == self.states[before].active.get(one), f"{one} changed too"
         self._check_undone_edges(step, before)
@@ -234,8 +242,13 @@ class Witness:
         ends = {
             end for one in step if one.event == "UNLINK" and one.meta for end in (one.memory_id, str(one.meta["to"]))
         }
-        absent, apart = ends - self.states[-1].active.keys(), any(one.event == "QUARANTINE" for one in step)
+        absent, apart = ends - self.states[-1].active.keys(), any(_held_back(one) for one in step)
         assert later or absent or apart, f"undo of {seq} was refused, and nothing had come after it"
+
+
+def _held_back(entry: Change) -> bool:
+    """Whether an entry says that a new text was held back."""
+    return entry.event == "QUARANTINE" and "undoes" not in (entry.meta or {})
 
 
 async def play(url: str, script: Sequence[tuple[str, Any, int]], labels: Sequence[str]) -> None:

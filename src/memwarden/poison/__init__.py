@@ -49,6 +49,16 @@ def suspicion(text: str) -> Suspicion:
     )
 
 
+def fit_for_prompt(text: str) -> str:
+    """What of a text that nobody vouches for may stand in a prompt: without the sentences that read like orders.
+
+    Of a text that would be held back, and was let in by somebody's word, nothing but the mark when what is left is
+    suspicious, too. Never raises for a text.
+    """
+    rest = shown.without_orders(text)
+    return shown.LEFT_OUT if suspicion(text) and (rest == text or suspicion(rest)) else rest
+
+
 def _open(text: str) -> list[tuple[str, str]]:
     """What can be read in the text as it stands or under a disguise: kinds and words."""
     folded = hidden.fold(text)

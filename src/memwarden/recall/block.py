@@ -101,9 +101,9 @@ def fit_to_show(memory: Memory, text: str) -> str:
     """A text of a memory; of one that nobody here vouches for, without the sentences that read like orders."""
     if memory.trust != Trust.EXTERNAL:
         return text
-    from memwarden.poison.shown import without_orders  # its tables are for those alone who keep what came from outside
+    from memwarden.poison import fit_for_prompt  # its tables are for those alone who keep what came from outside
 
-    return without_orders(text)
+    return fit_for_prompt(text)
 
 
 def day(moment: datetime) -> str:

@@ -6,16 +6,40 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from memwarden import filters
 from memwarden.recall.words import terms
-from memwarden.records import Event, Memory, Outcome, Put, Remove, Restore, Signals, State, WriteMode
+from memwarden.records import (
+    EXTRACTED_BY,
+    Event,
+    Memory,
+    Namespace,
+    Outcome,
+    Put,
+    Remove,
+    Restore,
+    Signals,
+    State,
+    WriteMode,
+)
 from memwarden.remember.inlet import RANK
 from memwarden.remember.same_fact import judge
 from memwarden.remember.settle import Settled
+from memwarden.stores.base import Store
 
 KEPT_DAYS = 90
 """A candidate that was not heard again may be removed after so long."""
 ALIKE = 0.4
 """Statements that share a smaller part of their words are not compared."""
+MOST_CANDIDATES = 200
+"""A new statement is compared with so many of the latest candidates."""
+WAS = "was"
+"""Under this name the journal tells in which state something waited, so that an undo puts it back to wait."""
+
+
+async def latest(store: Store, namespace: Namespace) -> list[Memory]:
+    """Read the candidates that a statement is compared with, the newest first."""
+    found = await store.find(namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE)
+    return [one for one in found if one.actor_id == EXTRACTED_BY]
 
 
 class Waiting:
@@ -72,7 +96,7 @@ def _confirmed(candidate: Memory, again: Memory, at: datetime, step: int) -> Set
     sources = tuple(dict.fromkeys((*candidate.sources, *again.sources)))
     heard = replace(candidate, sources=sources, updated_at=at, state=State.ACTIVE, purge_at=None)
     changes = (
-        Restore(candidate.id, Event.CONFIRM, step=step, meta={"why": "heard again"}),
+        Restore(candidate.id, Event.CONFIRM, step=step, meta={"why": "heard again", WAS: str(State.CANDIDATE)}),
         Put(heard, None, WriteMode.UPDATE, step=step, meta={"why": "heard again"}),
     )
     return Settled(changes, (heard,), Outcome.CREATED, candidate.id, "heard again")

@@ -34,6 +34,7 @@ from memwarden.records import (
     State,
 )
 from memwarden.remember import steps
+from memwarden.remember.candidates import latest
 from memwarden.remember.exchanges import MOST_BEFORE, Tail, Work, grouped
 from memwarden.remember.extract_model import items_by_model
 from memwarden.remember.extraction.exchange import everyday_idf, exchange_items
@@ -49,8 +50,6 @@ UNSORTED = "activity"
 """The category of what has none of its own."""
 MOST_TURNS = 200
 """So many turns are looked through at a time, so that a long log is worked off in steps."""
-MOST_CANDIDATES = 200
-"""A new statement is compared with so many of the latest candidates."""
 MOST_TRIES = 20
 """So often the same turns are looked through anew because somebody wrote meanwhile."""
 PLENTY = 20
@@ -252,15 +251,9 @@ class Extractor:
             actor=EXTRACTED_BY,
             extracted=mark,
             last_try=last_try,
-            candidates=lambda: self._candidates(namespace),
+            candidates=lambda: latest(self._store, namespace),
         )
         return settled, over
-
-    async def _candidates(self, namespace: Namespace) -> list[Memory]:
-        latest = await self._store.find(
-            namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE
-        )
-        return [one for one in latest if one.actor_id == EXTRACTED_BY]
 
     async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
         """How many facts were kept on the day; perhaps some more, where there is room for plenty."""

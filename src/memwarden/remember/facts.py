@@ -21,18 +21,23 @@ from memwarden.records import (
     CARD,
     Applied,
     Batch,
+    BatchChange,
     Channel,
+    Event,
     Extracted,
     Link,
     Memory,
     Outcome,
     Put,
     Receipt,
+    Restore,
     Signals,
+    State,
+    WriteMode,
     Written,
 )
 from memwarden.remember.ask_model import judged_by_model
-from memwarden.remember.candidates import Waiting
+from memwarden.remember.candidates import WAS, Waiting
 from memwarden.remember.inlet import NOTHING_SEEN, RANK, Looked
 from memwarden.remember.settle import LINKS, Pair, Settled, pair_up, settle
 from memwarden.stores.base import Store
@@ -48,7 +53,7 @@ class Stated:
     """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
 
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
-    and steps are not. meta: for its first journal entry.
+    and steps are not. meta: for its first journal entry. apart: how it is stored, where it waited until now.
     """
 
     memory: Memory
@@ -57,6 +62,7 @@ class Stated:
     compared: bool = True
     dated: bool = True
     meta: Mapping[str, Any] | None = None
+    apart: Memory | None = None
 
 
 class Facts:
@@ -97,6 +103,7 @@ class Facts:
         extracted: Extracted | None = None,
         last_try: bool = False,
         candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
+        read_at: int | None = None,
     ) -> tuple[Receipt, list[Settled]]:
         """Store statements of one namespace, in order, as one Batch; each sees those before it.
 
@@ -105,6 +112,8 @@ class Facts:
             extracted: the mark of the thread that they come from: then there is one try, since what is new has to be
                 read again; last_try says whether it is the caller's last.
             candidates: reads what waits to be heard again.
+            read_at: the revision at which the statements themselves were read from the store: then there is one try,
+                too.
 
         Raises Stale when the memories it touches kept changing under it.
         """
@@ -113,7 +122,7 @@ class Facts:
         compared = self._merging and any(one.memory.channel in DERIVED for one in stated)
         for tries_left in range(0 if last_try else MOST_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
-            decided_at = index.rev
+            decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
             settled = await self._settle(stated, index, readable, at, waiting)
             changes = tuple(change for one in settled for change in one.changes)
@@ -125,7 +134,7 @@ class Facts:
                 receipt = await self._store.apply(batch)
                 return receipt, [_as_applied(one, receipt) for one in settled]
             except Stale:
-                if extracted is not None or not tries_left:
+                if extracted is not None or read_at is not None or not tries_left:
                     raise
         raise AssertionError  # the last try returns or raises
 
@@ -166,6 +175,7 @@ class Facts:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
             one = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
             one = _with_meta(waiting.settle(memory, signals, statement.look.state, one, at, 2 * number), statement)
+            one = one if statement.apart is None else let_in(one, statement.apart)
             earlier.learn(one.touched)
             settled.append(one)
         return settled
@@ -272,6 +282,26 @@ def _with_meta(settled: Settled, statement: Stated) -> Settled:
     if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
         return settled
     return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
+
+
+def let_in(settled: Settled, apart: Memory) -> Settled:
+    """What is written for a statement that is stored already and waited: it is confirmed where it would be created.
+
+    apart: as it is stored.
+    """
+    first, *others = settled.changes
+    assert isinstance(first, Put)
+    assert first.memory.id == apart.id
+    meta = {**(first.meta or {}), WAS: str(apart.state)}
+    confirmed: list[BatchChange] = [Restore(apart.id, Event.CONFIRM, step=first.step, meta=meta)]
+    if _content(first.memory) != _content(apart):
+        confirmed.append(Put(first.memory, None, WriteMode.UPDATE, step=first.step, meta=first.meta))
+    return replace(settled, changes=(*confirmed, *others))
+
+
+def _content(memory: Memory) -> Memory:
+    """A memory without what the store sets by itself."""
+    return replace(memory, version=0, state=State.ACTIVE, purge_at=None, updated_at=memory.created_at)
 
 
 def _apart(statement: Stated, step: int) -> Settled:

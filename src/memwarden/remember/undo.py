@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memwarden.errors import Conflict
 from memwarden.records import (
@@ -21,6 +21,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
+from memwarden.remember.candidates import KEPT_DAYS, WAS
 from memwarden.remember.consent.rules import was_closed_apart
 
 _EDGES = (Event.LINK, Event.UNLINK)
@@ -57,17 +58,19 @@ def check_last(entries: Sequence[Change], later: Iterable[Change]) -> None:
         if entry.new_version is not None and _CONTENT_OF in told:
             before = int(told[_CONTENT_OF])
             same_as[key, entry.new_version] = same_as.get((key, before), before)
-        active, version = _state(entry)
-        now[key] = active, None if version is None else same_as.get((key, version), version)
+        where, version = _state(entry)
+        now[key] = where, None if version is None else same_as.get((key, version), version)
         last[key] = entry
     for key in left:
         if now[key] != left[key]:
             raise Conflict(_why_not(entries[0].step, last[key]))
 
 
-def _state(entry: Change) -> tuple[bool, int | None]:
-    """Whether a memory is active after an entry, and which version it holds, also while it is not."""
-    return entry.new_version is not None, entry.new_version if entry.new_version is not None else entry.old_version
+def _state(entry: Change) -> tuple[str, int | None]:
+    """Where a memory is after an entry, and which version it holds, also while it is not active."""
+    if entry.new_version is not None:
+        return "active", entry.new_version
+    return "apart" if entry.event in _APART else "gone", entry.old_version
 
 
 def _why_not(step: int, last: Change) -> str:
@@ -103,6 +106,9 @@ def inverse(
     changes: list[BatchChange] = []
     for entry in reversed(entries):
         told = entry.meta or {}
+        if WAS in told and (entry.event == Event.CONFIRM or entry.new_version is None):
+            changes.append(_to_wait(entry, State(told[WAS]), at, meta))
+            continue
         if was_closed_apart(entry):
             continue
         if entry.event == Event.LINK:
@@ -111,8 +117,12 @@ def inverse(
         elif entry.event == Event.UNLINK:
             edge = (entry.memory_id, str(told["to"]), str(told["type"]))
             changes.append(Link(*edge, float(told["was"]), meta=meta))
+        elif entry.event in _APART and _UNDOES in told:
+            changes.append(_decided_again(entry, purge_at, meta))
         elif entry.event in _APART:
-            raise Conflict(f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it")
+            raise Conflict(
+                f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it; discard it"
+            )
         elif entry.old_version is None and told.get(_MERGED):
             changes.append(Remove(entry.memory_id, State.MERGED, Event.MERGE, meta=meta))
         elif entry.old_version is None:
@@ -123,6 +133,22 @@ def inverse(
         else:
             changes.append(_as_it_was(entry, contents, signals, at, meta))
     return tuple(changes)
+
+
+def _to_wait(entry: Change, state: State, at: datetime, meta: Mapping[str, int]) -> Remove:
+    """What waited before somebody decided on it waits again."""
+    event = Event.QUARANTINE if state == State.QUARANTINED else Event.PROPOSE
+    purge_at = at + timedelta(days=KEPT_DAYS) if state == State.CANDIDATE else None
+    return Remove(entry.memory_id, state, event, purge_at, meta=meta)
+
+
+def _decided_again(entry: Change, purge_at: datetime, meta: Mapping[str, int]) -> Remove | Restore:
+    """What an undo had put back to wait is let in, or given up, as before that undo."""
+    was = State.QUARANTINED if entry.event == Event.QUARANTINE else State.CANDIDATE
+    told = {**meta, WAS: str(was)}
+    if entry.old_version is None:
+        return Remove(entry.memory_id, purge_at=purge_at, meta=told)
+    return Restore(entry.memory_id, Event.CONFIRM, meta=told)
 
 
 def _as_it_was(

@@ -22,8 +22,10 @@ from memwarden.recall.signals import signals_of
 from memwarden.recall.signs import Flag
 from memwarden.records import (
     ALREADY,
+    APART,
     Applied,
     Batch,
+    BatchChange,
     Change,
     Channel,
     Link,
@@ -54,6 +56,8 @@ from memwarden.remember.kind import kind_of
 from memwarden.remember.made import DEFAULT_THREAD, new_id
 from memwarden.remember.messages import Message
 from memwarden.remember.promote import promote
+from memwarden.remember.release import check_restore, discard, release
+from memwarden.remember.release import check_undo as check_release
 from memwarden.remember.undo import check_last, contents_wanted, ends_needed, inverse
 from memwarden.stores.base import Store
 
@@ -65,6 +69,8 @@ _OUTCOMES: Mapping[str, str] = {
     "updated": Outcome.RESTORED,
     "missing": Outcome.RESTORED,
 }
+
+_WAITS_AGAIN: Mapping[str, str] = {State.CANDIDATE: Outcome.PROPOSED, State.QUARANTINED: Outcome.QUARANTINED}
 
 NOTHING_IN_IT = (Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
 NO_WORDS = "it carries no words"
@@ -178,7 +184,8 @@ class Writer:
         return WriteResult(receipt.rev, (_with(kinds, Written(new.id, Outcome.UPDATED)),))
 
     async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
-        """Bring a forgotten memory back, as it was."""
+        """Bring a forgotten memory back, as it was. Raises Conflict for what waited apart and was given up."""
+        await check_restore(self._store, scope.namespace, memory_id)
         restore = (Restore(memory_id),)
         receipt = await self._store.apply(Batch(scope.namespace, restore, self._now(), actor=_actor(scope)))
         reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
@@ -187,6 +194,7 @@ class Writer:
     async def undo(self, scope: Scope, entries: Sequence[Change]) -> WriteResult:
         """Take a decision back. entries: all of its step. Raises Conflict when something later stands on it."""
         check_undo(entries)
+        check_release(scope, entries)
         namespace, at = scope.namespace, self._now()
         head = await self._store.head(namespace)
         changed = dict.fromkeys(entry.memory_id for entry in entries)
@@ -212,7 +220,7 @@ class Writer:
         receipt = await self._store.apply(batch)
         outcomes = zip(changes, receipt.applied, strict=True)
         told = {
-            one.id: Written(one.id, _OUTCOMES[one.outcome])
+            one.id: Written(one.id, _undone(change, one))
             for change, one in outcomes
             if not isinstance(change, Link | Unlink)
         }
@@ -240,6 +248,18 @@ class Writer:
         """
         fingerprint = None if key is None else _hash([memory.id, *asked])
         return await items.swap(self._store, memory, self._now(), rev, key=key, fingerprint=fingerprint)
+
+    async def release(
+        self, scope: Scope, memory_id: str, readable: Collection[str] | None, *, vouch: bool
+    ) -> WriteResult:
+        """Let in what waits apart. See :mod:`memwarden.remember.release`."""
+        return await release(
+            self._store, self._facts, self._embedder, scope, memory_id, self._now(), vouch=vouch, readable=readable
+        )
+
+    async def discard(self, scope: Scope, memory_id: str, readable: Collection[str] | None) -> WriteResult:
+        """Give up what waits apart. See :mod:`memwarden.remember.release`."""
+        return await discard(self._store, scope, memory_id, self._now(), readable)
 
     async def promote(self, memory: Memory, target: Namespace) -> str:
         """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
@@ -330,6 +350,13 @@ def _refusal(message: Message) -> str | None:
 def _refused(message: Message) -> Written | None:
     reason = _refusal(message)
     return None if reason is None else Written(None, Outcome.REJECTED, reason)
+
+
+def _undone(change: BatchChange, applied: Applied) -> str:
+    """What an undo made of a memory."""
+    if isinstance(change, Remove) and change.state in APART:
+        return _WAITS_AGAIN[change.state]
+    return _OUTCOMES[applied.outcome]
 
 
 def _with(kinds: tuple[str, ...], written: Written) -> Written:

@@ -112,6 +112,11 @@ def born(put: Put) -> tuple[Event, int | None]:
     return (Event.QUARANTINE if put.state == State.QUARANTINED else Event.PROPOSE), None
 
 
+def can_be_removed(state: str, into: str) -> bool:
+    """Whether a memory in a state can be taken to another one by a :class:`Remove`."""
+    return state == State.ACTIVE or state in APART or (state == State.SOFT_DELETED and into in APART)
+
+
 def check_mark(wanted: Extracted, stands: int) -> None:
     """Raise Stale unless a thread's mark stands where the work on it began."""
     if wanted.since != stands:
@@ -228,7 +233,7 @@ class Plan(Generic[E]):
         if found is None:
             return Applied(change.id, "missing", change.step)
         self._check_unchanged(change.id, found)
-        if not found.live and found.state not in APART:
+        if not can_be_removed(found.state, change.state):
             return Applied(change.id, "missing", change.step)
         old = found.version if found.live else None
         rev = self._log(change, change.event, change.id, (old, None), found.thread_id, found.channel)

@@ -15,7 +15,6 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnava
 from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent, in_utc
 from memwarden.filters import WRITTEN, Where, sort_field
 from memwarden.records import (
-    APART,
     Applied,
     Batch,
     BatchChange,
@@ -40,7 +39,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import check_kinds
-from memwarden.stores.decide import born, check_all, check_mark
+from memwarden.stores.decide import born, can_be_removed, check_all, check_mark
 from memwarden.stores.event_list import EventList
 from memwarden.stores.event_rows import check_events
 from memwarden.stores.forms import check_text, once
@@ -110,7 +109,7 @@ class _Draft:
         if row is None:
             return Applied(remove.id, "missing", remove.step)
         self._check_unchanged(row)
-        if not row.live and row.memory.state not in APART:
+        if not can_be_removed(row.memory.state, remove.state):
             return Applied(remove.id, "missing", remove.step)
         rev = self._log(remove, remove.event, row.memory, row.memory.version if row.live else None, None)
         gone = replace(row.memory, state=remove.state, purge_at=remove.purge_at)

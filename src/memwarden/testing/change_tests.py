@@ -171,6 +171,23 @@ class ChangeTests:
         entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE, since=2)]
         assert entries == [("DELETE", None, None), ("CONFIRM", None, None)]
 
+    @pytest.mark.parametrize("state", [State.CANDIDATE, State.PROPOSED, State.QUARANTINED])
+    async def test_what_was_let_in_or_given_up_can_be_put_back_to_wait(self, store: Store, state: State) -> None:
+        event = Event.QUARANTINE if state == State.QUARANTINED else Event.PROPOSE
+        await store.apply(a_batch(replace(a_put("a"), state=state), replace(a_put("b"), state=state), a_put("c")))
+        await store.apply(a_batch(Restore("a", Event.CONFIRM), Remove("b"), Remove("c", State.MERGED)))
+        back = [Remove(name, state, event, AT) for name in "abc"]
+        receipt = await store.apply(a_batch(*back, back[0]))
+        assert [one.outcome for one in receipt.applied] == ["deleted", "deleted", "missing", "deleted"]
+        apart = [replace(a_memory(name), state=state, purge_at=AT) for name in "ab"]
+        assert await store.get(NAMESPACE, ["a", "b"], removed=True) == apart
+        assert await store.find(NAMESPACE) == []
+        assert [row.live for row in (await store.scan(NAMESPACE)).rows] == [False, False, False]
+        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE, since=6)]
+        assert entries == [(event, 1, None), (event, None, None), (event, None, None)]
+        await store.apply(a_batch(Restore("b", Event.CONFIRM)))
+        assert await store.get(NAMESPACE, ["b"]) == [a_memory("b")]
+
     async def test_a_thread_remembers_what_was_extracted(self, store: Store) -> None:
         await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5, 0)))
         await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 5), seen=(Seen("t1", 1),)))

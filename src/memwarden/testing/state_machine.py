@@ -137,7 +137,7 @@ def others() -> st.SearchStrategy[BatchChange]:
     step, meta = st.integers(0, 2), st.none() | st.dictionaries(_FREE_TEXT, _JSON, max_size=2)
     types = st.sampled_from(["related_to", "supersedes"])
     removes = st.builds(
-        Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED]),
+        Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED, State.SOFT_DELETED, State.QUARANTINED]),
         st.sampled_from([Event.DELETE, Event.MERGE, Event.TTL, Event.EVICT, Event.CONFIRM]),
         st.none() | _TIMES, step, meta,
     )  # fmt: skip

@@ -282,6 +282,6 @@ def _shown(item: ContextItem) -> str:
     said = items.words(item)
     if trust_of(None, item.kind, item.source) != Trust.EXTERNAL:
         return said
-    from memwarden.poison.shown import without_orders  # its tables are for those alone who keep what came from outside
+    from memwarden.poison import fit_for_prompt  # its tables are for those alone who keep what came from outside
 
-    return without_orders(said)
+    return fit_for_prompt(said)

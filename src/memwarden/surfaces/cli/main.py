@@ -67,6 +67,7 @@ COMMANDS: Mapping[str, Place] = {
     "delta": Place(f"{_HERE}.changes:delta", "Show what changed since a thread last looked."),
     "graph": Place(f"{_HERE}.graph:graph", "Show what a memory is related to."),
     "consent": Place(f"{_HERE}.consent:app", "Decide what may change in how you are called and spoken to."),
+    "waiting": Place(f"{_HERE}.waiting:app", "Decide on candidates, and on texts that were held back as attacks."),
     "state": Place(f"{_HERE}.state:app", "Values that agents saved by key: list, show, set, clear."),
     "sessions": Place(f"{_HERE}.sessions:app", "Stored sessions: list them, show what their agent receives."),
     "doctor": Place(f"{_HERE}.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."),
