@@ -184,6 +184,17 @@ async def test_the_role_cannot_open_the_wall_nor_change_the_past(
         db.execute(statement.encode())
 
 
+async def test_the_role_removes_earlier_contents_of_state_alone(store: PostgresStore, postgres_url: str) -> None:
+    for one in EVERYWHERE:
+        put = a_put("s", WriteMode.UPSERT, namespace=one, channel="state")
+        await store.apply(a_batch(put, put, namespace=one))
+    with as_app(postgres_url, NAMESPACE.tenant, NAMESPACE.path) as db:
+        assert db.execute("DELETE FROM memwarden.versions").rowcount == 1
+    for one, left in ((NAMESPACE, []), (OTHER_USER, [1]), (OTHER_TENANT, [1])):
+        assert [held.version for held in await store.versions(one, [("s", 1)])] == left
+        assert [held.version for held in await store.versions(one, [("a", 1)])] == [1]
+
+
 async def test_row_security_cannot_be_asked_away(store: PostgresStore, postgres_url: str) -> None:
     with as_app(postgres_url, NAMESPACE.tenant, NAMESPACE.path) as db:
         db.execute("SET LOCAL row_security = off")  # means: rather an error than fewer rows

@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from memwarden import AsyncWarden
 from memwarden.records import Remove
 from memwarden.stores.backup import read
 from memwarden.stores.manifest import Stand
@@ -70,3 +71,18 @@ async def test_a_database_of_every_schema_opens(number: int, owned: str, monkeyp
         assert (await store.apply(a_batch(Remove(next(iter(found))), namespace=namespace))).rev == rev + 1
     await store.close()
     assert await store.examine() == []
+
+
+async def test_earlier_contents_of_state_leave_a_database_that_kept_all(owned: str) -> None:
+    """Before schema 6 nothing removed them, and the role of the store could not."""
+    await PostgresStore(owned).restore(OLD / "postgres_0005.mwbackup")
+    async with AsyncWarden.open(owned, config={"embedder": "none"}) as warden:
+        me = warden.scope(user="ana")
+        for number in range(2):
+            await me.state.save("count", number)
+            await me.sessions.finalize_current_cycle("A", f"q{12 + number}", "a")
+        for one, newest in (("state:count", 16), ("session:A", 26)):
+            held = await warden.store.versions(me.who.namespace, [(one, version) for version in range(1, newest + 1)])
+            assert [memory.version for memory in held] == list(range(newest - 10, newest + 1))
+            assert len(await me.history(one, limit=100)) == newest
+        assert (await me.sessions.load("A"))["conversation_memory"]["summary"].startswith("User: q0\n")

@@ -131,6 +131,23 @@ async def test_many_at_once_lose_nothing(url: str) -> None:
         assert len(memory["exchanges"]) + memory["summary"].count("User: ") == len(calls)
 
 
+def test_the_history_of_a_session_does_not_grow_for_ever(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    for number in range(30):
+        me.sessions.finalize_current_cycle("A", f"q{number}", "a")
+        me.state.save("count", number)
+    for one in ("session:A", "state:count"):
+        history = me.history(one, limit=100)
+        assert [entry.event for entry in history] == ["ADD", *["UPDATE"] * 29], "the journal stays whole"
+        there = [entry.new.version for entry in history if entry.new is not None]
+        assert there == list(range(20, 31)), "of the contents the last ten stay, and what it is now"
+    changes = [entry.seq for entry in me.history("state:count", limit=100)]
+    me.undo(changes[-1])
+    assert me.state.load("count") == 28
+    with pytest.raises(Conflict):
+        me.undo(changes[3])
+
+
 def test_the_model_is_asked_and_counted() -> None:
     model = ScriptedModel('{"summary": "Ana pays 12 euros."}')
     with Warden.open("memory://", config={"embedder": "none"}, chat_model=model) as warden:

@@ -23,6 +23,7 @@ from memwarden.parts import Parts
 from memwarden.recall.block import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.inlet import look_at, value_without_secrets
+from memwarden.remember.items import EARLIER_STATES
 from memwarden.remember.messages import checked_name
 from memwarden.telling import told
 
@@ -129,7 +130,8 @@ class AsyncState:
         if look.kinds:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)
-        stored, _ = await self._parts.working.writer.put(memory, actor=self.who.actor or self.who.agent, meta=meta)
+        actor = self.who.actor or self.who.agent
+        stored, _ = await self._parts.working.writer.put(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
         return _told(stored)
 
     async def load(self, key: str) -> Any:

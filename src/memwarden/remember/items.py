@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
@@ -14,6 +14,10 @@ from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put,
 from memwarden.remember.inlet import Looked, look_at, without_secrets
 from memwarden.remember.made import new_id
 from memwarden.stores.base import Store
+
+EARLIER_STATES: Final = 10
+"""So many earlier contents are kept of what is saved by key: enough to take a mistake back, and a session that is
+written with every question does not grow for ever."""
 
 
 async def put(
@@ -24,15 +28,17 @@ async def put(
     *,
     actor: str | None = None,
     meta: Mapping[str, Any] | None = None,
+    keep: int | None = None,
 ) -> tuple[Memory, Looked]:
     """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
 
     What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
+    keep: so many of its earlier contents (:class:`Put`).
     """
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
     look = look_at(memory.trust, memory.text, memory.summary, memory.context)
-    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta),)
+    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
     if look.state == State.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
         changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
@@ -45,11 +51,12 @@ async def swap(
 ) -> bool:
     """Store what is never searched by meaning under its own id, without secrets; False if ``key`` was used before.
 
+    The last :data:`EARLIER_STATES` contents stay in its history.
     Raises Stale when what has its id was written after revision ``rev``, Conflict for a key with another fingerprint.
     """
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], None)
-    changes = (Put(memory, signals, WriteMode.UPSERT),)
+    changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=EARLIER_STATES),)
     actor = memory.actor_id or memory.agent_id
     batch = Batch(memory.namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=rev)
     return not (await store.apply(batch)).replayed

@@ -235,10 +235,18 @@ class Writer:
                 )
 
     async def put(
-        self, memory: Memory, *, actor: str | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        memory: Memory,
+        *,
+        actor: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        keep: int | None = None,
     ) -> tuple[Memory, Looked]:
-        """Store an item under its own id, in place of one that has it already (E1's add, state)."""
-        return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta)
+        """Store an item under its own id, in place of one that has it already (E1's add, state).
+
+        keep: so many of its earlier contents; None keeps all.
+        """
+        return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta, keep=keep)
 
     async def swap(self, memory: Memory, rev: int, *, key: str | None = None, asked: Sequence[Any] = ()) -> bool:
         """Store what is never searched by meaning under its own id. Raises Stale if that was written after ``rev``.

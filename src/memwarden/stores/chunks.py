@@ -28,6 +28,8 @@ def check_kinds(changes: Sequence[object]) -> None:
             raise InvalidInput(f"a batch holds changes ({known}), not {change!r:.80}")
         if isinstance(change, Put) and change.signals is None and change.mode != WriteMode.UPDATE:
             raise InvalidInput(f"memory {change.memory.id!r} needs signals; only an update keeps those that are stored")
+        if isinstance(change, Put) and change.keep_versions is not None and change.keep_versions < 0:
+            raise InvalidInput(f"keep_versions is a number from 0, not {change.keep_versions}")
 
 
 def edge_key(change: Link | Unlink) -> EdgeKey:

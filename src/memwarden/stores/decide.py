@@ -28,6 +28,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import EdgeKey, edge_key
+from memwarden.stores.pages import KEPT
 
 MOST_ROWS = 2**32 - 1
 """So many memories a namespace can have in all."""
@@ -129,6 +130,11 @@ def check_all(batch: Batch, stated_since: bool) -> None:
         raise Stale(f"something was stated in {batch.namespace} after revision {batch.decided_at}; decide again")
 
 
+def noted(put: Put) -> Mapping[str, Any] | None:
+    """Return the meta of the entry for a memory that is written again."""
+    return put.meta if put.keep_versions is None else {**(put.meta or {}), KEPT: put.keep_versions}
+
+
 class Steps:
     """The step numbers of a batch, as the journal names them: by the first entry of each."""
 
@@ -225,7 +231,7 @@ class Plan(Generic[E]):
         self._check_unchanged(put.memory.id, found)
         memory, version = put.memory, found.version + 1
         event, old = (put.event, found.version) if found.live else (Event.ADD, None)
-        rev = self._log(put, event, memory.id, (old, version), memory.thread_id, memory.channel)
+        rev = self._log(put, event, memory.id, (old, version), memory.thread_id, memory.channel, noted(put))
         self.rewritten.append(Rewritten(found.row, rev, version, self._encoded[place]))
         return Applied(memory.id, "updated" if found.live else "created", put.step)
 
@@ -294,10 +300,11 @@ class Plan(Generic[E]):
         versions: tuple[int | None, int | None],
         thread_id: str | None,
         channel: str,
+        meta: Mapping[str, Any] | None = None,
     ) -> int:
         self.rev += 1
-        step = self._steps.of(change.step, self.rev)
+        step, meta = self._steps.of(change.step, self.rev), change.meta if meta is None else meta
         self.entries.append(
-            Entry(self.rev, Event(event).value, memory_id, *versions, thread_id, str(channel), step, change.meta)
+            Entry(self.rev, Event(event).value, memory_id, *versions, thread_id, str(channel), step, meta)
         )
         return self.rev

@@ -39,7 +39,7 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.chunks import check_kinds
-from memwarden.stores.decide import born, can_be_removed, check_all, check_mark
+from memwarden.stores.decide import born, can_be_removed, check_all, check_mark, noted
 from memwarden.stores.event_list import EventList
 from memwarden.stores.event_rows import check_events
 from memwarden.stores.forms import check_text, once
@@ -210,7 +210,7 @@ class _Draft:
         old = row.memory.version
         memory = replace(memory, version=old + 1)
         event = put.event if row.live else Event.ADD
-        rev = self._log(put, event, memory, old if row.live else None, old + 1)
+        rev = self._log(put, event, memory, old if row.live else None, old + 1, noted(put))
         signals = row.signals if put.signals is None else put.signals
         self._versions[memory.id, old] = active(row.memory)
         self._rows[memory.id] = replace(row, rev=rev, memory=memory, signals=signals)

@@ -7,6 +7,7 @@ a break; what changes in the first store meanwhile comes with later pages.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from typing import NamedTuple
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Change, Memory, Namespace, Receipt, Relation, Signals, State
 
+KEPT = "kept_versions"
+"""In the meta of a journal entry: of the contents that the memory had as state, so many of the last are kept."""
 PAGE = 500
 """So many journal entries a page holds, unless told."""
 
@@ -150,3 +153,13 @@ def archived(changes: tuple[Change, ...]) -> list[tuple[str, int]]:
     """Return id and version of the contents that became history with these entries; some may be no longer stored."""
     made = ((one.memory_id, one.new_version) for one in changes if one.new_version != one.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
+
+
+def dropped(changes: Iterable[Change]) -> dict[str, int]:
+    """Return the ids whose earlier contents went with these entries, and before which version."""
+    found: dict[str, int] = {}
+    for one in changes:
+        kept = (one.meta or {}).get(KEPT)
+        if kept is not None and one.new_version is not None:
+            found[one.memory_id] = max(one.new_version - kept, found.get(one.memory_id, 0))
+    return found

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from memwarden.filters import Where, matches
-from memwarden.records import Change, Head, Memory, Namespace, State
-from memwarden.stores.pages import Answer, Earlier, Kept, KeptEdge, Mark, Page, Tally, archived, last_of
+from memwarden.records import Change, Channel, Head, Memory, Namespace, State
+from memwarden.stores.pages import Answer, Earlier, Kept, KeptEdge, Mark, Page, Tally, archived, dropped, last_of
 
 EdgeKey = tuple[str, str, str]
 
@@ -118,10 +118,20 @@ class Space:
             said = edge.relation
             self.edges[said.from_id, said.to_id, str(said.type)] = edge
         self.journal.extend(page.changes)
+        self._drop_versions(page.changes)
         self.seen.update((one.thread_id, one.seen) for one in page.marks if one.seen is not None)
         self.extracted.update((one.thread_id, one.extracted) for one in page.marks if one.extracted is not None)
         self.receipts.update((one.key, one) for one in page.answers)
         self.rev, self.count = page.rev, max(self.count, page.rows)
+
+    def _drop_versions(self, changes: Iterable[Change]) -> None:
+        """Remove the contents that these entries say are not kept."""
+        for memory_id, version in dropped(changes).items():
+            key = memory_id, version - 1
+            while key in self.versions:  # below the first that is not there nothing is that could be removed
+                if self.versions[key].channel == Channel.STATE:
+                    del self.versions[key]
+                key = memory_id, key[1] - 1
 
     def _marks(self) -> tuple[Mark, ...]:
         threads = sorted(self.seen.keys() | self.extracted.keys())

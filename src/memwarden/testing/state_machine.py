@@ -69,7 +69,7 @@ def memories(draw: st.DrawFn, namespace: Namespace) -> Memory:
         text=draw(_FREE_TEXT),
         created_at=draw(_TIMES),
         updated_at=draw(_TIMES),
-        channel=draw(_TEXTS),
+        channel=draw(_TEXTS | st.just("state")),
         kind=draw(_TEXTS),
         category=draw(_TEXTS),
         importance=draw(_NUMBERS),
@@ -114,6 +114,7 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
         draw(st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, *State])),
         draw(st.none() | _TIMES),
         draw(st.integers(0, 2)),
+        keep_versions=draw(st.sampled_from([None, None, None, 0, 1, 2])),
     )
 
 

@@ -597,6 +597,39 @@ class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
         for memory_id, number in ((FULL.id, 4), (FULL.id, 0), ("zz", 1)):
             assert await store.versions(NAMESPACE, [(memory_id, number)]) == []
 
+    async def test_earlier_states_leave_and_the_journal_says_so(self, store: Store) -> None:
+        def written(text: str, keep: int | None, channel: str = "state") -> Put:
+            return replace(a_put("a", UPSERT, text=text, channel=channel), keep_versions=keep, meta={"x": 1})
+
+        async def there() -> list[str]:
+            return [one.text for one in await store.versions(NAMESPACE, [("a", one) for one in range(9)])]
+
+        for text in "123":
+            await store.apply(a_batch(written(text, None)))
+        await store.apply(a_batch(written("4", 2)))
+        assert await there() == ["2", "3", "4"]
+        await store.apply(a_batch(written("5", 2), Remove("a"), written("6", 2)))
+        assert await there() == ["4", "5", "6"]
+        with pytest.raises(Conflict):
+            await store.apply(a_batch(written("7", 0), a_put("a")))
+        assert await there() == ["4", "5", "6"], "what is refused takes nothing away"
+        journal = await store.journal(NAMESPACE)
+        assert [(one.old_version, one.new_version) for one in journal] == [
+            (None, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, None), (None, 6),
+        ]  # fmt: skip
+        kept = [(one.meta or {}).get("kept_versions") for one in journal]
+        assert kept == [None, None, None, 2, 2, None, 2]
+        assert [one.text for one in await store.get(NAMESPACE, ["a"])] == ["6"]
+        with pytest.raises(InvalidInput, match="keep_versions"):
+            await store.apply(a_batch(written("7", -1)))
+
+    async def test_only_states_leave(self, store: Store) -> None:
+        for number, channel in enumerate(["semantic", "state", "semantic", "state", "state"]):
+            put = a_put("a", UPSERT, text=str(number), channel=channel)
+            await store.apply(a_batch(replace(put, keep_versions=0)))
+        held = await store.versions(NAMESPACE, [("a", one) for one in range(9)])
+        assert [one.text for one in held] == ["0", "2", "4"]
+
     async def test_journal(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", thread_id="t1"), a_put("b"), actor="ann"))
         await store.apply(a_batch(a_put("a", UPDATE, thread_id="t2"), Remove("b")))

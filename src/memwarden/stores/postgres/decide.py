@@ -90,8 +90,9 @@ class Writes:
     """What must be written.
 
     rows: by number. archived: numbers of the rows whose content in the database becomes a version before it is
-    overwritten. versions: id, version and content of those that were made and overwritten by these batches. journal:
-    whole rows. seen, extracted: marks of threads. receipts: key, and the time of the write beside its answer.
+    overwritten. versions: id, version and content of those that were made and overwritten by these batches. dropped:
+    ids, and before which version their contents are not kept. journal: whole rows. seen, extracted: marks of threads.
+    receipts: key, and the time of the write beside its answer.
     """
 
     rev: int
@@ -100,6 +101,7 @@ class Writes:
     edges: MutableMapping[EdgeKey, EdgeState] = field(default_factory=dict)
     archived: list[int] = field(default_factory=list)
     versions: list[Values] = field(default_factory=list)
+    dropped: dict[str, int] = field(default_factory=dict)
     journal: list[Values] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     extracted: dict[str, int] = field(default_factory=dict)
@@ -197,6 +199,8 @@ class _Draft:
         writes.rev, writes.count = new.rev, new.count
         writes.archived += new.archived
         writes.versions += new.versions
+        for memory_id, version in new.dropped.items():
+            _drop(writes, memory_id, version)
         writes.journal += new.journal
         for layer in self._layers:
             layer.maps[1].update(layer.maps[0])
@@ -227,6 +231,8 @@ class _Draft:
                 self._new.archived.append(one.row)
             else:
                 self._new.versions.append((stored(memory.id), before.version, *before.put.content))
+            if one.put.put.keep_versions is not None:
+                _drop(self._new, stored(memory.id), one.version - one.put.put.keep_versions)
             self._found[memory.id] = Found(
                 one.row, one.rev, one.version, State.ACTIVE, str(memory.channel), memory.thread_id
             )
@@ -258,6 +264,10 @@ class _Draft:
         row = self._new.rows.get(number)
         # One that nobody changed yet: its content, state and date of purging stay as they are until somebody does.
         return Row(found.rev, found.version, found.state, None, known=True) if row is None else row
+
+
+def _drop(writes: Writes, memory_id: str, version: int) -> None:
+    writes.dropped[memory_id] = max(version, writes.dropped.get(memory_id, 0))
 
 
 def _moment(moment: object) -> int:

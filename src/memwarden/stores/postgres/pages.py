@@ -23,6 +23,7 @@ from memwarden.stores.pages import (
     Tally,
     archived,
     check_follows,
+    dropped,
     last_of,
 )
 from memwarden.stores.postgres import decide
@@ -39,7 +40,18 @@ from memwarden.stores.postgres.rows import (
     told,
 )
 from memwarden.stores.postgres.transaction import Kind, begin, here
-from memwarden.stores.postgres.write import EDGE, JOURNAL, NEW, NUMBERED_SIGNALS, RECEIPT, VERSION, insert, receipt_row
+from memwarden.stores.postgres.write import (
+    DROP,
+    DROP_VERSIONS,
+    EDGE,
+    JOURNAL,
+    NEW,
+    NUMBERED_SIGNALS,
+    RECEIPT,
+    VERSION,
+    insert,
+    receipt_row,
+)
 
 _HERE = "tenant = %s AND namespace = %s"
 _SPACE = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE}"
@@ -203,6 +215,7 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
     yield _TAKE_MEMORIES, NEW, memories
     yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(one.n, *_signals(one.signals)) for one in page.memories]
     yield _TAKE_EARLIER, VERSION, earlier
+    yield DROP_VERSIONS, DROP, [(stored(one), version) for one, version in dropped(page.changes).items()]
     yield _TAKE_CHANGES, JOURNAL, [_journal_row(one) for one in page.changes]
     yield _TAKE_EDGES, EDGE, [_edge_row(one) for one in page.edges]
     yield _TAKE_MARKS, _MARK, [(stored(one.thread_id), one.seen, one.extracted) for one in page.marks]

@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from memwarden.records import Applied, Link, Namespace, Receipt, Unlink
+from memwarden.records import Applied, Channel, Link, Namespace, Receipt, Unlink
 from memwarden.stores.chunks import EdgeKey, edge_key, ids_of
 from memwarden.stores.decide import Found, StoredEdge
 from memwarden.stores.postgres.columns import array, arrays, picked, unnest
@@ -44,6 +44,14 @@ _NAMES = ", ".join(CONTENT)
 _ARCHIVE = (
     f"INSERT INTO memwarden.versions (tenant, namespace, id, version, {_NAMES}) "
     f"SELECT tenant, namespace, id, version, {_NAMES} FROM memwarden.memories WHERE {_HERE} AND n = ANY(%b)"
+).encode()
+
+DROP = {"id": "text", "version": "int8"}
+# One namespace's rows of the table, as row security shows them: the names come from the transaction's settings alone.
+DROP_VERSIONS = (
+    f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) DELETE FROM memwarden.versions AS t "
+    f"USING h, {unnest(DROP)} WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.id = u.id "
+    f"AND t.version < u.version AND t.channel = '{Channel.STATE}'"
 ).encode()
 
 _STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
@@ -206,6 +214,7 @@ def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list
         ],
     )
     yield _INSERT_SIGNALS, NUMBERED_SIGNALS, [(n, *(row.signals or ())) for n, row, _ in new]
+    yield DROP_VERSIONS, DROP, list(writes.dropped.items())
     yield _UPDATE_MEMORIES, _CHANGED, whole
     yield _UPDATE_SIGNALS, NUMBERED_SIGNALS, [(n, *row.signals) for n, row, _ in changed if row.signals is not None]
     yield _MOVE_MEMORIES, _STATE, moved

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from memwarden.clock import microseconds, moment
-from memwarden.records import Applied, Memory, Namespace, Put, Receipt, Signals
+from memwarden.records import Applied, Channel, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.forms import meta_text
 from memwarden.stores.move import Beside
 from memwarden.stores.pages import (
@@ -22,6 +22,7 @@ from memwarden.stores.pages import (
     Tally,
     archived,
     check_follows,
+    dropped,
     last_of,
 )
 from memwarden.stores.sqlite.rows import CONTENT, JOURNAL_COLUMNS, Values, change, decode, decode_any, encode, relation
@@ -65,6 +66,10 @@ _TAKE_MEMORY = (
 _TAKE_SIGNALS = "INSERT OR REPLACE INTO signals (row, flags, terms, vector, days, pieces) VALUES (?, ?, ?, ?, ?, ?)"
 _TAKE_EARLIER = (
     f"INSERT INTO versions (row, version, {_NAMES}) VALUES (?, ?, {_MARKED}) ON CONFLICT (row, version) DO NOTHING"
+)
+_DROP_EARLIER = (
+    "DELETE FROM versions WHERE row = (SELECT row FROM memories WHERE ns = ? AND id = ?) AND version < ? "
+    f"AND channel = '{Channel.STATE}'"
 )
 _TAKE_CHANGE = (
     f"INSERT INTO journal (ns, {JOURNAL_COLUMNS}) VALUES (?, {', '.join('?' * len(JOURNAL_COLUMNS.split(',')))})"
@@ -155,6 +160,7 @@ def _take_in(
         (_TAKE_MEMORY, [(base | one.n, no, *_state(one), one.memory.id, one.once, *content) for one, content in kept]),
         (_TAKE_SIGNALS, [(base | one.n, *_signals(one.signals)) for one, _ in kept]),
         (_TAKE_EARLIER, [(base | one.n, one.memory.version, *content) for one, content in earlier]),
+        (_DROP_EARLIER, [(no, *one) for one in dropped(page.changes).items()]),
         (
             _TAKE_CHANGE,
             [

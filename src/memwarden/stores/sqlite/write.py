@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
-from memwarden.records import Applied, Batch, BatchChange, Link, Namespace, Put, Receipt, Remove, State, Unlink
+from memwarden.records import Applied, Batch, BatchChange, Channel, Link, Namespace, Put, Receipt, Remove, State, Unlink
 from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
 from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
 from memwarden.stores.forms import meta_text, once
@@ -36,6 +36,7 @@ _ARCHIVE = (
     f"INSERT INTO versions (row, version, {_CONTENT_NAMES}) SELECT row, version, {_CONTENT_NAMES} FROM memories "
     "WHERE row = ?"
 )
+_DROP_VERSIONS = f"DELETE FROM versions WHERE row = ? AND version < ? AND channel = '{Channel.STATE}'"
 _MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
 _INSERT_SIGNALS = "INSERT INTO signals (flags, terms, vector, days, pieces, row) VALUES (?, ?, ?, ?, ?, ?)"
 _UPDATE_SIGNALS = "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = ?"
@@ -148,11 +149,17 @@ def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, pla
         (one.rev, one.state, None if one.purge_at is None else microseconds(one.purge_at), one.row)
         for one in plan.moved
     ]
+    dropped = [
+        (one.row, one.version - one.put.put.keep_versions)
+        for one in plan.rewritten
+        if one.put.put.keep_versions is not None
+    ]
     for sql, rows in (
         (_INSERT_MEMORY, inserted),
         (_INSERT_SIGNALS, [(*(one.put.signals or ()), ns << 32 | one.n) for one in plan.created]),
         (_ARCHIVE, [(one.row,) for one in plan.rewritten]),  # before the update, which overwrites what is archived
         (_UPDATE_MEMORY, [(one.rev, one.version, *one.put.content, one.row) for one in plan.rewritten]),
+        (_DROP_VERSIONS, dropped),
         (_UPDATE_SIGNALS, [(*one.put.signals, one.row) for one in plan.rewritten if one.put.signals is not None]),
         (_MOVE_MEMORY, moved),
         (_WRITE_EDGE, [(ns, *one.key, one.strength, int(one.live), one.rev, at) for one in plan.edges]),
