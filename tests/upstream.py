@@ -45,9 +45,20 @@ class Upstream:
         """End the process."""
         self._process.communicate(timeout=10)
 
-    def says(self, content: str, *, after: str = "", **response: Any) -> None:
-        """Answer with these words each request whose last user message holds ``after``; the first that fits wins."""
-        self.script({"match": {"userMessage": after}, "response": {"content": content, **response}})
+    def says(self, content: str, *, after: str = "", letters: int = 20) -> None:
+        """Answer each request whose last user message holds ``after`` with these words; the first that fits wins.
+
+        letters: the size of the pieces of a stream.
+        """
+        self.script({"match": {"userMessage": after}, "response": {"content": content}, "chunkSize": letters})
+
+    def fails(self, status: int, *, times: int | None = None) -> None:
+        """Refuse every request with this status, or so many of the next ones."""
+        error = {"message": "not now", "type": "server_error"}
+        if times is None:
+            self.script({"match": {}, "response": {"error": error, "status": status}})
+        for _ in range(times or 0):
+            self._call("POST", "/__aimock/error", {"status": status, "body": error})
 
     def breaks_off(self, content: str, *, chunks: int, letters: int = 5) -> None:
         """Stream these words in pieces of ``letters``; the connection is destroyed after so many events of it."""
@@ -60,6 +71,10 @@ class Upstream:
                 "truncateAfterChunks": chunks,
             }
         )
+
+    def hangs_up(self) -> None:
+        """Break the connection of every request before a word is answered."""
+        self.script({"match": {}, "response": {"content": "never said"}, "chaos": {"disconnectRate": 1}})
 
     def script(self, *fixtures: dict[str, Any]) -> None:
         """Add aimock's fixtures: what is asked for (``match``), what is answered (``response``), and how."""
