@@ -79,7 +79,8 @@ class AsyncScope:
                 are known to be the conversation handed over again.
 
         Returns one result a message: ``created`` (reason "already stored" if it was there), or ``rejected`` with the
-        reason (system prompts, tool output, no words). Applied whole or not at all.
+        reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken Unicode);
+        the others are stored all the same. What is stored is stored whole or not at all.
 
         Raises InvalidInput, Conflict, StoreError.
         """
@@ -291,6 +292,8 @@ class AsyncScope:
             template: the words of the block, if not design C's.
         """
         read = read_messages(messages, self._parts.settings.max_text_bytes)
+        if read[-1].misfit:
+            raise InvalidInput(f"the message to answer cannot be searched for: {read[-1].misfit}")
         said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")

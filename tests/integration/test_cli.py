@@ -134,10 +134,20 @@ def test_two_files_of_one_name_and_a_file_that_grew_lose_nothing(fresh: Cli) -> 
     assert "motorbike" in fresh("query", "Who bought the motorbike?").out
 
 
-def test_a_file_with_a_message_that_cannot_be_taken_stores_nothing(fresh: Cli) -> None:
+def test_a_message_that_cannot_be_kept_is_left_out_of_a_file_and_told(fresh: Cli) -> None:
+    messages = [{"role": "user", "content": "x" * 300_000}, {"role": "user", "content": "I keep bees."}]
+    file = fresh.folder / "part.json"
+    file.write_text(json.dumps(messages))
+    ran = fresh("observe", str(file), code=5)
+    assert "Stored 1 new turn" in ran.out
+    assert "left out: it has 300,000 bytes" in ran.out
+    assert [one["text"] for one in fresh("find", "--json").json] == ["I keep bees."]
+
+
+def test_a_file_with_a_message_that_is_none_stores_nothing(fresh: Cli) -> None:
     sessions = [
         {"thread": "a", "messages": [{"role": "user", "content": "I keep bees."}]},
-        {"thread": "b", "messages": [{"role": "user", "content": "x" * 300_000}]},
+        {"thread": "b", "messages": [{"role": "user", "content": "I keep bees.", "id": "\n"}]},
     ]
     file = fresh.folder / "part.json"
     file.write_text(json.dumps({"sessions": sessions}))

@@ -143,14 +143,11 @@ def test_users_and_tenants_see_only_their_own(warden: Warden) -> None:
         ("hello there", "list of mappings"),
         (42, "list of mappings"),
         (["text"], r"messages\[1\] is a mapping"),
-        ([{"role": "user"}], r"messages\[1\].content is empty"),
-        ([{"role": "user", "content": "   "}], r"messages\[1\].content is empty"),
+        ([{"role": "user"}], r"messages\[1\].content is missing"),
         ([{"role": "boss", "content": "x"}], r"role is one of"),
         ([{"content": "x"}], "role is one of"),
         ([{"role": "user", "content": 7}], "must be text"),
-        ([{"role": "user", "content": "x" * 1_000_000}], "1,000,000 bytes, the limit is 262,144"),
-        ([{"role": "user", "content": "\x00\x01PNG\x02\x03"}], "binary"),
-        ([{"role": "user", "content": "half \ud83d smile"}], "surrogate"),
+        ([{"role": "user", "content": b"x"}], "must be text"),
         ([{"role": "user", "content": "x", "name": ""}], "name is a printable text"),
         ([{"role": "user", "content": "x", "id": "\n"}], "id is a printable text"),
         ([{"role": "user", "content": "x", "created_at": "tomorrow"}], "created_at is a datetime"),
@@ -165,6 +162,50 @@ def test_bad_messages_are_refused_and_nothing_is_written(warden: Warden, message
         me.observe(good_and_bad)
     assert me.find() == []
     assert me.query("peanuts", threshold=0.0).rev == 0
+
+
+UNKEPT: list[tuple[Any, str]] = [
+    ("", "carries no words"),
+    ("  \n", "carries no words"),
+    (None, "carries no words"),
+    ([], "carries no words"),
+    ([{"type": "image_url", "image_url": {"url": "data:"}}], "carries no words"),
+    ("x" * 300_000, "it has 300,000 bytes, the limit is 262,144"),
+    ([{"type": "text", "text": "é" * 131_073}], "it has 262,146 bytes"),
+    ("\x00\x01PNG\x02\x03", "looks like binary data"),
+    ("half \ud83d smile", "not valid Unicode"),
+]
+"""Contents that cannot be kept, and the reason."""
+
+
+@pytest.mark.parametrize("key", [None, "call-1"])
+@pytest.mark.parametrize("ids", [False, True])
+def test_a_message_that_cannot_be_kept_is_rejected_alone(warden: Warden, ids: bool, key: str | None) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    bad = [{"role": "assistant", "content": content} for content, _ in UNKEPT]
+    talk = [PEANUTS, *bad, {"role": "user", "content": "So no satay for me."}]
+    talk = [{**one, "id": f"m{number}"} for number, one in enumerate(talk)] if ids else talk
+    for _ in range(2):
+        results = me.observe(talk, key=key).results
+        assert [one.outcome for one in results] == ["created", *["rejected"] * len(bad), "created"]
+        for one, (_, why) in zip(results[1:-1], UNKEPT, strict=True):
+            assert why in one.reason
+            assert one.id is None
+        assert turns(warden, user="ana") == ["I am allergic to peanuts.", "So no satay for me."]
+    assert [one.reason for one in results if one.id] == ["already stored"] * 2 or key
+
+
+def test_a_message_that_cannot_be_kept_stands_in_the_way_of_no_context(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
+    me.observe(PEANUTS)
+    later = warden.scope(user="ana", thread="t2")
+    question = {"role": "user", "content": "Am I allergic to peanuts?"}
+    for content, _ in UNKEPT:
+        assert later.context([{"role": "assistant", "content": content}, question], threshold=0.0)
+    with pytest.raises(InvalidInput, match="the message to answer cannot be searched for: it has 300,000 bytes"):
+        later.context([question, {"role": "user", "content": "x" * 300_000}])
+    with pytest.raises(InvalidInput, match="no words to remember: it looks like binary"):
+        me.remember({"role": "user", "content": "\x00\x01PNG\x02\x03"})
 
 
 def said(*texts: str) -> list[dict[str, Any]]:

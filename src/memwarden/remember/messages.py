@@ -25,8 +25,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 class Message:
     """One message as it was said.
 
-    ``text`` is empty for a message that carries no words (a bare tool call); ``role`` is None for a text that is
-    stated, not said.
+    ``text`` is empty for a message that carries no words (a bare tool call, an empty answer), and for one whose words
+    cannot be kept: then ``misfit`` says why. ``role`` is None for a text that is stated, not said.
     """
 
     role: str | None
@@ -34,13 +34,15 @@ class Message:
     name: str | None = None
     id: str | None = None
     created_at: datetime | None = None
+    misfit: str = ""
 
 
 def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
     """Check a caller's messages: one mapping ``{role, content, name=, id=, created_at=}`` or a sequence of them.
 
     Other keys (``tool_calls``, ``refusal``, ...) are allowed and ignored. ``content`` may be text, None or a list of
-    content parts, of which the text parts count.
+    content parts, of which the text parts count. What a message says may be nothing, too long, binary or broken: that
+    is no error of the caller's, and the others shall not be lost for its sake (:class:`Message`).
 
     Raises InvalidInput that names the message and what is wrong with it.
     """
@@ -78,21 +80,28 @@ def checked_text(value: Any, what: str, max_bytes: int) -> str:
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
     if not value.strip():
         raise InvalidInput(f"{what} is empty; give some text")
+    if misfit := _misfit(value, what, max_bytes):
+        raise InvalidInput(misfit)
+    return value
+
+
+def _misfit(text: str, what: str, max_bytes: int) -> str:
+    """Why a text cannot be kept; nothing when it can."""
     try:
-        size = len(value.encode("utf-8"))
+        size = len(text.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise InvalidInput(
+        return (
             f"{what} is not valid Unicode at character {error.start} (lone surrogate); decode it with errors='replace'"
-        ) from None
+        )
     if size > max_bytes:
-        raise InvalidInput(
+        return (
             f"{what} has {size:,} bytes, the limit is {max_bytes:,}; split it, or remember a summary with a source "
             "that points to the whole (the limit is the setting max_text_bytes)"
         )
-    control = len(_CONTROL.findall(value))
-    if "\0" in value or control > _MAX_CONTROL_SHARE * len(value):
-        raise InvalidInput(f"{what} looks like binary data ({control} control characters); memwarden remembers text")
-    return value
+    control = len(_CONTROL.findall(text))
+    if "\0" in text or control > _MAX_CONTROL_SHARE * len(text):
+        return f"{what} looks like binary data ({control} control characters); memwarden remembers text"
+    return ""
 
 
 def checked_name(value: Any, what: str) -> str | None:
@@ -125,14 +134,16 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
     role = message.get("role")
     if role not in ROLES:
         raise InvalidInput(f"{where}.role is one of {', '.join(ROLES)}, not {role!r:.80}")
-    text = _content(message.get("content"), f"{where}.content", max_bytes)
-    if not text and not message.get("tool_calls"):
-        raise InvalidInput(f"{where}.content is empty; leave the message out or give it some text")
+    if "content" not in message and not message.get("tool_calls"):
+        raise InvalidInput(f"{where}.content is missing; give what was said, or leave the message out")
+    text = _content(message.get("content"), f"{where}.content")
+    misfit = _misfit(text, "it", max_bytes)
     created_at = message.get("created_at")
     identity = message.get("id")
     return Message(
         role=role,
-        text=text,
+        text="" if misfit else text,
+        misfit=misfit,
         name=checked_name(message.get("name"), f"{where}.name"),
         id=checked_name(str(identity) if isinstance(identity, int) else identity, f"{where}.id"),
         created_at=None if created_at is None else clock.parse(created_at, f"{where}.created_at"),
@@ -141,18 +152,20 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
 
 def _with_words(message: Message, number: int) -> Message:
     if not message.text:
-        raise InvalidInput(f"messages[{number}] has no words to remember")
+        why = f": {message.misfit}" if message.misfit else ""
+        raise InvalidInput(f"messages[{number}] has no words to remember{why}")
     return message
 
 
-def _content(content: Any, where: str, max_bytes: int) -> str:
-    if content is None or content == "":
+def _content(content: Any, where: str) -> str:
+    """What a message says, as it was said; nothing where that is white space alone."""
+    if content is None:
         return ""
     if isinstance(content, Sequence) and not isinstance(content, str | bytes):
         content = "\n".join(_part(part, f"{where}[{number}]") for number, part in enumerate(content)).strip()
-        if not content:
-            return ""
-    return checked_text(content, where, max_bytes)
+    if not isinstance(content, str):
+        raise InvalidInput(f"{where} must be text, not {type(content).__name__}")
+    return content if content.strip() else ""
 
 
 def _part(part: Any, where: str) -> str:

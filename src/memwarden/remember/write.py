@@ -352,7 +352,7 @@ def _not_new(key: TurnKey) -> Written:
 
 
 def _refusal(message: Message) -> str | None:
-    return NOT_SAID.get(message.role or "") or (None if message.text else NO_WORDS)
+    return NOT_SAID.get(message.role or "") or (None if message.text else message.misfit or NO_WORDS)
 
 
 def _refused(message: Message) -> Written | None:
