@@ -16,6 +16,9 @@ from memwarden.records import Channel, Memory, State
 
 KEPT_AFTER_FORGETTING: Final = timedelta(days=30)
 """What was forgotten or has expired can be restored for so long, then it is purged."""
+EARLIER_STATES: Final = 10
+"""So many earlier contents are kept of what is saved by key: enough to take a mistake back, and a session that is
+written with every question does not grow for ever."""
 UNUSED_FOR: Final = timedelta(days=60)
 """A memory that expires is one that was in no answer for so long ..."""
 LESS_IMPORTANT_THAN: Final = 0.4

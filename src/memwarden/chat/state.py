@@ -18,12 +18,12 @@ from typing import Any
 from memwarden import clock, filters
 from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
 from memwarden.events import Node, Op
+from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.base import Embedder
 from memwarden.parts import Parts
 from memwarden.recall.block import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.inlet import look_at, value_without_secrets
-from memwarden.remember.items import EARLIER_STATES
 from memwarden.remember.messages import checked_name
 from memwarden.telling import told
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from memwarden.lifecycle import KEPT_AFTER_FORGETTING
+from memwarden.lifecycle import EARLIER_STATES, KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
 from memwarden.recall.signals import signals_of
 from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, Restore, State, WriteMode
 from memwarden.remember.inlet import Looked, look_at, without_secrets
 from memwarden.remember.made import new_id
 from memwarden.stores.base import Store
-
-EARLIER_STATES: Final = 10
-"""So many earlier contents are kept of what is saved by key: enough to take a mistake back, and a session that is
-written with every question does not grow for ever."""
 
 
 async def put(
