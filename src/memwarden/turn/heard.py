@@ -14,8 +14,13 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All of it."""
-        return "".join(self.pieces)
+        """All of it. What a provider split inside of a character is one again; half a one alone is a mark (U+FFFD)."""
+        whole = "".join(self.pieces)
+        try:
+            whole.encode()
+        except UnicodeEncodeError:
+            whole = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return whole
 
 
 class Heard:
