@@ -14,7 +14,8 @@ from memwarden.turn.turn import AsyncTurn
 
 TOKENS = [
     "Dear", " Mia", ",", "\n\n", "1", ".", " Rice", " cakes", " —", " no", " pea", "nuts", "!", " 🥜", "👩\u200d", "👧",
-    " ", "", "Zażółć", " gęślą", " jaźń", "\t", "日本", "語", "。", "\n", "```", "py", "\n", "x", " =", " 1", "\n", "```",
+    " ", "", "Zażółć", " gęślą", " jaźń", "\t", "日本", "語", "。", "\n", "```", "py", "\n", "x", " =", " 1", "\n",
+    "```",
     "\n", "<", "b", ">", "Thanks", "</", "b", ">", " ", " ", "Yours", ",", "\n", "the", " kitchen", ".",
 ]  # fmt: skip
 ASKED = {"role": "user", "content": "Which snacks are there?"}
