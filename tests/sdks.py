@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,16 @@ def clients_of(url: str, retries: int = 0) -> Iterator[Clients]:
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=retries) as claude,
     ):
         yield Clients(chat, claude)
+
+
+@asynccontextmanager
+async def async_clients_of(url: str) -> AsyncIterator[AsyncClients]:
+    """Asynchronous clients of the provider at a URL."""
+    async with (
+        openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as chat,
+        anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0) as claude,
+    ):
+        yield AsyncClients(chat, claude)
 
 
 @dataclass(frozen=True, slots=True)

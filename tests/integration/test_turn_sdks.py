@@ -7,19 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from typing import Any
 
-import anthropic
 import httpx2
-import openai
 import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.sync import BoundScope
 from memwarden.turn.settings import ChatSettings
-from sdks import APIS, CHAT, ERRORS, GPT, MESSAGES, QUESTION, USER, Api, AsyncClients, Clients, clients_of, name_of
+from sdks import (
+    APIS,
+    CHAT,
+    ERRORS,
+    GPT,
+    MESSAGES,
+    QUESTION,
+    USER,
+    Api,
+    AsyncClients,
+    Clients,
+    async_clients_of,
+    clients_of,
+    name_of,
+)
 from upstream import Upstream
 
 FACT = "Ana is allergic to hazelnuts"
@@ -317,11 +330,8 @@ def test_a_turn_may_stand_around_each_call_of_a_loop_with_tools(
 
 @pytest.fixture
 async def async_clients(upstream: Upstream) -> AsyncIterator[AsyncClients]:
-    async with (
-        openai.AsyncOpenAI(base_url=f"{upstream.url}/v1", api_key="none", max_retries=0) as chat,
-        anthropic.AsyncAnthropic(base_url=upstream.url, api_key="none", max_retries=0) as claude,
-    ):
-        yield AsyncClients(chat, claude)
+    async with async_clients_of(upstream.url) as opened:
+        yield opened
 
 
 @everywhere
@@ -372,3 +382,33 @@ async def test_asynchronous_clients(api: Api, async_clients: AsyncClients, upstr
         ("user", QUESTION), ("assistant", ANSWER), ("user", QUESTION), ("assistant", ANSWER),
         ("user", "Which nuts are they? Answer slowly."), ("assistant", words),
     ]  # fmt: skip
+
+
+async def test_conversations_at_the_same_time_keep_apart(async_clients: AsyncClients, upstream: Upstream) -> None:
+    """Of twelve people each prompt holds what is known of one, and each thread what that one heard."""
+    people = [f"Person{number}" for number in range(12)]
+    for person in reversed(people):  # Person1 is in Person11, too
+        upstream.says(f"Cake for {person}.", after=f"{person},", letters=3)
+
+    async def turn_of(warden: AsyncWarden, person: str, api: Api) -> tuple[str, ...]:
+        me = warden.scope(user=person, thread="today")
+        await me.remember(f"{person} is allergic to the nut number {person[6:]}.")
+        given = api.asking({"role": "user", "content": f"What can {person}, who is allergic to a nut, eat?"})
+        async with me.turn(given, form=api.form) as turn:
+            async for _ in turn.stream(await api.call(async_clients)(**turn.request, stream=True)):
+                pass
+        turns = await me.find({"channel": "turn"}, order_by="written", descending=False)
+        return tuple(one.text for one in turns)
+
+    async with AsyncWarden.open("memory://", config={}) as warden:
+        threads = await asyncio.gather(
+            *(turn_of(warden, person, APIS[number % 3]) for number, person in enumerate(people))
+        )
+    assert threads == [
+        (f"What can {person}, who is allergic to a nut, eat?", f"Cake for {person}.") for person in people
+    ]
+    for prompt in upstream.prompts():
+        asked = re.findall(r"can (Person\d+),", str(prompt))
+        assert len(asked) == 1
+        assert set(re.findall(r"Person\d+", str(prompt))) == set(asked)
+        assert f"nut number {asked[0][6:]}." in str(prompt)
