@@ -703,6 +703,7 @@ class ContextBlock:
     Attributes:
         confidence: calibrated 0..1: how likely it is that the store holds something for the message.
         relevant: whether an item was found for the message, apart from those that are always offered.
+        unsure: whether a search on demand may find what the block does not hold (B11).
     """
 
     text: str
@@ -713,6 +714,7 @@ class ContextBlock:
     cut: tuple[Cut, ...] = ()
     confidence: float = 0.0
     relevant: bool = False
+    unsure: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.items)

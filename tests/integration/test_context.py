@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -193,3 +194,40 @@ def test_chosen_memories_can_be_formatted_alike(warden: Warden) -> None:
     block = format_context(me.find({"kind": "discovery"}))
     assert block.split("\n")[3:6] == SNAPSHOT.split("\n")[3:6]
     assert format_context([]) == ""
+
+
+LONG = " ".join(f"Bed {number} of the allotment holds tomatoes of the {number}th sort." for number in range(60))
+
+
+@pytest.fixture
+def here() -> Iterator[Warden]:
+    """What is not a matter of the store is tried in memory."""
+    with Warden.open("memory://", config={}) as opened:
+        yield opened
+
+
+def test_a_budget_that_is_left_shows_more_of_long_texts(here: Warden) -> None:
+    """No memory goes out for it, and the text is still the part that matches."""
+    me = here.scope(user="gardener")
+    me.observe([{"role": "user", "content": LONG}, {"role": "assistant", "content": "Which tomatoes are in bed 41?"}])
+    me.observe([{"role": "user", "content": "The tomatoes of bed 41 are ripe in August."}])
+    asked = [{"role": "user", "content": "Which sort of tomatoes does bed 41 of the allotment hold?"}]
+    blocks = [me.context(asked, budget_tokens=budget) for budget in (250, 500, 1_000, 2_000)]
+    assert len({tuple(one.id for one in found.items) for found in blocks}) == 1
+    sizes = [found.tokens for found in blocks]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > 2 * sizes[0]
+    for found in blocks:
+        assert found.tokens == estimate(found.text) <= found.budget_tokens
+        assert all(one.text in found.text for one in found.items)
+        assert "Bed 41 of the allotment" in found.text
+    (whole,) = (one.text for one in blocks[-1].items if one.text.startswith("Bed 0"))
+    assert whole == LONG  # there is no more of it to show
+
+
+def test_what_is_always_offered_keeps_its_share(here: Warden) -> None:
+    me = here.scope(user="gardener")
+    me.remember(LONG, category="profile")
+    me.observe([{"role": "user", "content": "The tomatoes of bed 41 are ripe in August."}])
+    found = me.context([{"role": "user", "content": "When are the tomatoes of bed 41 ripe?"}], budget_tokens=2_000)
+    assert found.tokens < 0.4 * 2_000

@@ -9,8 +9,9 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.chat import memory_tools
-from memwarden.chat.memory_tools import is_unsure, search_tool
+from memwarden.chat.memory_tools import search_tool
 from memwarden.errors import Denied, InvalidInput, NotFound
+from memwarden.recall.on_demand import is_unsure
 from memwarden.records import ContextBlock, State, Trust
 from memwarden.sync import BoundScope
 
@@ -223,35 +224,44 @@ async def test_one_function_under_several_names() -> None:
 # On demand (B11)
 
 
-def block(confidence: float, relevant: bool = False) -> ContextBlock:
-    return ContextBlock("", (), 0, 500, 1, confidence=confidence, relevant=relevant)
+def block(unsure: bool) -> ContextBlock:
+    return ContextBlock("", (), 0, 500, 1, confidence=0.6, unsure=unsure)
+
+
+MESSAGE = "Hi! I am ready to formalize the revised allocation strategy for my savings, including the experimental fund."
 
 
 def test_a_turn_is_unsure_between_the_bar_of_a_query_and_that_of_a_block() -> None:
-    assert [is_unsure(block(one)) for one in (0.0, 0.49, 0.5, 0.69)] == [False, False, True, True]
-    assert not is_unsure(block(0.9, relevant=True))
-    assert not is_unsure(block(0.6, relevant=True))  # a caller's threshold let it in
+    assert [is_unsure(one, False, MESSAGE) for one in (0.0, 0.49, 0.5, 0.69)] == [False, False, True, True]
+    assert not is_unsure(0.9, True, MESSAGE)
+    assert not is_unsure(0.6, True, MESSAGE)  # a caller's threshold let it in
+    assert is_unsure(0.9, False, MESSAGE)  # or kept it out
+
+
+def test_a_message_of_few_words_is_about_the_talk_in_the_prompt() -> None:
+    assert not any(is_unsure(0.6, False, one) for one in ("", "And in markdown?", "Yes, please! That sounds perfect."))
 
 
 def test_a_search_is_offered_only_when_the_turn_is_unsure(ana: BoundScope) -> None:
     wanted = ["searchMemories", "createMemory"]
-    assert [one.name for one in ana.tools(only=wanted, block=block(0.6)).tools] == wanted
-    for sure in (block(0.2), block(0.9, relevant=True)):
-        tools = ana.tools(only=wanted, block=sure)
-        assert [one.name for one in tools.tools] == ["createMemory"]
-        with pytest.raises(NotFound):
-            tools.call_tool("searchMemories", {"query": "peanuts"})
+    assert [one.name for one in ana.tools(only=wanted, block=block(True)).tools] == wanted
+    tools = ana.tools(only=wanted, block=block(False))
+    assert [one.name for one in tools.tools] == ["createMemory"]
+    with pytest.raises(NotFound):
+        tools.call_tool("searchMemories", {"query": "peanuts"})
 
 
 def test_a_block_says_how_sure_it_is(ana: BoundScope) -> None:
     sure = ana.context([{"role": "user", "content": "What am I allergic to?"}])
     assert sure.confidence == ana.query("What am I allergic to?").confidence >= 0.7
-    assert sure.relevant
-    unsure = ana.context([{"role": "user", "content": "What am I allergic to?"}], threshold=0.99)
-    assert (unsure.confidence, unsure.relevant, unsure.items) == (sure.confidence, False, ())
+    assert (sure.relevant, sure.unsure) == (True, False)
+    kept_out = ana.context([{"role": "user", "content": "What am I allergic to?"}], threshold=0.99)
+    assert (kept_out.confidence, kept_out.relevant, kept_out.items) == (sure.confidence, False, ())
+    long = "Plan a dinner with grilled vegetables for seven guests: what am I allergic to, peanuts, so the cook knows?"
+    assert ana.context([{"role": "user", "content": long}], threshold=0.99).unsure
     nothing = ana.context([{"role": "user", "content": "What is the boiling point of tungsten?"}])
     assert nothing.confidence < 0.5
-    assert not nothing.relevant
+    assert (nothing.relevant, nothing.unsure) == (False, False)
 
 
 def test_what_is_always_offered_makes_no_turn_sure(here: Warden) -> None:
@@ -265,7 +275,7 @@ def test_what_is_always_offered_makes_no_turn_sure(here: Warden) -> None:
 def test_a_search_on_demand_is_three_bullets_within_its_budget(ana: BoundScope) -> None:
     for number in range(9):
         ana.observe([{"role": "user", "content": f"Tomatoes in field {number}: " + "they grow well there. " * 40}])
-    tools = ana.tools(block=block(0.6))
+    tools = ana.tools(block=block(True))
     (schema,) = (one["input_schema"] for one in tools.anthropic() if one["name"] == "searchMemories")
     assert list(schema["properties"]) == ["query"]
     answer = tools.call_tool("searchMemories", {"query": "How do the tomatoes grow?"})

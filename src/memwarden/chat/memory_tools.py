@@ -20,8 +20,6 @@ MOST, MOST_BUDGET = 20, 2_000
 """What a model may ask for at most: it reads the answer in its prompt."""
 RECALLED_BUDGET = 300
 """Design B's N for recall on demand: three bullets of 280 characters, with who said them and when, fit."""
-UNSURE_FROM = 0.5
-"""The bar of a query. Below it a search of one's own finds nothing either."""
 CREATED_BY = f"tool:{CREATE}"
 _KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
 _KINDS = ", ".join(
@@ -59,12 +57,12 @@ class Memories(Protocol):
 def memory_tools(memories: Memories, block: ContextBlock | None = None) -> tuple[Tool, ...]:
     """Return searchMemories and createMemory over what somebody remembers.
 
-    block: what the turn has already. With one, searchMemories is there only when :func:`is_unsure` of it, and finds
-    three bullets within 300 tokens (B11); without one it is always there (C10).
+    block: what the turn has already. With one, searchMemories is there only when the block is unsure, and finds three
+    bullets within 300 tokens (B11); without one it is always there (C10).
     """
     if block is None:
         return search_tool(memories), create_tool(memories)
-    return (*((recall_tool(memories),) if is_unsure(block) else ()), create_tool(memories))
+    return (*((recall_tool(memories),) if block.unsure else ()), create_tool(memories))
 
 
 def wanted_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Tool, ...]:
@@ -77,15 +75,6 @@ def wanted_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Too
         if name not in there:
             raise InvalidInput(f"there is no tool {name!r:.80}; there are: {', '.join(there)}")
     return tuple(one for one in tools if one.name in names)
-
-
-def is_unsure(block: ContextBlock) -> bool:
-    """Whether a search on demand may find what the block of a turn does not hold (B11).
-
-    True when nothing relevant was put in, although something is there that reaches the bar of a query: a block is put
-    in unasked, and therefore asks for more. Where the store knows nothing of it, a search would find nothing either.
-    """
-    return block.confidence >= UNSURE_FROM and not block.relevant
 
 
 _QUESTION = Parameter("query", "string", "What you want to know, as a question or in a few words", required=True)

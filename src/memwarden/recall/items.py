@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from memwarden.recall.excerpt import BULLET_CHARACTERS, around_best
@@ -61,8 +62,19 @@ def excerpt(question: Question, held: HeldMemory) -> str:
     return held.said + plain_excerpt(question, held)
 
 
-def plain_excerpt(question: Question, held: HeldMemory) -> str:
-    """The part that matches, as one line."""
-    if len(held.line) <= BULLET_CHARACTERS:
+def plain_excerpt(question: Question, held: HeldMemory, characters: int = BULLET_CHARACTERS) -> str:
+    """The part that matches, as one line of at most so many characters."""
+    if len(held.line) <= characters:
         return held.line
-    return around_best(held.sentences, question.weigh, BULLET_CHARACTERS)
+    return around_best(held.sentences, question.weigh, characters)
+
+
+def wider(question: Question, held: Mapping[str, HeldMemory], item: Item, times: int) -> Item:
+    """The item with so many times as much of its text as an excerpt has; itself where there is no more to show.
+
+    held: the memories that may be shown longer, by id.
+    """
+    one = held.get(item.id)
+    if one is None or len(one.line) <= len(item.text):
+        return item
+    return replace(item, text=plain_excerpt(question, one, times * BULLET_CHARACTERS))

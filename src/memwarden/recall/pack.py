@@ -12,6 +12,9 @@ from memwarden.tokens import TokenCounter
 ALWAYS_SHARE = 0.4
 """Memories of ``context: all`` categories take at most this share of the budget (decision 2.8)."""
 
+WIDER = (2, 4, 8, 16)
+"""So many times as long as at first a cut text becomes when the budget leaves room."""
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -58,6 +61,33 @@ def pack(
             break
     text = render(taken)
     return Packed(tuple(taken), text, count(text), tuple(dropped))
+
+
+def widened(
+    packed: Packed,
+    wider: Callable[[Item, int], Item],
+    *,
+    budget: int | None,
+    render: Callable[[Sequence[Item]], str],
+    count: TokenCounter,
+) -> Packed:
+    """Show more of texts that were cut, as far as the budget goes: no item goes out for it.
+
+    wider: an item with so many times as much of its text; the item itself when there is no more of it to show. Every
+    item is widened twofold before any is fourfold, so that one long text does not take what all could use.
+    """
+    taken, text, tokens = list(packed.items), packed.text, packed.tokens
+    for times in WIDER:
+        for place, item in enumerate(taken):
+            longer = wider(item, times)
+            if longer is item:
+                continue
+            tried = [*taken[:place], longer, *taken[place + 1 :]]
+            rendered = render(tried)
+            size = count(rendered)
+            if budget is None or size <= budget:
+                taken, text, tokens = tried, rendered, size
+    return Packed(tuple(taken), text, tokens, packed.dropped)
 
 
 def _try(

@@ -25,7 +25,8 @@ from memwarden.recall.items import Found
 from memwarden.recall.large import Large, Part, on, open_rows, with_pieces
 from memwarden.recall.larges import Larges
 from memwarden.recall.news import Moment, News
-from memwarden.recall.pack import Packed, pack
+from memwarden.recall.on_demand import is_unsure
+from memwarden.recall.pack import Packed, pack, widened
 from memwarden.recall.past import AsOf, Pasts
 from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
@@ -215,6 +216,7 @@ class Recall:
         selection = self._select(index, ranking, gates, request, candidates, CONTEXT_FLOOR)
         found = await self._fetch(here, selection)
         make = partial(items.item, question, ranking, ranking.weights, items.plain_excerpt, found)
+        render = partial(block.memories_block, now=now, template=request.template)
         covering = _covering(selection, ids)
         weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
         packed = pack(
@@ -222,11 +224,16 @@ class Recall:
             sorted(weighed, key=lambda item: item.id in covering),  # facts before the turns that they rest on
             most=request.most,
             budget=request.budget_tokens,
-            render=lambda items: block.memories_block(items, now, request.template),
+            render=render,
             count=self._count,
             covering=covering,
         )
+        wider = partial(
+            items.wider, question, {found[one.place].memory.id: found[one.place] for one in selection.ranked}
+        )
+        packed = widened(packed, wider, budget=request.budget_tokens, render=render, count=self._count)
         cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
+        relevant = _relevant(packed, selection, ids)
         return ContextBlock(
             text=packed.text,
             items=packed.items,
@@ -235,7 +242,8 @@ class Recall:
             rev=rev,
             cut=cut,
             confidence=ranking.confidence,
-            relevant=_relevant(packed, selection, ids),
+            relevant=relevant,
+            unsure=is_unsure(ranking.confidence, relevant, said[-1]),
         )
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
