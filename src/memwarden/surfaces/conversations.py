@@ -79,6 +79,7 @@ class Question:
         gold_turns: the turns that hold the answer; may be empty when only sessions are known.
         gold_sessions: the threads that hold it.
         asked_after: how many of the conversation's sessions come before the question.
+        evidence: what has to be known to answer, as statements, where the file has them.
     """
 
     text: str
@@ -86,6 +87,7 @@ class Question:
     gold_sessions: tuple[str, ...]
     category: str
     asked_after: int
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,7 +470,8 @@ def _realmem_questions(rows: Any, sessions: tuple[Session, ...], dropped: Counte
             category = str(turn.get("category_name") or "question")
             question = _question(str(turn.get("content") or ""), gold, category, number, dropped, threads)
             if question is not None:
-                yield question
+                said = (one.get("content") for one in used)
+                yield replace(question, evidence=tuple(dict.fromkeys(one for one in said if isinstance(one, str))))
 
 
 def _realmem_gold_sessions(

@@ -14,12 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.bench import beside, machine, measure, report, same_fact, speed, writes
+from memwarden.surfaces.bench import beside, budgets, machine, measure, report, same_fact, speed, writes
 from memwarden.surfaces.bench import profiles as truths
 from memwarden.surfaces.bench import tiers as three_tiers
 from memwarden.surfaces.bench.beside_report import beside_plot
+from memwarden.surfaces.bench.budgets_report import budgets_markdown, budgets_plot
 from memwarden.surfaces.bench.fresh import install as install_fresh
 from memwarden.surfaces.bench.peers import PEERS
+from memwarden.surfaces.bench.quality import APART
 from memwarden.surfaces.bench.replay import Tick, Variant
 from memwarden.surfaces.bench.systems import BASE, FLOOR, SYSTEMS, Kind
 
@@ -70,6 +72,29 @@ def quality_command(
     _deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
     if plot is not None:
         report.quality_plot(result, plot)
+
+
+@app.command("budgets")
+def budgets_command(
+    files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    budget: Annotated[list[int] | None, typer.Option(min=1, help="Tokens of a text; give it several times.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most this many questions a conversation; 0: all.")] = 0,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Count how much of the evidence a text of so many tokens holds, beside the last turns and the best turns."""
+    sources = measure.read_sources(files, limit=limit)
+    asked = sum(one.category != APART for source in sources for talk in source.conversations for one in talk.questions)
+    if not asked:
+        raise InvalidInput('these files hold no questions; add "questions" to the file')
+    with progress(asked) as tick:
+        found = budgets.measure(sources, embedder.value, budget or budgets.BUDGETS, tick)
+    result = budgets.BudgetsReport(machine.circumstances(files), found, notes=BUDGET_NOTES)
+    _deliver(report.to_json(result), budgets_markdown(result), as_json, markdown)
+    if plot is not None:
+        budgets_plot(result, plot)
 
 
 @app.command("speed")
@@ -194,6 +219,15 @@ NOTES = (
     "LoCoMo: turn figures are over categories 1 to 4; what a shared picture shows counts as part of its turn. "
     "RealMem: sessions are the measure; its turns are those that a memory was written from, not all that help.",
     "memwarden is asked through its public API with default settings; 200 items with the bar off for the ranking.",
+)
+
+
+BUDGET_NOTES = (
+    "memwarden is asked through its public API with default settings; `query` with 200 items at most, so that the "
+    "budget decides, `block` (context) with its five. The others never leave a question without an answer; `bar off` "
+    "is memwarden without its bar.",
+    "RealMem: its turns are those that a memory was written from, and the evidence's words those of that memory. "
+    "Elsewhere the words are those of the gold turns. Words that one in 20 turns holds, or the question, do not count.",
 )
 
 

@@ -93,7 +93,7 @@ def replay(
             answers.append(_ask(me, event))
             tick("question")
         else:
-            seconds += _observe(warden, conversation.name, event, refused)
+            seconds += observe(warden, conversation.name, event, refused)
     judged = tuple(_judge(me.query(question.text, top_k=SHOWN, budget_tokens=None)) for question in astray)
     return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged)
 
@@ -120,7 +120,7 @@ def without_gold(
             user = f"{conversation.name} {number}"
             for session in conversation.sessions[: question.asked_after]:
                 if session.thread not in question.gold_sessions:
-                    _observe(warden, user, session, Counter())
+                    observe(warden, user, session, Counter())
             judged.append(_judge(warden.scope(user=user).query(question.text, top_k=SHOWN, budget_tokens=None)))
             tick("question without its sessions")
     return judged
@@ -133,7 +133,8 @@ def sample(questions: Sequence[Question], most: int) -> list[Question]:
     return [questions[number * len(questions) // most] for number in range(most)]
 
 
-def _observe(warden: Warden, user: str, session: Session, refused: Counter[str]) -> float:
+def observe(warden: Warden, user: str, session: Session, refused: Counter[str]) -> float:
+    """Observe a session in a thread of its own, count what was refused, and return the seconds that it took."""
     if not session.messages:
         return 0.0
     scope = warden.scope(user=user, thread=session.thread)
