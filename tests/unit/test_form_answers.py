@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from anthropic.lib.streaming import MessageStreamEvent
 from anthropic.types import Message, TextBlock
+from langchain_core.messages import AIMessage, AIMessageChunk
 from openai.lib.streaming.chat import ChunkEvent, ContentDeltaEvent
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessage
 from openai.types.responses import Response, ResponseOutputMessage
@@ -84,6 +85,18 @@ def test_the_stream_of_a_chat() -> None:
     ]
     assert "".join(map(form.delta, own)) == "In "
     assert form.delta("In ") == "In "
+
+
+def test_the_message_of_a_chat_completion_is_its_answer() -> None:
+    """As a program has it that takes the message out of a response, and a chat model of LangChain gives it."""
+    form = FORMS["openai_chat"]
+    whole = ChatCompletion.model_validate(completion({"content": "Rye."}))
+    assert form.answer(whole.choices[0].message) == form.answer({"role": "assistant", "content": "Rye."}) == "Rye."
+    assert form.answer(AIMessage("Rye.")) == form.answer(AIMessage([{"type": "text", "text": "Rye."}])) == "Rye."
+    pieces = [AIMessageChunk("R"), AIMessageChunk([{"type": "text", "text": "ye."}]), AIMessageChunk("")]
+    assert "".join(map(form.delta, pieces)) == "Rye."
+    with pytest.raises(InvalidInput):
+        form.delta(object())
 
 
 def test_a_response() -> None:

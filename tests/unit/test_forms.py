@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage, convert_to_openai_messages
 
 from memwarden.errors import InvalidInput
 from memwarden.turn.forms import FORMS, MODES, form_of
@@ -323,3 +324,12 @@ def test_an_unknown_form_or_mode_is_refused() -> None:
 def test_what_is_not_of_the_form_is_refused(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidInput):
         FORMS[name].with_block(wrong, BLOCK, "user_prefix")
+
+
+@pytest.mark.parametrize("name", ["openai_chat", "anthropic", "plain"])
+def test_messages_of_langchain_are_refused_and_the_way_is_named(name: str) -> None:
+    messages = [HumanMessage("Hi.")]
+    request: Any = {"messages": messages} if name == "anthropic" else messages
+    with pytest.raises(InvalidInput, match=r"HumanMessage; .* by langchain_core\.messages\.convert_to_openai_messages"):
+        FORMS[name].said(request)
+    assert FORMS["openai_chat"].said(convert_to_openai_messages(messages)) == [user("Hi.")]

@@ -47,7 +47,10 @@ class Form(Protocol):
         """Return a new request with a text in it; an equal one for an empty text. ``mode`` is one of :data:`MODES`."""
 
     def answer(self, response: Any) -> str:
-        """Return the words of a whole response; of several choices the first's. Empty for one that only calls tools."""
+        """Return the words of a whole response, or of its message; of several choices the first's.
+
+        Empty for one that only calls tools.
+        """
 
     def delta(self, event: Any) -> str:
         """Return the words that an event of a stream brings, "" for one that brings none.

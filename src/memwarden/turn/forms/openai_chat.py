@@ -40,8 +40,10 @@ class OpenAIChat:
         kind = field(event, "type")
         if kind in ("content.delta", "refusal.delta"):  # of the SDK's own streams, which tell each chunk as well
             return field(event, "delta") or ""
-        if kind is not None:
+        if kind == "chunk" or "." in str(kind):
             return ""
+        if field(event, "choices") is None:  # a piece of a message, as LangChain's models stream them
+            return words(field(_message(event), "content"), "")
         choices = [one for one in listed(field(event, "choices")) if not field(one, "index")]
         delta = field(choices[0], "delta") if choices else None
         return (field(delta, "content") or "") + (field(delta, "refusal") or "")
@@ -59,10 +61,13 @@ class OpenAIChat:
 
 
 def _message(response: Any) -> Any:
+    """The message of a response, or the message that was given instead of one."""
     choices = listed(field(response, "choices"))
-    if not choices:
-        raise no_answer(response, "choices")
-    return field(choices[0], "message")
+    if choices:
+        return field(choices[0], "message")
+    if field(response, "choices") is None and field(response, "content", no_answer) is not no_answer:
+        return response
+    raise no_answer(response, "choices")
 
 
 def _call(called: Any) -> ToolCall:

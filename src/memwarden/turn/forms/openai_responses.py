@@ -91,7 +91,7 @@ def _arguments(request: Any) -> Mapping[str, Any]:
 
 def _items(arguments: Mapping[str, Any]) -> list[Any]:
     given = arguments["input"]
-    return [{"role": "user", "content": given}] if isinstance(given, str) else messages_in(given, "input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else messages_in(given, "input", typed=True)
 
 
 def _appended(arguments: Mapping[str, Any], items: list[Any], text: str) -> dict[str, Any]:

@@ -42,17 +42,19 @@ def as_dict(message: Any, what: str) -> dict[str, Any]:
     raise InvalidInput(f"{what} is a mapping like {{'role': 'user', 'content': '...'}}, not {message!r:.80}")
 
 
-def messages_in(value: Any, what: str) -> list[Any]:
-    """A caller's messages, checked one by one. Raises InvalidInput."""
+def messages_in(value: Any, what: str, *, typed: bool = False) -> list[Any]:
+    """A caller's messages, checked one by one. typed: so are items with a type and no role. Raises InvalidInput."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
         raise InvalidInput(
             f"{what} is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(value).__name__}"
         )
     for number, one in enumerate(value):
-        if not isinstance(one, Mapping) and not hasattr(one, "role") and not hasattr(one, "type"):
-            raise InvalidInput(
-                f"{what}[{number}] is a mapping like {{'role': 'user', 'content': '...'}}, not {one!r:.80}"
-            )
+        if isinstance(one, Mapping) or hasattr(one, "role") or (typed and hasattr(one, "type")):
+            continue
+        raise InvalidInput(
+            f"{what}[{number}] is a mapping like {{'role': 'user', 'content': '...'}}, not a {type(one).__name__}; "
+            "messages of LangChain become such by langchain_core.messages.convert_to_openai_messages"
+        )
     return list(value)
 
 
