@@ -93,7 +93,11 @@ def test_the_message_of_a_chat_completion_is_its_answer() -> None:
     whole = ChatCompletion.model_validate(completion({"content": "Rye."}))
     assert form.answer(whole.choices[0].message) == form.answer({"role": "assistant", "content": "Rye."}) == "Rye."
     assert form.answer(AIMessage("Rye.")) == form.answer(AIMessage([{"type": "text", "text": "Rye."}])) == "Rye."
-    pieces = [AIMessageChunk("R"), AIMessageChunk([{"type": "text", "text": "ye."}]), AIMessageChunk("")]
+    pieces = [
+        AIMessageChunk(content="R"),
+        AIMessageChunk(content=[{"type": "text", "text": "ye."}]),
+        AIMessageChunk(content=""),
+    ]
     assert "".join(map(form.delta, pieces)) == "Rye."
     with pytest.raises(InvalidInput):
         form.delta(object())
