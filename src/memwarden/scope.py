@@ -140,7 +140,8 @@ class AsyncScope:
         What is stated is compared with what is known (B16): a paraphrase is merged into the memory that says the same,
         a new value takes the place of the old one, whose validity ends (``valid_to``); each is one decision in the
         journal that names its rule and can be undone. Others are linked to their nearest neighbours (B2). Compared
-        are semantic, episodic and insight memories of one channel and one speaker that the agent may read; the setting
+        are semantic, episodic and insight memories of one channel and one speaker that the agent may read; what
+        happened (episodic) also takes the place of what was so (semantic), and the other way round. The setting
         ``merging`` switches it off.
 
         Args:

@@ -181,6 +181,67 @@ async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None
     assert events == ["PROPOSE", "CONFIRM", "UPDATE"]
 
 
+CHANGED = [
+    ("I live in Berlin.", "I moved to Hamburg.", "The user lives in Berlin."),
+    ("My sister Ida lives in Berlin.", "My sister Ida moved to New York.", "The user's sister Ida lives in Berlin."),
+    ("I'm allergic to nuts.", "I'm not allergic to nuts after all.", "The user is allergic to nuts."),
+    ("I'm allergic to nuts.", "It turns out I'm no longer allergic to nuts.", "The user is allergic to nuts."),
+    ("I have asthma.", "I don't have asthma anymore.", "The user has asthma."),
+    ("I'm vegetarian.", "I'm no longer vegetarian.", "The user is vegetarian."),
+    ("I work at Siemens.", "I started a new job at Bosch.", "The user works at Siemens."),
+    ("I work at Siemens.", "I quit my job at Siemens.", "The user works at Siemens."),
+    ("I no longer live in Berlin.", "I live in Berlin.", "The user does not live in Berlin."),
+    ("I'm married to Tom.", "I got divorced from Tom.", "The user is married to Tom."),
+]
+"""What somebody says in January, what in May, and the fact that is over then."""
+UNCHANGED = [
+    ("I live in Berlin.", "My sister Ida moved to Hamburg."),
+    ("I live in Berlin.", "I moved the piano to Hamburg."),
+    ("I grew up in Berlin.", "I moved to Hamburg."),
+    ("I'm allergic to nuts.", "My daughter Mia is not allergic to nuts."),
+    ("I'm allergic to nuts and eggs.", "I'm not allergic to nuts after all."),
+    ("I have asthma.", "I don't have diabetes after all."),
+    ("I work at Siemens.", "I quit my job at Bosch."),
+]
+"""The same, where nothing is over."""
+
+
+async def _told(before: str, after: str) -> dict[str, bool]:
+    """The facts of two talks, and whether each is over."""
+    async with AsyncWarden.open("memory://", {"extraction": "every_turn"}) as warden:
+        for thread, said, at in (("t1", before, "2026-01-10T09:00Z"), ("t2", after, "2026-05-10T09:00Z")):
+            turn = {"role": "user", "content": said, "created_at": at}
+            await warden.scope(user="ana", thread=thread).observe([turn])
+        me = warden.scope(user="ana")
+        found = await me._parts.store.find(me.who.namespace, limit=100)
+        assert not (await me.audit()).findings
+        return {one.text: one.valid_to is not None for one in found if one.channel != "turn" and "card" not in one.tags}
+
+
+@pytest.mark.parametrize(("before", "after", "over"), CHANGED)
+async def test_a_change_that_was_told_closes_what_it_ends(before: str, after: str, over: str) -> None:
+    told = await _told(before, after)
+    assert [text for text, is_over in told.items() if is_over] == [over]
+    assert len(told) > 1
+
+
+@pytest.mark.parametrize(("before", "after"), UNCHANGED)
+async def test_what_a_change_does_not_end_stays(before: str, after: str) -> None:
+    told = await _told(before, after)
+    assert told
+    assert not any(told.values()), told
+
+
+async def test_what_happened_is_not_merged_with_what_is_so_and_an_audit_finds_what_was_missed() -> None:
+    async with AsyncWarden.open("memory://", {"merging": "off"}) as warden:
+        me = warden.scope(user="ana")
+        (old,) = (await me.remember("Ana lives in Berlin.", created_at="2026-01-10")).results
+        (new,) = (await me.remember("Ana moved to Hamburg.", channel="episodic", created_at="2026-05-10")).results
+        await me.remember("Ana lives in Berlin.", channel="episodic", created_at="2026-01-11")
+        (found,) = [one for one in (await me.audit()).findings if old.id in one.ids]
+        assert (found.kind, found.ids) == ("contradiction", (old.id, new.id))
+
+
 async def test_periodic_waits_for_enough_turns() -> None:
     async with AsyncWarden.open("memory://", {"extraction": "periodic", "extraction_turns": 4}) as warden:
         me = warden.scope(user="ana", thread="t1")

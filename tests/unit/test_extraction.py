@@ -398,6 +398,12 @@ def test_a_turns_own_time_counts_before_that_of_the_exchange() -> None:
         ("My sister lives in Bergen with two dogs, I told Ana.", "The user's sister lives in Bergen with two dogs."),
         ("Hi! I've decided to go with the night train to Vienna. I'm nervous, what's next?",
          "The user has decided to go with the night train to Vienna."),
+        ("I have asthma.", "The user has asthma."),
+        ("It turns out that I'm not allergic to walnuts after all!", "The user is not allergic to walnuts."),
+        ("I do not have migraines any more, in the end.", "The user does not have migraines."),
+        ("I no longer live in Bergen.", "The user does not live in Bergen."),
+        ("I quit my job at Hafslund.", "The user quit the user's job at Hafslund."),
+        ("I got a new job at Hafslund.", "The user got a new job at Hafslund."),
     ],
 )  # fmt: skip
 def test_facts_of_a_user(text: str, fact: str) -> None:
@@ -417,6 +423,13 @@ def test_what_is_no_fact_waits_or_is_passed(text: str, reason: str) -> None:
     kept = of_pair(text)
     assert "mural" not in " ".join(facts(kept))
     assert all(reason in one.reason for one in kept.candidates if "mural" in one.text or "others" in one.text)
+
+
+@pytest.mark.parametrize(
+    "text", ["I am tired.", "I have it.", "I have questions.", "Turns out fine.", "I do not have time."]
+)
+def test_few_words_that_say_nothing_lasting_are_no_fact(text: str) -> None:
+    assert facts(of_user(text)) == []
 
 
 def test_what_is_passed_says_why() -> None:

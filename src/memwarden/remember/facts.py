@@ -12,6 +12,7 @@ import numpy as np
 from memwarden import filters
 from memwarden.errors import Stale
 from memwarden.models.base import ChatModel
+from memwarden.recall.columns import Mask
 from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.nearby import MOST, Near, is_near, nearby
 from memwarden.recall.score import pair_score
@@ -19,6 +20,7 @@ from memwarden.recall.view import Floats
 from memwarden.records import (
     ALREADY,
     CARD,
+    EXTRACTED_BY,
     Applied,
     Batch,
     BatchChange,
@@ -44,6 +46,10 @@ from memwarden.stores.base import Store
 
 DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
 """The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
+_TOLD_ELSEWHERE: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
+"""What happened ends what is so ("moved to Linz": no longer "lives in Graz"), although it is told in another channel.
+Of such pairs only a new value counts: nothing is merged or linked across."""
+_CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
 MOST_TRIES = 5
 """So often a batch is decided anew because somebody changed one of its memories meanwhile."""
 
@@ -144,7 +150,11 @@ class Facts:
             return ()
         index = await self._indexes.current(memory.namespace)
         known = {other for other, _ in index.edges.of(memory.id)}
-        near = [one for one in self._near(index, memory, signals, readable) if one.id not in known | {memory.id}]
+        near = [
+            one
+            for one in self._near(index, memory, signals, readable, memory.channel)
+            if one.id not in known | {memory.id}
+        ]
         return tuple(
             Link(memory.id, one.id, strength=round(one.score, 4))
             for one in sorted(near, key=lambda one: -one.score)[:LINKS]
@@ -189,24 +199,32 @@ class Facts:
         number: int,
     ) -> list[Pair]:
         memory, signals = statement.memory, statement.signals
-        near = self._near(index, memory, signals, readable)
+        channels = compared_with(memory.channel)
+        near = [each for channel in channels for each in self._near(index, memory, signals, readable, channel)]
         stored = {one.id: one for one in await self._store.get(memory.namespace, [one.id for one in near])}
         near += earlier.near(number)
         stored |= earlier.memories  # as they are now
-        pairs = [
+        paired = [
             pair_up(memory, stored[one.id], one, dated=statement.dated)
             for one in near
             if one.id in stored and stored[one.id].valid_to is None and comparable(memory, stored[one.id])
         ]
-        return await judged_by_model(self._chat, memory.text, pairs) if self._chat is not None else pairs
+        pairs = [one for one in paired if one.stored.channel == memory.channel]
+        changes = [one for one in paired if one.stored.channel != memory.channel and one.judgement.label == "supersede"]
+        if self._chat is not None:
+            pairs = await judged_by_model(self._chat, memory.text, pairs)
+        return [*pairs, *changes]
 
     def _near(
-        self, index: NamespaceIndex, memory: Memory, signals: Signals, readable: Collection[str] | None
+        self,
+        index: NamespaceIndex,
+        memory: Memory,
+        signals: Signals,
+        readable: Collection[str] | None,
+        channel: str,
     ) -> list[Near]:
-        wanted = {"channel": memory.channel, "valid_to": {"$eq": None}, "name": {"$eq": memory.name}}
-        if readable is not None:
-            wanted["category"] = list(readable)
-        allowed = index.mask(filters.parse(wanted))
+        """The open statements of a channel and of the same speaker that are near, index cards left out."""
+        allowed = open_statements(index, channel, memory.name, readable)
         return nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MOST)
 
 
@@ -331,7 +349,31 @@ def _held_back(statement: Stated, step: int) -> Settled:
 
 def comparable(new: Memory, old: Memory) -> bool:
     """Whether the same words mean the same: "I" is somebody else in another mouth, and a page does not correct a
-    person."""
-    if RANK[new.trust] < RANK[old.trust]:
+    person. Of two channels only what happened and what is so have to do with each other."""
+    if RANK[new.trust] < RANK[old.trust] or is_card(old):
         return False
-    return new.id != old.id and (new.channel, new.name, new.role) == (old.channel, old.name, old.role)
+    if old.channel not in compared_with(new.channel):
+        return False
+    return new.id != old.id and (new.name, new.role) == (old.name, old.role)
+
+
+def open_statements(
+    index: NamespaceIndex, channel: str, name: str | None, readable: Collection[str] | None = None
+) -> Mask:
+    """The statements of a channel and a speaker that are not over, index cards left out. readable: categories."""
+    wanted: dict[str, Any] = {"channel": channel, "valid_to": {"$eq": None}, "name": {"$eq": name}}
+    if readable is not None:
+        wanted["category"] = list(readable)
+    allowed = index.mask(filters.parse(wanted))
+    return allowed & ~index.mask(_CARDS) if channel == Channel.EPISODIC else allowed
+
+
+def compared_with(channel: str) -> tuple[str, ...]:
+    """The channels whose statements one of this channel is compared with, its own first."""
+    other = _TOLD_ELSEWHERE.get(channel)
+    return (channel,) if other is None else (channel, other)
+
+
+def is_card(memory: Memory) -> bool:
+    """Whether a memory is an index card of what was said."""
+    return memory.actor_id == EXTRACTED_BY and CARD in memory.tags

@@ -16,6 +16,7 @@ from memwarden.recall.nearby import MOST, nearby
 from memwarden.records import Audit, Channel, Counted, Finding, Memory, Namespace, RelationType, State
 from memwarden.remember.audit import judge
 from memwarden.remember.audit.judge import Gone, Known, Twins
+from memwarden.remember.facts import compared_with, open_statements
 from memwarden.stores.base import Store
 
 PAGE = 200
@@ -147,14 +148,21 @@ class Auditor:
         place = self._index.place(fact.id)
         if place is None:
             return []
-        key = (fact.channel, fact.name)
-        if key not in self._masks:
-            wanted = {"channel": fact.channel, "valid_to": {"$eq": None}, "name": {"$eq": fact.name}}
-            self._masks[key] = self._index.mask(filters.parse(wanted))[: len(self._looked_at)] & self._looked_at
         vectors = self._index.vectors
         vector = None if vectors is None or not vectors[place].any() else vectors[place].astype("<f2").tobytes()
-        near = nearby(self._index, fact.text, vector, self._masks[key], model=None, most=MOST + 1)
+        near = [
+            one
+            for channel in compared_with(fact.channel)
+            for one in nearby(self._index, fact.text, vector, self._mask(channel, fact.name), model=None, most=MOST + 1)
+        ]
         return [(one.id, one.cosine) for one in near if one.id != fact.id]
+
+    def _mask(self, channel: str, name: str | None) -> Mask:
+        """The open facts of a channel and a speaker that are looked at."""
+        key = (channel, name)
+        if key not in self._masks:
+            self._masks[key] = open_statements(self._index, channel, name)[: len(self._looked_at)] & self._looked_at
+        return self._masks[key]
 
     def _judged(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[Twins]:
         judged = [

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memwarden.recall.signs import Flag, content_terms
-from memwarden.records import CARD, EXTRACTED_BY, Channel, Finding, Fix, Flaw, Memory, State
-from memwarden.remember.facts import DERIVED, comparable
+from memwarden.records import Channel, Finding, Fix, Flaw, Memory, State
+from memwarden.remember.facts import DERIVED, comparable, is_card
 from memwarden.remember.injected import holds_injected
 from memwarden.remember.inlet import without_secrets
 from memwarden.remember.made import DEFAULT_THREAD
@@ -52,8 +52,7 @@ class Twins:
 
 def is_open_fact(memory: Memory) -> bool:
     """Whether a memory is compared with others: a fact that is not over, and no index card of what was said."""
-    card = memory.actor_id == EXTRACTED_BY and CARD in memory.tags
-    return memory.channel in DERIVED and memory.valid_to is None and not card
+    return memory.channel in DERIVED and memory.valid_to is None and not is_card(memory)
 
 
 def alone(memory: Memory, flags: int) -> list[Finding]:

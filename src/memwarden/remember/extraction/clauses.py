@@ -36,6 +36,8 @@ _CONTRACTED: Final = tuple(
         (r"\b(\w{2,})in'(?=\s)", r"\1ing"),
         (r"\bi\b(?![.'])", "I"),
         (r"\b([Tt]here|[Ww]ho)'s\b", r"\1 is"),
+        (r"\bany more(?=$|[,.!;])", "anymore"),
+        (r"\b(i|we) no longer (?=(?:have|live|work|study|own|eat|drink|smoke)\b)", r"\1 do not "),
     )
 )
 _OWN: Final = r"(?:I|[Mm]y|[Ww]e|[Oo]ur)\b"
@@ -69,9 +71,15 @@ _AS_SAID: Final = re.compile(
 )
 
 
+_FOUND_OUT: Final = re.compile(
+    r"^(?:as )?(?:it )?turn(?:s|ed) out,?(?: that)? (?=(?:I|I'm|I've|[Mm]y|[Ww]e|[Oo]ur)\b)", re.IGNORECASE
+)
+_AFTER_ALL: Final = re.compile(r",? (?:after all|in the end)(?=$|[,.!;])", re.IGNORECASE)
+
+
 def written_out(text: str) -> str:
-    """A sentence with its contractions written out, and without "as we discussed"."""
-    text = _AS_SAID.sub("", text)
+    """A sentence with its contractions written out, and without "as we discussed", "it turns out", "after all"."""
+    text = _AFTER_ALL.sub("", _FOUND_OUT.sub("", _AS_SAID.sub("", text)))
     for pattern, full in _CONTRACTED:
         text = pattern.sub(full, text)
     return text

@@ -12,6 +12,7 @@ from typing import Final
 from memwarden.recall.asking import everyday_share, is_english
 from memwarden.records import Channel, Kind
 from memwarden.remember.extraction import checks
+from memwarden.remember.extraction import english as en
 from memwarden.remember.extraction.cards import card_text
 from memwarden.remember.extraction.clauses import clauses, lead_and_rest, written_out
 from memwarden.remember.extraction.concrete import is_concrete, is_vague
@@ -59,6 +60,8 @@ _IMPORTANCE: Final[dict[Frame, float]] = {
 """How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance."""
 _OF_A_TOPIC: Final = frozenset(("decision", "identity"))
 _HAPPENED: Final = frozenset(("decision", "event"))
+_SHORT_AND_WHOLE: Final = re.compile(rf"^I (?:am|have) (?:{en.CONDITION}|{en.DIET})$")
+"""Three words that say all: "I have asthma"."""
 _STRIPPED: Final = re.compile(
     r"(?:,? \b(?:for now|recently|lately|currently|right now|now|at the moment|these days|nowadays|already|finally|"
     r"actually|really|definitely|absolutely|"
@@ -180,7 +183,7 @@ def _presumed(sentence: Sentence, saying: _Saying) -> list[Item]:
 
 def _of_clause(lead: str, rest: str, frame: Framed, saying: _Saying) -> Item | str:
     """An item, or why there is none."""
-    cut = without_pointers(rest)
+    cut = rest if _SHORT_AND_WHOLE.match(rest) else without_pointers(rest)
     if cut is None or (lead and points_outside(lead)):
         return "points outside of itself"
     again = framed(cut)

@@ -29,8 +29,8 @@ _FINITE: Final = (
 
 _PATTERNS: Final[tuple[tuple[Frame, str], ...]] = (
     ("health",
-        rf"{_SELF} {_ADV}(?:am|was|have been|have|had|got|developed|suffer from|struggle with|live with|deal with|"
-        rf"am on|take|"
+        rf"{_SELF} {_ADV}(?:am|was|have been|have|do not have|had|got|developed|suffer from|struggle with|live with|"
+        rf"deal with|am on|take|"
                rf"was diagnosed with|have been diagnosed with|got diagnosed with|am recovering from|recovered from) "
                rf"(?:\w+ ){{0,3}}?(?:{en.CONDITION})\b"),
     ("health",
@@ -41,7 +41,7 @@ _PATTERNS: Final[tuple[tuple[Frame, str], ...]] = (
         rf"^[Mm]y (?:\w+ )?(?:{en.BODY}) (?:\w+ ){{0,4}}?(?:bothering me|nagging me|killing me|hurts?|hurting|"
         rf"aches?|aching|pain|painful|problems?|injur\w+|surgery|stiff|sore|tight|swollen|fractured|broken|weak|"
         rf"twinges?|acts up|flares? up)\b"),
-    ("health", rf"{_SELF} {_ADV}(?:am|have been|became|went|turned) (?:a )?(?:{en.DIET})\b"),
+    ("health", rf"{_SELF} {_ADV}(?:am|have been|became|went|turned) (?:not |no longer )?(?:an? )?(?:{en.DIET})\b"),
     ("health",
         rf"{_SELF} {_ADV}(?:cannot|do not|never|avoid) (?:eat|drink|eating|drinking|tolerate|have (?:dairy|gluten|"
         rf"meat|sugar|alcohol|caffeine|nuts|eggs|milk|seafood|shellfish)) ?\w*"),
@@ -69,6 +69,7 @@ _PATTERNS: Final[tuple[tuple[Frame, str], ...]] = (
     ("preference",
         r"^(?:[Mm]y|[Oo]ur) (?:all-time |absolute |personal |biggest )?(?:favou?rites?|fav|fave|go-to|guilty "
         r"pleasure|dislikes?|passions?|hobb(?:y|ies))\b.{0,60}? (?:is|are|was|were|include|includes)\b"),
+    ("identity", rf"{_SELF} {_ADV}do not (?:live|work|study)\b (?:in|at|for|as) \w+"),
     ("identity",
         rf"{_SELF} {_ADV}(?:live|work|study|own|run|teach|grew up|was born|were born|majored|graduated|come from|"
                  rf"came from|speak|serve|served|used to (?:live|work|own|run|be|play|study)|am (?:currently "

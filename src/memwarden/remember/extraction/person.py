@@ -114,7 +114,7 @@ def _agreeing(clause: str, name: str) -> tuple[str, bool, bool] | str:
         if form is None:
             unknown.append(verb)
             return hit[0]
-        if verb in en.SAME_PAST:
+        if verb in en.SAME_PAST and verb != "quit":  # who quits something, has quit it
             sure = False
         if form != verb and hit.start() < 40:
             present = True

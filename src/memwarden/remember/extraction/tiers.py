@@ -40,7 +40,8 @@ _LIFE: Final = re.compile(
     r"for|hosting|expecting|planning (?:an?|my|to|for)|"
     r"for (?:\d+|two|three|four|five|six) (?:people|adults|persons|kids|children|guests|days|nights|weeks)|need "
     r"(?:to )?(?:lose|gain|get out of|take care of|pass)|open(?:ed|ing)|driv(?:en|ing)|drove|"
-    r"wants? to (?:go with|include|swap|choose|book)|spending \d+|\d+ hours a)\b",
+    r"wants? to (?:go with|include|swap|choose|book)|"
+    r"(?:started|got|took) (?:an? )?(?:new )?(?:job|position|role) (?:at|with|as)|spending \d+|\d+ hours a)\b",
     re.IGNORECASE,
 )
 """Of an assistant's user: what happens in their life, beside the steps of what is done in the talk."""

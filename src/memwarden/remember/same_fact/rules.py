@@ -100,6 +100,10 @@ class Pair:
     def _bare(self, one: Signature, two: Signature) -> set[str]:
         return set(one.raw) - set(two.raw)
 
+    def topic_alone(self) -> bool:
+        """One of them has words of its own before the verb."""
+        return bool(_alone(self.one.topic, self.two.content) or _alone(self.two.topic, self.one.content))
+
     def topics_differ(self) -> bool:
         """Both have words of their own before the verb."""
         return bool(_alone(self.one.topic, self.two.content) and _alone(self.two.topic, self.one.content))
@@ -236,8 +240,10 @@ def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if len(pair.one.negations) % 2 == len(pair.two.negations) % 2 or not _close(pair, 1, 1):
         return None
-    if pair.first and (pair.second or "date" in found):
-        return None
+    if pair.first and (pair.second or "date" in found or "and" in pair.one.raw):
+        return None  # allergic to nuts and eggs, not to nuts: the eggs stay
+    if pair.topic_alone():
+        return None  # the user is, the user's daughter is not
     bound = Counter(pair.one.negations), Counter(pair.two.negations)
     denied = set((bound[0] - bound[1]) + (bound[1] - bound[0])) - {""}
     said = set(pair.one.raw) & set(pair.two.raw)
