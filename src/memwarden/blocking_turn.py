@@ -39,6 +39,14 @@ class Turn(Facade):
         else:
             self._loop.run(self._inner.__aexit__(kind, error, trace))
 
+    def refresh(self) -> None:
+        """Search for memories again and put them in anew: what was learned since the turn began is in ``request``.
+
+        With ``cache_stable`` the snapshot is made anew, and what stood before earlier messages is gone. Without memory
+        nothing changes. Raises InvalidInput when the turn is not open.
+        """
+        self._loop.run(self._inner.refresh())
+
     def end(self, *, look: bool = True) -> None:
         """End the turn as leaving it does. May be called again, and then does nothing.
 

@@ -45,6 +45,7 @@ def test_each_field_is_read_by_both_names(name: str) -> None:
         "memory_context_prefix": "Known:",
         "memory_context_suffix": "",
         "memory_format": "{{summary}} ({{age}})",
+        "max_delta_tokens": 100,
     }
     first, *rest = name.split("_")
     camel = first + "".join(part.capitalize() for part in rest)

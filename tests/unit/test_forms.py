@@ -333,3 +333,106 @@ def test_messages_of_langchain_are_refused_and_the_way_is_named(name: str) -> No
     with pytest.raises(InvalidInput, match=r"HumanMessage; .* by langchain_core\.messages\.convert_to_openai_messages"):
         FORMS[name].said(request)
     assert FORMS["openai_chat"].said(convert_to_openai_messages(messages)) == [user("Hi.")]
+
+
+EARLY, LATER, LAST = BLOCK, "<memories>\nlater\n</memories>", "<memories>\nlast\n</memories>"
+# Each: the form, the request, the places of the texts that go before messages, and what becomes of it.
+PLACED: dict[str, tuple[str, Any, dict[int, str], Any]] = {
+    "chat": (
+        "openai_chat",
+        [system("Be kind."), user("Hi."), CALL, RESULT, assistant("42."), user([IMAGE]), user([IMAGE, text("So?")])],
+        {0: LATER, 2: LAST},
+        [
+            system(f"Be kind.\n\n{EARLY}"),
+            user(f"{LATER}\n\nHi."),
+            CALL,
+            RESULT,
+            assistant("42."),
+            user([IMAGE]),
+            user([IMAGE, text(LAST), text("So?")]),
+        ],
+    ),
+    "chat, no system prompt, the arguments of the call": (
+        "openai_chat",
+        {"model": "m", "messages": [user("Hi."), assistant("Hello."), user("So?")]},
+        {2: LATER},
+        {"model": "m", "messages": [system(EARLY), user("Hi."), assistant("Hello."), user(f"{LATER}\n\nSo?")]},
+    ),
+    "plain": ("plain", [user("Hi.")], {0: LATER}, [system(EARLY), user(f"{LATER}\n\nHi.")]),
+    "responses": (
+        "openai_responses",
+        {"input": [user("Hi."), FUNCTION_CALL, FUNCTION_RESULT, assistant("42."), user([spoken("So?")])]},
+        {0: LATER, 2: LAST},
+        {
+            "input": [
+                user(f"{LATER}\n\nHi."),
+                FUNCTION_CALL,
+                FUNCTION_RESULT,
+                assistant("42."),
+                user([spoken(LAST), spoken("So?")]),
+            ],
+            "instructions": EARLY,
+        },
+    ),
+    "responses, a text": (
+        "openai_responses",
+        {"instructions": "Be kind.", "input": "Hi."},
+        {0: LATER},
+        {"instructions": f"Be kind.\n\n{EARLY}", "input": f"{LATER}\n\nHi."},
+    ),
+    "anthropic": (
+        "anthropic",
+        {
+            "system": [text("Be kind.", **CACHED)],
+            "messages": [user("Hi."), assistant([USE]), user([DONE]), assistant("42."), user([DONE, text("So?")])],
+        },
+        {0: LATER, 2: LAST},
+        {
+            "system": [text("Be kind.", **CACHED), text(EARLY)],
+            "messages": [
+                user(f"{LATER}\n\nHi."),
+                assistant([USE]),
+                user([DONE]),
+                assistant("42."),
+                user([DONE, text(LAST), text("So?")]),
+            ],
+        },
+    ),
+}
+
+
+def without_ours(words: str) -> str:
+    """What was put in is taken out, and the space around it."""
+    for block in (EARLY, LATER, LAST):
+        words = words.replace(block, "")
+    return words.strip() if words.strip() != words else words
+
+
+@pytest.mark.parametrize(("name", "request_", "later", "wanted"), PLACED.values(), ids=PLACED)
+def test_the_exact_messages_of_what_stays_in_its_place(
+    name: str, request_: Any, later: dict[int, str], wanted: Any
+) -> None:
+    before, form = copy.deepcopy(request_), FORMS[name]
+    made = form.with_placed(request_, EARLY, later)
+    assert json.dumps(made, sort_keys=True) == json.dumps(wanted, sort_keys=True)
+    assert request_ == before
+    assert form.with_placed(request_, "", {}) == before
+    assert form.cleaned(made, without_ours) == before
+    assert form.cleaned(before, without_ours) == before == request_
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("mode", MODES)
+def test_what_was_put_in_can_be_taken_out(case: tuple[str, Any, Any, Any, Any], mode: str) -> None:
+    name, request, *_ = case
+    form = FORMS[name]
+    made = form.with_block(request, BLOCK, mode)
+    cleaned = form.cleaned(made, without_ours)
+    assert BLOCK not in json.dumps(cleaned)
+    assert form.said(cleaned) == form.said(request)
+    assert form.cleaned(cleaned, without_ours) == cleaned
+
+
+def test_what_the_assistant_and_tools_said_is_not_cleaned() -> None:
+    theirs = [assistant(f"You said {EARLY}"), {**RESULT, "content": EARLY}, user("So?")]
+    assert FORMS["openai_chat"].cleaned(theirs, without_ours) == theirs

@@ -10,11 +10,14 @@ from typing import Any, Final
 from memwarden.errors import InvalidConfig
 from memwarden.recall.block import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, PLACEHOLDERS, Template
 
-INJECTION: Final = ("system_append", "context_message", "user_prefix")
-"""Where memories stand in a prompt (:mod:`memwarden.turn.forms`)."""
+INJECTION: Final = ("system_append", "context_message", "user_prefix", "cache_stable")
+"""Where memories stand in a prompt (:mod:`memwarden.turn.forms`, :mod:`memwarden.turn.stable`)."""
 EXTRACTION: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
 """When a chat is looked through for what is worth keeping (C3)."""
 MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
+DELTA_TOKENS: Final = 8_000
+"""At a tenth of the price for tokens of the cache, these cost 800 tokens a turn, and making a prompt of 15,000 anew
+costs 13,500 more once: more often than every 17 turns it would not pay."""
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
 _TAG: Final = re.compile(r"</?memories", re.IGNORECASE)
 
@@ -25,7 +28,7 @@ class ChatSettings:
 
     Attributes:
         use_memory: whether memories are put in and what is said is stored; False lets everything pass untouched.
-        memory_injection_mode: ``system_append``, ``context_message`` or ``user_prefix``.
+        memory_injection_mode: ``system_append``, ``context_message``, ``user_prefix`` or ``cache_stable``.
         memory_extraction_mode: ``every_turn``, ``periodic``, ``on_save`` or ``llm_triggered``.
         max_memory_context: so many memories a turn at most, 1..100.
         max_memory_tokens: so many tokens of memories a turn at most, the words of the templates included, 1..1,000,000.
@@ -35,6 +38,8 @@ class ChatSettings:
         memory_format: how a memory is shown: ``{{memoryType}}``, ``{{importance}}`` (1..10), ``{{age}}`` in words,
             ``{{summary}}``, which it must hold, and ``{{sourceContext}}``. A line of which every placeholder is empty
             is left out.
+        max_delta_tokens: with ``cache_stable``, so many tokens of memories stand before later messages before all of
+            them are made anew, 1..1,000,000. Not of design C.
 
     Raises InvalidConfig.
     """
@@ -49,6 +54,7 @@ class ChatSettings:
     memory_context_prefix: str = DESIGN.prefix
     memory_context_suffix: str = DESIGN.suffix
     memory_format: str = DESIGN.format
+    max_delta_tokens: int = DELTA_TOKENS
 
     def __post_init__(self) -> None:
         if not isinstance(self.use_memory, bool):
@@ -57,6 +63,7 @@ class ChatSettings:
         _check_mode("memory_extraction_mode", self.memory_extraction_mode, EXTRACTION)
         _check_whole("max_memory_context", self.max_memory_context, MOST_IN_CONTEXT)
         _check_whole("max_memory_tokens", self.max_memory_tokens, MAX_TOKENS)
+        _check_whole("max_delta_tokens", self.max_delta_tokens, MAX_TOKENS)
         _check_whole("memory_extraction_interval", self.memory_extraction_interval, MAX_INTERVAL)
         bar = self.memory_search_threshold
         if isinstance(bar, bool) or not isinstance(bar, int | float) or not 0 <= bar <= 1:

@@ -25,6 +25,7 @@ from memwarden.turn.forms import Request, form_of
 from memwarden.turn.heard import Answer, Heard
 from memwarden.turn.insisting import insisted
 from memwarden.turn.own_words import without_block, without_blocks
+from memwarden.turn.put_in import put_in
 from memwarden.turn.settings import ChatSettings
 from memwarden.turn.turn_log import TurnLog
 
@@ -138,7 +139,7 @@ class AsyncTurn:
         if self._settings.use_memory:
             said = without_blocks(self._said, self._settings.template)
             self._asked = self._to_store(said)
-            await self._put_in(said)
+            await self._put_in()
             await self._store_asked_early()
         self._state = "open"
         self._parts.turns.add(self)
@@ -197,6 +198,16 @@ class AsyncTurn:
             return self._passed_on_later(events, answer)
         return self._passed_on(events, answer)
 
+    async def refresh(self) -> None:
+        """Search for memories again and put them in anew: what was learned since the turn began is in ``request``.
+
+        With ``cache_stable`` the snapshot is made anew, and what stood before earlier messages is gone. Without memory
+        nothing changes. Raises InvalidInput when the turn is not open.
+        """
+        self._check_open()
+        if self._settings.use_memory:
+            await self._put_in(renew=True)
+
     async def end(self, *, look: bool = True) -> None:
         """End the turn as leaving it does. May be called again, and then does nothing.
 
@@ -249,7 +260,8 @@ class AsyncTurn:
         answers = [place for place, one in enumerate(said) if one["role"] == "assistant"]
         return said[answers[-1] + 1 :] if answers else said
 
-    async def _put_in(self, said: Sequence[Message]) -> None:
+    async def _put_in(self, *, renew: bool = False) -> None:
+        said = without_blocks(self._said, self._settings.template)
         if not said:
             return
         settings = self._settings
@@ -262,8 +274,8 @@ class AsyncTurn:
                     max_memories=settings.max_memory_context,
                     template=settings.template,
                 )
-            if block:
-                self.request = self._form.with_block(self._given, block.text, settings.memory_injection_mode)
+                parts, who = self._parts, self._scope.who
+                self.request = await put_in(parts, who, self._form, self._given, block, settings, renew=renew)
             self.block = block
         except Exception as error:
             self._goes_on("without memories", error, Node.CONTEXT, Op.SEARCH)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import InvalidInput
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode
+from memwarden.turn.forms.placing import without_empty
 from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, parts_of, spoken, words
 
 _TEXT = "text"
@@ -40,6 +41,15 @@ class Anthropic:
         if mode == "context_message":
             messages = _in_blocks(messages)
         return {**request, "messages": placing.prefix_to_user(messages, text, _TEXT)}
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        messages = placing.before_said(_messages(request), later, _TEXT)
+        return self.with_block({**dict(request), "messages": messages}, early, "system_append")
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        messages = placing.cleaned(_messages(request), clean)
+        assert isinstance(request, Mapping)
+        return without_empty(request, "system", clean) | {"messages": messages}
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):

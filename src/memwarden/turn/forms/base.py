@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -45,6 +45,18 @@ class Form(Protocol):
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         """Return a new request with a text in it; an equal one for an empty text. ``mode`` is one of :data:`MODES`."""
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        """Return a new request with a text after the system prompt, and texts before the words of messages.
+
+        later: by the place of the message in :meth:`said`. An empty ``early`` puts nothing there.
+        """
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        """Return a new request in which ``clean`` went over the texts of the system's and the users.
+
+        Messages and parts of which nothing is left are left out. What the assistant said stays.
+        """
 
     def answer(self, response: Any) -> str:
         """Return the words of a whole response, or of its message; of several choices the first's.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from memwarden.turn.forms import placing
@@ -26,7 +26,14 @@ class OpenAIChat:
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         messages = _with_block(_messages(request), text, checked_mode(mode)) if text else _messages(request)
-        return {**request, "messages": messages} if isinstance(request, Mapping) else messages
+        return _put(request, messages)
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        placed = _put(request, placing.before_said(_messages(request), later, _TEXT))
+        return self.with_block(placed, early, "system_append")
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        return _put(request, placing.cleaned(_messages(request), clean))
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
@@ -56,8 +63,7 @@ class OpenAIChat:
         called = [as_dict(one, "tool_calls") for one in listed(field(message, "tool_calls"))]
         answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
         told = [{"role": "tool", "tool_call_id": one, "content": result} for one, result in results.items()]
-        messages = [*_messages(request), answer, *told]
-        return {**request, "messages": messages} if isinstance(request, Mapping) else messages
+        return _put(request, [*_messages(request), answer, *told])
 
 
 def _message(response: Any) -> Any:
@@ -80,6 +86,10 @@ def _call(called: Any) -> ToolCall:
 
 def _messages(request: Request) -> list[Any]:
     return messages_in(request.get("messages") if isinstance(request, Mapping) else request, "messages")
+
+
+def _put(request: Request, messages: list[Any]) -> Any:
+    return {**request, "messages": messages} if isinstance(request, Mapping) else messages
 
 
 def _with_block(messages: list[Any], text: str, mode: str) -> list[Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import InvalidInput
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode, read_arguments
+from memwarden.turn.forms.placing import without_empty
 from memwarden.turn.forms.reading import as_dict, field, has_words, listed, messages_in, no_answer, spoken
 
 _TEXT = "input_text"
@@ -25,7 +26,7 @@ class OpenAIResponses:
     name = "openai_responses"
 
     def said(self, request: Request) -> list[dict[str, Any]]:
-        messages = [one for one in _items(_arguments(request)) if placing.is_message(one)]
+        messages = _items(_arguments(request))
         # The id of an answer is the provider's, and was not known when the answer was heard.
         return [
             one | {"id": field(message, "id")} if one["role"] == "user" and field(message, "id") else one
@@ -47,6 +48,21 @@ class OpenAIResponses:
             return {**arguments, "input": placing.prefix_to_user(items, text, _TEXT)}
         message = {"role": placing.system_role(items, "developer"), "content": text}
         return {**arguments, "input": placing.insert_message(items, message)}
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        arguments = _arguments(request)
+        given = arguments["input"]
+        if isinstance(given, str):
+            placed = placing.before(given, later[0], _TEXT) if later else given
+        else:
+            placed = placing.before_said(_items(arguments), later, _TEXT)
+        return self.with_block({**arguments, "input": placed}, early, "system_append")
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        arguments = _arguments(request)
+        given = arguments["input"]
+        items = clean(given) if isinstance(given, str) else placing.cleaned(_items(arguments), clean)
+        return without_empty(arguments, "instructions", clean) | {"input": items}
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):

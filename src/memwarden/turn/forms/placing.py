@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from memwarden.turn.forms.reading import SYSTEM, WORDS, as_dict, field, has_words, listed, parts_of
+from memwarden.turn.forms.reading import (
+    SYSTEM,
+    WORDS,
+    as_dict,
+    field,
+    has_words,
+    is_message,
+    listed,
+    parts_of,
+    speaking,
+)
 
 Message = dict[str, Any]
-
-
-def is_message(item: Any) -> bool:
-    """Whether an item of a list is a message: Responses lists calls, results and settings beside them."""
-    return field(item, "type") in (None, "message") and field(item, "role") is not None
 
 
 def after(content: Any, text: str, part: str) -> Any:
@@ -91,6 +97,56 @@ def prefix_to_user(messages: Sequence[Any], text: str, part: str) -> list[Any]:
     if at is None:
         return [*messages, {"role": "user", "content": text}]
     return changed(messages, at, lambda content: before(content, text, part))
+
+
+def before_said(messages: Sequence[Any], texts: Mapping[int, str], part: str) -> list[Any]:
+    """Texts before the words of messages. texts: by the place of the message among those that say something."""
+    made, said = list(messages), speaking(messages)
+    for place, text in texts.items():
+        made = changed(made, said[place], partial(before, text=text, part=part))
+    return made
+
+
+def cleaned(messages: Sequence[Any], clean: Callable[[str], str]) -> list[Any]:
+    """Messages of the application's with their texts cleaned; those of which nothing is left are left out.
+
+    What the assistant and tools said stays as it is.
+    """
+    made = []
+    for message in messages:
+        content = field(message, "content")
+        left = cleaned_content(content, clean) if is_message(message) and _is_asking(message) else content
+        if left == content:
+            made.append(message)
+        elif left:
+            made.append(as_dict(message, "messages") | {"content": left})
+    return made
+
+
+def cleaned_content(content: Any, clean: Callable[[str], str]) -> Any:
+    """A content with its texts cleaned, without the parts of which nothing is left."""
+    if isinstance(content, str):
+        return clean(content)
+    made = []
+    for part in listed(content):
+        text = field(part, "text")
+        if field(part, "type") not in WORDS or not isinstance(text, str) or (left := clean(text)) == text:
+            made.append(part)
+        elif left:
+            made.append({**as_dict(part, "content"), "text": left})
+    return made if listed(content) else content
+
+
+def without_empty(arguments: Mapping[str, Any], name: str, clean: Callable[[str], str]) -> dict[str, Any]:
+    """The arguments of a call with one of them cleaned; without it when nothing is left of it."""
+    left = cleaned_content(arguments.get(name), clean)
+    if left or left == arguments.get(name):
+        return {**arguments, name: left} if name in arguments else dict(arguments)
+    return {key: value for key, value in arguments.items() if key != name}
+
+
+def _is_asking(message: Any) -> bool:
+    return field(message, "role") not in ("assistant", "tool", "function")
 
 
 def _only_results(message: Any) -> bool:

@@ -75,21 +75,32 @@ def has_words(content: Any) -> bool:
     return bool(words(content).strip())
 
 
+def is_message(item: Any) -> bool:
+    """Whether an item of a list is a message: Responses lists calls, results and settings beside them."""
+    return field(item, "type") in (None, "message") and field(item, "role") is not None
+
+
+def speaking(messages: Sequence[Any]) -> list[int]:
+    """The places of the messages in which users and the assistant say something."""
+    return [place for place, one in enumerate(messages) if field(one, "role") in SPEAKERS and _said(one).strip()]
+
+
 def spoken(messages: Sequence[Any], own: Sequence[str] = _OWN) -> list[dict[str, Any]]:
     """What users and the assistant said in messages (:meth:`memwarden.turn.forms.base.Form.said`).
 
     own: the fields besides role and content that are the caller's.
     """
-    found = []
-    for message in messages:
-        role = field(message, "role")
-        if role not in SPEAKERS:
-            continue
-        said = words(field(message, "content")) + (field(message, "refusal") or "")
-        if said.strip():
-            kept = {name: value for name in own if (value := field(message, name)) is not None}
-            found.append({"role": role, "content": said, **kept})
-    return found
+    return [
+        {"role": field(one, "role"), "content": _said(one)}
+        | {name: value for name in own if (value := field(one, name)) is not None}
+        for one in map(messages.__getitem__, speaking(messages))
+    ]
+
+
+def _said(message: Any) -> str:
+    if not is_message(message):
+        return ""
+    return words(field(message, "content")) + (field(message, "refusal") or "")
 
 
 def _texts(parts: Any) -> Iterator[str]:

@@ -1,0 +1,233 @@
+"""Cache-stable turns on real stores: over restarts and processes, and what is forgotten leaves at once (F6)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memwarden import AsyncWarden, Warden
+from memwarden.turn.prefix import PrefixMeter
+from memwarden.turn.settings import ChatSettings
+
+STABLE = ChatSettings(
+    use_memory=True,
+    memory_injection_mode="cache_stable",
+    memory_extraction_mode="on_save",
+    memory_search_threshold=0.2,
+    max_memory_context=1,
+)
+NORTH = "The northern gate is unguarded at dawn."
+GUILD = "The merchant guild gives supplies in exchange for escorts."
+ALE = "The innkeeper waters down the ale."
+GATE, SUPPLIES, INN = "Which gate is unguarded at dawn?", "Who gives us supplies?", "Is the innkeeper's ale any good?"
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Iterator[Warden]:
+    with Warden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}) as opened:
+        yield opened
+
+
+def filled(warden: Warden) -> list[str]:
+    """Three memories; their ids."""
+    written = warden.scope(user="hero").remember([NORTH, GUILD, ALE])
+    return [str(one.id) for one in written.results]
+
+
+def asked(warden: Warden, history: list[dict[str, Any]], text: str, settings: ChatSettings = STABLE, **who: Any) -> Any:
+    """One turn; the history then holds the question and an answer. Returns the request."""
+    history.append(user(text))
+    with warden.scope(**({"user": "hero", "thread": "quest"} | who)).turn(history, settings) as turn:
+        turn.heard("Noted.")
+        assert turn.failures == ()
+    history.append(assistant("Noted."))
+    return turn.request
+
+
+def memories_in(content: str) -> list[str]:
+    return [one for one in (NORTH, GUILD, ALE) if one in content]
+
+
+def held(request: Sequence[Any]) -> list[list[str]]:
+    return [memories_in(one["content"]) for one in request]
+
+
+def test_what_stands_in_a_prompt_stays_there(warden: Warden) -> None:
+    filled(warden)
+    history = [{"role": "system", "content": "Be brief."}]
+    given = json.dumps(history)
+    first = asked(warden, history, GATE)
+    assert held(first) == [[NORTH], []]
+    assert first[0]["content"].startswith("Be brief.\n\n<memories>\n")
+    second = asked(warden, history, SUPPLIES)
+    assert second[:2] == first
+    assert held(second) == [[NORTH], [], [], [GUILD]]
+    assert second[3]["content"].endswith(f"</memories>\n\n{SUPPLIES}")
+    third = asked(warden, history, "And which gate was it that is unguarded at dawn?")
+    assert third[:4] == second
+    assert held(third) == [[NORTH], [], [], [GUILD], [], []]
+    assert json.dumps(history[:1]) == given
+
+
+def test_it_survives_a_restart_and_is_one_for_several_processes(tmp_path: Path) -> None:
+    url, config = f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}
+    history: list[dict[str, Any]] = []
+    with Warden.open(url, config) as warden:
+        filled(warden)
+        asked(warden, history, GATE)
+        second = asked(warden, history, SUPPLIES)
+    with Warden.open(url, config) as warden, Warden.open(url, config) as other:
+        third = asked(warden, history, "Thanks.")
+        assert third[:4] == second
+        fourth = asked(other, history, INN)
+        assert fourth[:6] == third
+        assert asked(warden, history, "Thanks again.")[:8] == fourth
+
+
+def test_nothing_is_written_when_nothing_changes(one: Warden) -> None:
+    filled(one)
+    history: list[dict[str, Any]] = []
+    asked(one, history, GATE)
+    me = one.scope(user="hero")
+    before = [entry for entry in me.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
+    asked(one, history, "Thanks.")
+    asked(one, history, "Which gate was unguarded at dawn again?")
+    after = [entry for entry in me.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
+    assert len(before) == len(after) == 1
+
+
+@pytest.mark.parametrize("text", [GATE, SUPPLIES], ids=["snapshot", "delta"])
+@pytest.mark.parametrize("how", ["forget", "update", "expire"])
+def test_what_is_forgotten_or_changed_leaves_at_once(one: Warden, text: str, how: str) -> None:
+    north, guild, _ = filled(one)
+    history: list[dict[str, Any]] = []
+    asked(one, history, GATE)
+    second = asked(one, history, SUPPLIES)
+    assert held(second) == [[NORTH], [], [], [GUILD]]
+    memory_id, words = (north, NORTH) if text == GATE else (guild, GUILD)
+    me = one.scope(user="hero")
+    if how == "forget":
+        me.forget([memory_id])
+    elif how == "update":
+        me.update(memory_id, text="Nobody knows it any more.")
+    else:
+        me.update(memory_id, valid_to="2026-01-01T00:00:00Z", valid_from="2025-01-01T00:00:00Z")
+    third = asked(one, history, INN)
+    assert words not in json.dumps(third)
+    assert ALE in json.dumps(third)
+    if text == SUPPLIES:
+        assert third[:3] == second[:3]  # what stood before it stays
+
+
+def test_refresh_makes_it_anew(one: Warden) -> None:
+    filled(one)
+    history: list[dict[str, Any]] = []
+    asked(one, history, GATE)
+    asked(one, history, SUPPLIES)
+    history.append(user(INN))
+    me = one.scope(user="hero", thread="quest")
+    with me.turn(history, STABLE) as turn:
+        assert held(turn.request) == [[NORTH], [], [], [GUILD], [], [ALE]]
+        me.remember("The innkeeper's ale is good on Sundays.")
+        turn.refresh()
+        assert held(turn.request) == [[], [], [], [], [], []]
+        assert "good on Sundays" in turn.messages[0]["content"]
+        turn.heard("On Sundays.")
+    history.append(assistant("On Sundays."))
+    assert asked(one, history, "Thanks.")[:6] == turn.request
+
+
+def test_refresh_in_another_mode_searches_again(one: Warden) -> None:
+    me = one.scope(user="hero", thread="quest")
+    with me.turn([user(GATE)], replace(STABLE, memory_injection_mode="system_append")) as turn:
+        assert turn.request == [user(GATE)]
+        me.remember(NORTH)
+        turn.refresh()
+        assert held(turn.request) == [[NORTH], []]
+        turn.heard("The northern one.")
+    with me.turn([user(GATE)], ChatSettings()) as off:
+        off.refresh()
+        assert off.request == [user(GATE)]
+
+
+def test_a_history_that_keeps_what_was_put_in_is_no_other_conversation(one: Warden) -> None:
+    filled(one)
+    history: list[dict[str, Any]] = []
+    asked(one, history, GATE)
+    second = asked(one, history, SUPPLIES)
+    kept = [*second, assistant("Noted."), user("Thanks.")]
+    with one.scope(user="hero", thread="quest").turn(kept, STABLE) as turn:
+        turn.heard("You are welcome.")
+    assert turn.request[:4] == second
+    assert held(turn.request) == [[NORTH], [], [], [GUILD], [], []]
+
+
+@pytest.mark.parametrize("mode", ["system_append", "context_message", "user_prefix"])
+def test_blocks_do_not_pile_up_in_a_history_that_keeps_them(one: Warden, mode: str) -> None:
+    filled(one)
+    settings = replace(STABLE, memory_injection_mode=mode, memory_context_prefix="Of old:", memory_context_suffix="")
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]
+    for text in (GATE, SUPPLIES, INN):
+        messages = asked(one, messages, text, settings)
+        assert json.dumps(messages).count("<memories>") == 1
+        assert [memory for one in held(messages) for memory in one] == {GATE: [NORTH], SUPPLIES: [GUILD], INN: [ALE]}[
+            text
+        ]
+        messages.append(assistant("Noted."))
+
+
+def test_each_thread_and_each_agent_has_its_own(one: Warden) -> None:
+    filled(one)
+    asked(one, [], GATE)
+    assert held(asked(one, [], SUPPLIES, thread="other")) == [[GUILD], []]
+    assert held(asked(one, [], INN, agent="supervisor")) == [[ALE], []]
+    assert held(asked(one, [], GATE)) == [[NORTH], []]
+
+
+async def test_turns_of_one_message_at_once_give_one_prompt(tmp_path: Path) -> None:
+    url, config = f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}
+    async with AsyncWarden.open(url, config) as first, AsyncWarden.open(url, config) as second:
+        await first.scope(user="hero").remember([NORTH, GUILD, ALE])
+
+        async def ask(warden: AsyncWarden, history: list[dict[str, Any]], key: str) -> Any:
+            turn = warden.scope(user="hero", thread="quest").turn(history, STABLE, key=key)
+            async with turn:
+                assert turn.failures == ()
+            return turn.request
+
+        history = [user(GATE)]
+        made = await asyncio.gather(*(ask(one, history, "k1") for one in (first, second) * 3))
+        assert all(one == made[0] for one in made)
+        history += [assistant("Noted."), user(SUPPLIES)]
+        made = await asyncio.gather(*(ask(one, history, "k2") for one in (first, second) * 3))
+        assert all(one == made[0] for one in made)
+        assert held(made[0]) == [[NORTH], [], [], [GUILD]]
+
+
+def test_the_arguments_of_a_call_to_anthropic(one: Warden) -> None:
+    filled(one)
+    meter, messages = PrefixMeter(), list[dict[str, Any]]()
+    for text in (GATE, SUPPLIES, INN):
+        messages.append(user(text))
+        request = {"model": "m", "max_tokens": 9, "system": "Be brief.", "messages": messages}
+        with one.scope(user="hero", thread="quest").turn(request, STABLE) as turn:
+            turn.heard("Noted.")
+        share = meter.add(turn.request)
+        messages.append(assistant("Noted."))
+    assert share.of_last == 1
+    assert memories_in(turn.request["system"]) == [NORTH]
+    assert held(turn.request["messages"]) == [[], [], [GUILD], [], [ALE]]
