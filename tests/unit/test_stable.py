@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwarden.recall.block import memories_block
@@ -179,6 +179,7 @@ REQUESTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", list(FORMS))
+@settings(max_examples=40, deadline=None)
 @given(
     relevant=st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=3, unique=True), min_size=2, max_size=8),
     words=st.lists(st.sampled_from(["yes", "no", "and then?"]), min_size=8, max_size=8),
