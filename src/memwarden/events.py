@@ -41,7 +41,8 @@ class Op(StrEnum):
     """What was done. The words of B14, and beside them ``link`` and ``ttl`` (2.15) and:
 
     ``restore``: what was removed is there again, also by an undo. ``model``: a model was asked and gave no answer that
-    can be used, so that memwarden went on without it. ``drop``: events were lost, ``count`` of them.
+    can be used, so that memwarden went on without it. ``drop``: events were lost, ``count`` of them. ``use``: a memory
+    stood in a prompt, and it was judged whether that was of use.
     """
 
     CLASSIFY = "classify"
@@ -55,6 +56,7 @@ class Op(StrEnum):
     RESTORE = "restore"
     MODEL = "model"
     DROP = "drop"
+    USE = "use"
 
 
 class Status(StrEnum):
@@ -63,6 +65,23 @@ class Status(StrEnum):
     OK = "ok"
     ERROR = "error"
     SKIPPED = "skipped"
+
+
+class Verdict(StrEnum):
+    """Of what use a memory was in a prompt (F22). ``wrong``: it was not true, or harmed the answer.
+
+    ``withdrawn``: what was judged of it is taken back.
+    """
+
+    USED = "used"
+    UNUSED = "unused"
+    WRONG = "wrong"
+    WITHDRAWN = "withdrawn"
+
+    @property
+    def status(self) -> Status:
+        """How an event of it ended, so that counts of events tell the verdicts apart."""
+        return {Verdict.USED: Status.OK, Verdict.WRONG: Status.ERROR}.get(self, Status.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +95,8 @@ class OpEvent:
         memory_id: the memory that was changed, or the best one that was found. category: its category then.
         sim: 0..1, how near the nearest neighbour was: the best item's score, a link's strength, the closeness of the
             merged. None where nothing was compared.
-        rev: the revision of the write, which leads to the journal. ms: how long the call had taken until then.
+        rev: the revision of the write, which leads to the journal; of a ``use`` that of the block in the prompt.
+        ms: how long the call had taken until then.
         count: how many such things it stands for: the turns of one call are one event.
         reason: a word that says why, such as ``nothing_relevant``, ``rejected`` or the name of an error; never a text
             that somebody gave.
@@ -109,6 +129,18 @@ class OpCount:
     op: str
     status: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """In how many prompts a memory was used, unused and wrong. last: when it was judged last."""
+
+    memory_id: str
+    category: str | None
+    used: int
+    unused: int
+    wrong: int
+    last: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +199,29 @@ def counted(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
         at = microseconds(one.ts)
         sums[at - at % span, one.node, one.op, one.status] += one.count
     return [OpCount(moment(at), node, op, status, sums[at, node, op, status]) for at, node, op, status in sorted(sums)]
+
+
+def uses_of(events: Iterable[OpEvent]) -> list[MemoryUse]:
+    """Sum up events of the use of memories, the memory judged last first.
+
+    A prompt is known by its thread and the revision of its block; of several verdicts there the last counts.
+    """
+    last: dict[tuple[str, str | None, int | None], OpEvent] = {}
+    for one in sorted(events, key=lambda event: (event.ts, event.id)):
+        if one.op == Op.USE and one.memory_id is not None:
+            last[one.memory_id, one.thread_id, one.rev] = one
+    of: dict[str, list[OpEvent]] = {}
+    for one in last.values():
+        if one.memory_id is not None and one.reason != Verdict.WITHDRAWN:
+            of.setdefault(one.memory_id, []).append(one)
+    return sorted((_use(each) for each in of.values()), key=lambda use: (use.last, use.memory_id), reverse=True)
+
+
+def _use(judged: list[OpEvent]) -> MemoryUse:
+    newest = max(judged, key=lambda one: (one.ts, one.id))
+    times = Counter(one.reason for one in judged)
+    used, unused, wrong = (times[one] for one in (Verdict.USED, Verdict.UNUSED, Verdict.WRONG))
+    return MemoryUse(str(newest.memory_id), newest.category, used, unused, wrong, newest.ts)
 
 
 def in_utc(event: OpEvent) -> OpEvent:

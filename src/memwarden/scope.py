@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from memwarden import apart, arguments, clock, consent, event_reading
+from memwarden import feedback as use_feedback
 from memwarden import filters as filtering
 from memwarden import importance as scale
 from memwarden.categories import Categories
@@ -624,6 +625,8 @@ class AsyncScope:
     acknowledge = told(Node.HOTPATH, Op.UPDATE)(consent.acknowledge)
     events = event_reading.events
     event_counts = event_reading.event_counts
+    feedback = use_feedback.feedback
+    uses = use_feedback.uses
 
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
         """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""

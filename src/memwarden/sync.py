@@ -129,6 +129,8 @@ class BoundScope(Facade):
     acknowledge = blocking(AsyncScope.acknowledge)
     events = blocking(AsyncScope.events)
     event_counts = blocking(AsyncScope.event_counts)
+    feedback = blocking(AsyncScope.feedback)
+    uses = blocking(AsyncScope.uses)
 
 
 class Backend(Facade):

@@ -128,9 +128,9 @@ def call_in(namespace: Namespace, sink: Sink) -> Call:
     return _CALL.get() or Call(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
 
 
-def tell_of(sink: Sink, who: Scope, node: Node, deed: Deed) -> None:
+def tell_of(sink: Sink, who: Scope, node: Node, deed: Deed, rev: int | None = None) -> None:
     """Tell what no verb can tell itself, since it was broken off or is none."""
-    Call(sink, who, node, timed=False).tell(deed)
+    Call(sink, who, node, timed=False).tell(deed, rev=rev)
 
 
 def model_failed(what: str) -> None:

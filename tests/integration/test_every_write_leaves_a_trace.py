@@ -121,6 +121,8 @@ READS: dict[str, Call] = {
     "AsyncScope.audit": lambda site: site.me.audit(),
     "AsyncScope.events": lambda site: site.me.events(),
     "AsyncScope.event_counts": lambda site: site.me.event_counts(),
+    "AsyncScope.feedback": lambda site: site.me.feedback(site.home, "used", rev=1),
+    "AsyncScope.uses": lambda site: site.me.uses(),
     "AsyncScope.relations": lambda site: site.me.relations(site.home),
     "AsyncBackend.query": lambda site: site.items.query({"kind": "note"}),
     "AsyncBackend.get": lambda site: site.items.get("item"),

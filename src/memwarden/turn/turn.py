@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar, overload
 
 from memwarden.errors import InvalidInput, NotKept
-from memwarden.events import Node, Op, Status
+from memwarden.events import Node, Op, Status, Verdict
 from memwarden.parts import Parts
 from memwarden.recall.block import Template
 from memwarden.records import ContextBlock, Scope, WriteResult, Written
@@ -224,6 +224,7 @@ class AsyncTurn:
             if self._settings.use_memory:
                 await insisted(self._store)
                 if look:
+                    self._judge_uses()
                     await self._look()
         finally:
             self._parts.turns.discard(self)
@@ -325,6 +326,22 @@ class AsyncTurn:
             return None
         digest = hashlib.blake2b(answer["content"].encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"answer:{hashlib.blake2b(self._own_key.encode(), digest_size=16).hexdigest()}:{number}:{digest}"
+
+    def _judge_uses(self) -> None:
+        """Tell which memories of the prompt the answer used (F22): events, which may be lost and never fail a turn."""
+        answer = "\n".join(one.text for one in self._heard.answers)
+        if not self.block.items or not answer.strip() or not self._parts.events.takes:
+            return
+        try:
+            from memwarden.turn.used import judged  # its word lists are for those alone who hear answers
+
+            said = [str(one["content"]) for one in without_blocks(self._said, self._settings.template)]
+            for item, used, share in judged(self.block.items, said, answer):
+                verdict = Verdict.USED if used else Verdict.UNUSED
+                deed = Deed(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
+                tell_of(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
+        except Exception as error:  # a signal is no reason to fail
+            self._note("without a word on what its memories were of use for", error)
 
     async def _look(self) -> None:
         """Look through the thread, if it is time (C3). If this fails, the next look does it."""

@@ -1,0 +1,220 @@
+"""Whether the memories in a prompt were of use (F22): judged from the answer, corrected by the caller, taken back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from memwarden import Warden
+from memwarden.errors import CategoryDenied, InvalidInput, NotFound
+from memwarden.events import MemoryUse, Node, Op, OpEvent, Verdict, uses_of
+from memwarden.records import Namespace
+from memwarden.sync import BoundScope
+from memwarden.turn import used as rules
+from memwarden.turn.settings import ChatSettings
+
+ASKED = "Which snacks can my daughter Mia take on the school trip on Friday?"
+FACTS = ("Mia is allergic to peanuts and to sesame.", "Mia's school trip on Friday goes to the harbour museum.")
+SETTINGS = ChatSettings(use_memory=True, memory_search_threshold=0.0, memory_extraction_mode="llm_triggered")
+
+
+@pytest.fixture
+def warden() -> Iterator[Warden]:
+    with Warden.open("memory://", config={}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ana(warden: Warden) -> BoundScope:
+    me = warden.scope(user="ana", thread="t1")
+    me.remember(list(FACTS))
+    return me
+
+
+def answered(me: BoundScope, answer: str, asked: str = ASKED) -> int:
+    """Hold a turn, and return the revision of its block."""
+    with me.turn([{"role": "user", "content": asked}], SETTINGS) as turn:
+        assert {one.text for one in turn.block.items} >= set(FACTS)
+        turn.heard(answer)
+    return int(turn.block.rev)
+
+
+def verdicts(me: BoundScope) -> dict[str, tuple[int, int, int]]:
+    return {me.get(one.memory_id).text: (one.used, one.unused, one.wrong) for one in me.uses()}
+
+
+def test_a_turn_judges_what_its_answer_used(ana: BoundScope) -> None:
+    answered(ana, "Rice cakes and grapes; no peanuts, and nothing with sesame.")
+    assert verdicts(ana) == {FACTS[0]: (1, 0, 0), FACTS[1]: (0, 1, 0)}
+    answered(ana, "Something small: the harbour museum has a kiosk.")
+    found = verdicts(ana)
+    assert (found[FACTS[0]], found[FACTS[1]]) == ((1, 1, 0), (1, 1, 0))
+    told = ana.events(op="use")
+    assert {one.status for one in told if one.reason == "used"} == {"ok"}
+    assert {one.status for one in told if one.reason == "unused"} == {"skipped"}
+    assert {one.node for one in told} == {"context"}
+    assert all(one.category == "activity" and 0 <= (one.sim or 0) <= 1 for one in told)
+    assert sum(one.count for one in ana.event_counts(op="use")) == len(told)
+
+
+def test_a_stream_is_judged_when_it_is_over(ana: BoundScope) -> None:
+    with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
+        for _ in turn.stream(["Rice cakes, no pea", "nuts and no se", "same."]):
+            assert ana.uses() == []
+    assert verdicts(ana)[FACTS[0]] == (1, 0, 0)
+
+
+def test_what_was_said_in_the_prompt_is_no_use_of_a_memory(ana: BoundScope) -> None:
+    answered(ana, "On the school trip on Friday Mia can take snacks.")
+    assert verdicts(ana) == {FACTS[0]: (0, 1, 0), FACTS[1]: (0, 1, 0)}
+
+
+def test_a_block_that_stays_in_the_history_is_not_what_was_said(ana: BoundScope) -> None:
+    with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
+        history = turn.messages
+        turn.heard("I will think about it.")
+    history = [*history, {"role": "assistant", "content": "I will think about it."}]
+    with ana.turn([*history, {"role": "user", "content": "And? " + ASKED}], SETTINGS) as turn:
+        turn.heard("No peanuts, no sesame.")
+    assert verdicts(ana)[FACTS[0]] == (1, 1, 0)
+
+
+def test_a_turn_that_failed_or_had_no_answer_judges_nothing(ana: BoundScope) -> None:
+    def broken() -> None:
+        with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
+            turn.heard("No peanuts and no sesame.")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
+    with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
+        turn.heard(" ")
+    with ana.turn([{"role": "user", "content": "What is the boiling point of tungsten?"}]) as turn:
+        turn.heard("3,422 degrees, and no peanuts.")
+    assert ana.uses() == []
+
+
+def test_the_caller_has_the_last_word_and_can_take_it_back(ana: BoundScope, warden: Warden) -> None:
+    rev = answered(ana, "Rice cakes and grapes; no peanuts, and nothing with sesame.")
+    ids = {ana.get(one.memory_id).text: one.memory_id for one in ana.uses()}
+    before = ana.get(ids[FACTS[0]])
+    ana.feedback(ids[FACTS[0]], "wrong", rev=rev)
+    ana.feedback(ids[FACTS[1]], "used", rev=rev)
+    assert verdicts(ana) == {FACTS[0]: (0, 0, 1), FACTS[1]: (1, 0, 0)}
+    (one,) = ana.uses(memory_id=ids[FACTS[0]])
+    assert (one.memory_id, one.category, one.wrong) == (before.id, "activity", 1)
+    assert ana.events(op="use", status="error")[0].memory_id == before.id
+    ana.feedback(ids[FACTS[0]], "unused", rev=rev)
+    assert verdicts(ana)[FACTS[0]] == (0, 1, 0)
+    ana.feedback(ids[FACTS[0]], "withdrawn", rev=rev)
+    assert list(verdicts(ana)) == [FACTS[1]]
+    ana.feedback(ids[FACTS[0]], "used", rev=rev + 1)  # another prompt
+    warden.scope(user="ana", thread="t2").feedback(ids[FACTS[0]], "used", rev=rev + 1)  # and another
+    assert verdicts(ana)[FACTS[0]] == (2, 0, 0)
+    assert ana.uses(since=datetime.now(UTC) + timedelta(hours=1)) == []
+    assert ana.get(before.id) == before  # nothing that is remembered changed
+    assert [one.event for one in ana.history(before.id)] == ["ADD"]
+
+
+def test_wrong_feedback_is_refused(ana: BoundScope, warden: Warden) -> None:
+    one = ana.find()[0].id
+    for verdict in ("good", "", None, 1):
+        with pytest.raises(InvalidInput, match="used, unused, wrong, withdrawn"):
+            ana.feedback(one, verdict, rev=1)  # type: ignore[arg-type]
+    for rev in (-1, 1.5, True, None):
+        with pytest.raises(InvalidInput, match="rev"):
+            ana.feedback(one, "used", rev=rev)  # type: ignore[arg-type]
+    with pytest.raises(NotFound):
+        ana.feedback("no-such-memory", "used", rev=1)
+    with pytest.raises(NotFound):
+        warden.scope(user="ben").feedback(one, "used", rev=1)
+    assert ana.uses() == []
+
+
+def test_an_agent_judges_and_sees_what_it_may_read(ana: BoundScope, warden: Warden) -> None:
+    (kept,) = ana.remember("Ana wants to visit Lisbon in May.", category="profile").results
+    ana.feedback(str(kept.id), "used", rev=1)
+    planner = warden.scope(user="ana", agent="planner", thread="t1")
+    assert planner.uses() == []
+    with pytest.raises((NotFound, CategoryDenied)):
+        planner.feedback(str(kept.id), "wrong", rev=1)
+    assert verdicts(ana) == {"Ana wants to visit Lisbon in May.": (1, 0, 0)}
+    assert warden.scope(user="ben").uses() == []
+
+
+def test_without_events_nothing_is_known_and_nothing_fails() -> None:
+    with Warden.open("memory://", {"events": "off"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        me.remember(list(FACTS))
+        rev = answered(me, "No peanuts, no sesame.")
+        me.feedback(me.find()[0].id, "wrong", rev=rev)
+        assert me.uses() == []
+
+
+def test_rules_that_fail_do_not_fail_the_turn(ana: BoundScope) -> None:
+    with mock.patch.object(rules, "judged", side_effect=ZeroDivisionError):
+        with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
+            turn.heard("No peanuts, no sesame.")
+        assert [type(one) for one in turn.failures] == [ZeroDivisionError]
+    assert [one.outcome for one in turn.stored] == ["created", "created"]
+
+
+def test_a_signal_lies_beside_the_journal_and_outlives_the_process(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Warden.open(url) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        me.remember(list(FACTS))
+        answered(me, "Rice cakes and grapes; no peanuts, and nothing with sesame.")
+    with closing(sqlite3.connect(tmp_path / "m.db")) as db:
+        rows = db.execute("SELECT reason, status, thread_id FROM events WHERE op = 'use' ORDER BY reason").fetchall()
+    assert rows == [("unused", "skipped", "t1"), ("used", "ok", "t1")]
+    with Warden.open(url) as warden:
+        me = warden.scope(user="ana", thread="t9")
+        assert verdicts(me) == {FACTS[0]: (1, 0, 0), FACTS[1]: (0, 1, 0)}
+        assert all("use" not in one.event.lower() for one in me.history(limit=1_000))
+
+
+def test_on_every_store(url: str) -> None:
+    with Warden.open(url) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        (kept,) = me.remember(FACTS[0]).results
+        for verdict in ("used", "wrong"):
+            me.feedback(str(kept.id), verdict, rev=7)
+        (one,) = me.uses(memory_id=str(kept.id))
+        assert (one.used, one.unused, one.wrong) == (0, 0, 1)
+
+
+def test_sums_of_events() -> None:
+    start = datetime(2026, 5, 1, tzinfo=UTC)
+
+    def event(
+        number: int, memory: str | None, verdict: str, thread: str = "t1", rev: int = 1, op: str = Op.USE
+    ) -> OpEvent:
+        return OpEvent(
+            f"{number:04}", Namespace("default", "user/ana"), Node.CONTEXT, op, "ok", start + timedelta(seconds=number),
+            thread_id=thread, memory_id=memory, category="profile", rev=rev, reason=verdict,
+        )  # fmt: skip
+
+    told = [
+        event(1, "a", Verdict.USED),
+        event(2, "a", Verdict.USED, rev=2),
+        event(3, "a", Verdict.WRONG, rev=2),
+        event(4, "a", Verdict.UNUSED, thread="t2"),
+        event(5, "b", Verdict.USED),
+        event(6, "b", Verdict.WITHDRAWN),
+        event(7, "c", "", op=Op.SEARCH),
+        event(8, None, "InvalidInput"),
+        event(9, "d", Verdict.WITHDRAWN),
+        event(10, "d", Verdict.UNUSED),
+    ]
+    wanted = [
+        MemoryUse("d", "profile", 0, 1, 0, start + timedelta(seconds=10)),
+        MemoryUse("a", "profile", 1, 1, 1, start + timedelta(seconds=4)),
+    ]
+    assert uses_of(told) == uses_of(reversed(told)) == wanted
