@@ -82,10 +82,11 @@ async def main(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> None:
         death.armed = False
 
 
-Work = Callable[[dict[str, Any], dict[str, Undisturbed]], Coroutine[Any, Any, None]]
+Work = Callable[[dict[str, Any], Any], Coroutine[Any, Any, None]]
+"""Does a job, given what was told of what is wanted."""
 
 
-def fork(job: dict[str, Any], wanted: dict[str, Undisturbed], work: Work = main) -> int:
+def fork(job: dict[str, Any], wanted: Any, work: Work = main) -> int:
     """Do a job in a fork and return how it ended. With "after" it is killed when so many seconds have passed."""
     child = os.fork()
     if not child:

@@ -1,0 +1,131 @@
+"""Dialogues that are driven through the whole pipeline by a scripted model, and what undisturbed becomes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from extract_replay import the_talk
+
+from memwarden import AsyncWarden
+from memwarden.scope import AsyncScope
+from memwarden.surfaces.conversations import read_conversations
+from memwarden.turn.settings import ChatSettings
+
+SETTINGS = {"embedder": "none", "facts_a_day": 1_000_000}
+_PIECE = 40
+"""The model says so many characters at a time."""
+Passed = Callable[[str], None]
+
+
+class Dialogue(NamedTuple):
+    """What is said in a thread of a user: questions and the answers that the model has for them."""
+
+    user: str
+    thread: str
+    said: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Becomes:
+    """What undisturbed becomes of a dialogue.
+
+    turns: role and words, as they are stored. sessions: digests of the session's memory before the first exchange and
+    after each.
+    """
+
+    turns: tuple[tuple[str | None, str], ...]
+    sessions: tuple[str, ...]
+
+
+def our_dialogues(threads: int, exchanges: int) -> list[Dialogue]:
+    """Dialogues of one user, in which much is said that is worth keeping."""
+    return [Dialogue("ana", f"t{number}", tuple(_our_exchanges(f"t{number}", exchanges))) for number in range(threads)]
+
+
+def _our_exchanges(name: str, exchanges: int) -> list[tuple[str, str]]:
+    chance = random.Random(name)
+    asked = [messages[0]["content"] for messages in the_talk(name, exchanges)]
+    return [(f"{one} ({number})", _answer(chance, number)) for number, one in enumerate(asked)]
+
+
+def _answer(chance: random.Random, number: int) -> str:
+    """An answer; one of three is too long for a session."""
+    plan = [
+        f"On day {day} the boat leaves at {chance.randrange(6, 20)}:15." for day in range(chance.choice([1, 2, 40]))
+    ]
+    return f"All right, here is plan {number}. {' '.join(plan)}"
+
+
+def realmem_dialogues(files: Sequence[Path]) -> list[Dialogue]:
+    """All dialogues of RealMem's people, whole: each question and the answer that follows it."""
+    found = []
+    for file in files:
+        (conversation,) = read_conversations(file)
+        for session in conversation.sessions:
+            rows = [(one["role"], one["content"]) for one in session.messages]
+            pairs = [
+                (asked, answer)
+                for (role, asked), (other, answer) in pairwise(rows)
+                if (role, other) == ("user", "assistant")
+            ]
+            if pairs:
+                found.append(Dialogue(file.stem[:20], session.thread, tuple(pairs)))
+    return found
+
+
+async def exchange(
+    me: AsyncScope, number: int, said: tuple[str, str], settings: ChatSettings, passed: Passed = lambda label: None
+) -> None:
+    """One exchange, whole: the session's messages, memories put in, a stream, what was said stored, the session."""
+    asked, answer = said
+    session, key = str(me.who.thread), f"{me.who.thread} {number}"
+    messages = await me.sessions.prepare_messages_for_agent(session, asked)
+    async with me.turn(messages, settings, key=key) as turn:
+        assert not turn.failures, turn.failures
+        words = [one async for one in turn.stream(spoken(answer, passed))]
+        passed("all of it is said")
+    assert not turn.failures, turn.failures
+    await me.sessions.finalize_current_cycle(session, asked, "".join(words), key=key)
+
+
+async def spoken(answer: str, passed: Passed) -> AsyncIterator[str]:
+    """The scripted model: it stands for a remote one."""
+    passed("the model is asked")
+    for start in range(0, len(answer), _PIECE):
+        yield answer[start : start + _PIECE]
+        passed("a piece is said")
+
+
+async def turns_of(me: AsyncScope) -> tuple[tuple[str | None, str], ...]:
+    """What is stored of a scope's thread."""
+    where = {"channel": "turn", "thread_id": me.who.thread}
+    found = await me.find(where, limit=10**6, order_by="written", descending=False)
+    return tuple((one.role, one.text) for one in found)
+
+
+async def digest_of(me: AsyncScope) -> str:
+    """What the session of a scope's thread remembers, but for the cycle under way."""
+    memory = (await me.sessions.load(str(me.who.thread)))["conversation_memory"]
+    told = {name: memory[name] for name in ("exchanges", "summary", "tool_cache")}
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+async def undisturbed(dialogues: Sequence[Dialogue], settings: ChatSettings) -> dict[str, Becomes]:
+    """What becomes of each dialogue, by its thread."""
+    found = {}
+    async with AsyncWarden.open("memory://", SETTINGS) as warden:
+        for one in dialogues:
+            me = warden.scope(user=one.user, thread=one.thread)
+            digests = [await digest_of(me)]
+            for number, said in enumerate(one.said):
+                await exchange(me, number, said, settings)
+                digests.append(await digest_of(me))
+            found[one.thread] = Becomes(await turns_of(me), tuple(digests))
+    return found
