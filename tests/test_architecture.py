@@ -29,7 +29,7 @@ from memwarden.blocking_tiers import (
     Tiers,
     TierStore,
 )
-from memwarden.blocking_turn import Turn
+from memwarden.blocking_turn import Chat, Turn
 from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.scope import AsyncScope
 from memwarden.sync import Backend, BoundScope, Warden
@@ -39,6 +39,7 @@ from memwarden.tiers.project_store import AsyncProjectMemoryStore
 from memwarden.tiers.store import AsyncTierStore
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.tiers import AsyncTiers
+from memwarden.turn.chat import AsyncChat
 from memwarden.turn.turn import AsyncTurn
 from memwarden.warden import AsyncWarden
 
@@ -53,6 +54,7 @@ TIERS = [
     (AsyncContextAssembler, ContextAssembler),
     (AsyncSessions, Sessions),
     (AsyncTurn, Turn),
+    (AsyncChat, Chat),
     (AsyncTiers, Tiers),
 ]
 MOST_MEGABYTES = 225

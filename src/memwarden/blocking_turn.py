@@ -1,13 +1,16 @@
-"""The blocking twin of a turn."""
+"""The blocking twins of a turn and of a chat."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from memwarden.loop import Facade
+from memwarden.blocking_chat import Tools
+from memwarden.chat.tools import AsyncTools
+from memwarden.loop import Facade, blocking
 from memwarden.records import ContextBlock, WriteResult, Written
+from memwarden.turn.chat import AsyncChat, AsyncReplyStream, ChatTools, Reply
 from memwarden.turn.settings import ChatSettings
 from memwarden.turn.turn import AsyncTurn
 
@@ -74,6 +77,10 @@ class Turn(Facade):
         """
         return self._inner.stream(events, id=id)
 
+    def words(self, events: Iterable[Any], *, id: str | None = None) -> Iterator[str]:
+        """Pass on the words that the events of a stream bring, as :meth:`stream` passes on the events."""
+        return self._inner.words(events, id=id)
+
     @property
     def request(self) -> Any:
         """What to give the model."""
@@ -105,6 +112,11 @@ class Turn(Facade):
         return self._inner.failures
 
     @property
+    def answer(self) -> str | None:
+        """The last answer of the model as far as it was heard; None without words."""
+        return self._inner.answer
+
+    @property
     def settings(self) -> ChatSettings:
         """The settings. Others given during the turn decide what is done at its end."""
         return self._inner.settings
@@ -112,3 +124,104 @@ class Turn(Facade):
     @settings.setter
     def settings(self, settings: ChatSettings) -> None:
         self._inner.settings = settings
+
+
+BlockingTools = Tools | AsyncTools | Callable[[ContextBlock], Tools | AsyncTools] | None
+
+
+def unwrapped(tools: BlockingTools) -> ChatTools:
+    """The tools behind blocking ones, or behind what a function returns."""
+    if callable(tools):
+        return lambda block: _inner_of(tools(block))
+    return None if tools is None else _inner_of(tools)
+
+
+def _inner_of(tools: Tools | AsyncTools) -> AsyncTools:
+    return tools._inner if isinstance(tools, Tools) else tools
+
+
+class ReplyStream(Facade):
+    """The answer to a message, piece by piece. See :class:`memwarden.turn.chat.AsyncReplyStream`."""
+
+    _inner: AsyncReplyStream
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        piece = self._loop.run_while_wanted(_next(self._inner))
+        if piece is None:
+            raise StopIteration
+        return piece
+
+    def close(self) -> None:
+        """Leave the stream: what was passed on is stored."""
+        if self._loop.over:
+            return  # it was stored when the warden was closed
+        self._loop.run(self._inner.aclose())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def reply(self) -> Reply:
+        """What came of the message, once the stream is over. Raises InvalidInput before."""
+        return self._inner.reply
+
+
+class Chat(Facade):
+    """A conversation with a model, with memory woven into it. See :class:`memwarden.turn.chat.AsyncChat`.
+
+    >>> chat = me.chat(openai_chat(OpenAI(), model="gpt-4o-mini"))
+    >>> reply = chat.continue_chat("What can I bring to the picnic?")
+    """
+
+    _inner: AsyncChat
+
+    @property
+    def session(self) -> str:
+        """The id of the stored session."""
+        return self._inner.session
+
+    @property
+    def settings(self) -> ChatSettings:
+        """The settings. Others that are given hold from the next message on."""
+        return self._inner.settings
+
+    @settings.setter
+    def settings(self, settings: ChatSettings) -> None:
+        self._inner.settings = settings
+
+    def continue_chat(self, message: str, *, key: str | None = None) -> Reply:
+        """Say something and return what came of it.
+
+        In order: the action check; memories are found and put in; the message is stored; the model is asked, and its
+        tools are called; its answer is stored; the thread is looked through as the settings say; the exchange goes into
+        the session.
+
+        Args:
+            key: idempotency key of the message: what is stored of it is stored once, also after a crash.
+
+        Raises InvalidInput; what the model's client raises, and ModelUnavailable when it takes too long: then the
+        message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.
+        """
+        return self._loop.run_while_wanted(self._inner.continue_chat(message, key=key))
+
+    def stream(self, message: str, *, key: str | None = None) -> ReplyStream:
+        """Say something and return the answer piece by piece. See :meth:`continue_chat`.
+
+        What was passed on when the stream ends, however it does, is what is stored and goes into the session. Close it
+        (``async with``, or ``aclose``) when you leave it early; else that happens when it is thrown away.
+        """
+        return ReplyStream(self._inner.stream(message, key=key), self._loop)
+
+    save = blocking(AsyncChat.save)
+
+
+async def _next(stream: AsyncReplyStream) -> str | None:
+    return await anext(stream, None)

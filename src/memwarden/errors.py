@@ -75,11 +75,13 @@ class NotKept(MemwardenError, RuntimeError):
 
     Attributes:
         messages: what is not stored, as ``observe`` takes it, oldest first.
+        answer: what the model answered, where ``continue_chat`` cannot return it.
     """
 
-    def __init__(self, message: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, message: str, messages: Sequence[Mapping[str, Any]], answer: str | None = None) -> None:
         super().__init__(message)
         self.messages = tuple(messages)
+        self.answer = answer
 
 
 class ModelUnavailable(MemwardenError, RuntimeError):

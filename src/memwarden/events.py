@@ -24,8 +24,8 @@ class Node(StrEnum):
     """Which part did it. ``hotpath``: a call that somebody waits for. ``context``: making the block before a turn.
 
     ``episodic``: looking through what was said. ``overseer``: deciding which state a goal needs, and what of a tool's
-    result is kept. ``worker``, ``proxy`` and ``session`` are words for parts that run beside the calls (decisions
-    2.15); ``worker`` also tells how many events were lost.
+    result is kept. ``session``: a chat with a model. ``worker`` and ``proxy`` are words for parts that run beside the
+    calls (decisions 2.15); ``worker`` also tells how many events were lost.
     """
 
     HOTPATH = "hotpath"

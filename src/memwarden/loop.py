@@ -36,13 +36,44 @@ class Loop:
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on the loop and wait for its answer. Raises StoreUnavailable, WrongThread."""
-        answer = self._submit(coroutine)
+        return self._answered(self._submit(coroutine))
+
+    def _answered(self, answer: concurrent.futures.Future[R]) -> R:
         try:
             return answer.result()
         except concurrent.futures.CancelledError:
             if not self._stopping:
                 raise
             raise StoreUnavailable("the warden was closed during the call; open it again and repeat it") from None
+
+    def run_while_wanted(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Run a coroutine as :meth:`run` does; who is interrupted (Ctrl-C) cancels it, and waits for its end."""
+        tasks: list[asyncio.Task[Any]] = []
+        ended, wanted = threading.Event(), [True]
+
+        async def noted() -> R:
+            task = asyncio.current_task()
+            if not wanted or task is None:  # interrupted before it began
+                coroutine.close()
+                raise asyncio.CancelledError
+            tasks.append(task)
+            try:
+                return await coroutine
+            finally:
+                ended.set()
+
+        try:
+            return self._answered(self._submit(noted()))
+        except MemwardenError:
+            if not tasks:
+                coroutine.close()  # it was refused
+            raise
+        except BaseException:
+            wanted.clear()
+            if tasks and not ended.is_set():
+                self._loop.call_soon_threadsafe(tasks[0].cancel)
+                ended.wait()
+            raise
 
     async def wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on this loop while another loop waits for its answer. Raises StoreUnavailable, WrongThread.

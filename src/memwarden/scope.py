@@ -14,6 +14,7 @@ from memwarden import importance as scale
 from memwarden.categories import Categories
 from memwarden.chat.memory_tools import memory_tools, wanted_tools
 from memwarden.chat.overseer import AsyncOverseer, OverseerSettings
+from memwarden.chat.session_rules import WINDOW_TOKENS
 from memwarden.chat.state import AsyncState
 from memwarden.chat.stored_sessions import AsyncSessions
 from memwarden.chat.tools import AsyncTools, Permission, state_tools
@@ -42,6 +43,7 @@ from memwarden.remember.draft import Draft
 from memwarden.remember.messages import checked_name, checked_names, checked_text, read_messages, read_stated
 from memwarden.remember.response import read_response
 from memwarden.telling import told
+from memwarden.turn.chat import SECONDS, AsyncChat, ChatTools
 from memwarden.turn.settings import ChatSettings
 from memwarden.turn.turn import AsyncTurn
 from memwarden.turn.turn_log import TurnLog
@@ -614,6 +616,55 @@ class AsyncScope:
         could not be stored.
         """
         return AsyncTurn(self._parts, self, request, settings, form=form, key=key)
+
+    def chat(
+        self,
+        upstream: Any,
+        settings: ChatSettings | None = None,
+        *,
+        check_action: Callable[[str], Any] | None = None,
+        session: str | None = None,
+        system: str | None = None,
+        tools: ChatTools = None,
+        tool_cache: Mapping[str, int] | None = None,
+        defer_remote: Callable[[str], Any] | None = None,
+        seconds: float = SECONDS,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> AsyncChat:
+        """Return a chat with a model, with memory woven into it: design C's whole pipeline (C7).
+
+        Its prompts are made of a stored session (the last 10 exchanges, a summary, results of tools): they stay small.
+
+        Args:
+            upstream: the model: ``openai_chat(client, model=...)``, ``openai_responses(...)`` or ``anthropic(...)`` of
+                :mod:`memwarden.turn.upstreams`, or any callable that takes messages and returns a text or its pieces.
+            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``. ``chat.settings`` changes them.
+            check_action: called with each message first; returns an :class:`memwarden.turn.chat.Action`, or None when
+                the message is for the model.
+            session: the id of the stored session; None for the scope's thread.
+            system: the system prompt.
+            tools: what the model may call (:meth:`tools`), or a function that returns it for the memories of a turn.
+            tool_cache: for how many exchanges a tool's result is used again for the same parameters, by its name.
+            defer_remote: when given, it answers every message, and nothing else happens with it.
+            seconds: how long the model may take for an answer or its next piece, above 0, at most a day.
+            window_tokens: the most that the messages of the session take.
+
+        Functions that block are called in threads of their own. Raises InvalidInput.
+        """
+        return AsyncChat(
+            self._parts,
+            self,
+            upstream,
+            settings,
+            check_action=check_action,
+            session=session,
+            system=system,
+            tools=tools,
+            tool_cache=tool_cache,
+            defer_remote=defer_remote,
+            seconds=seconds,
+            window_tokens=window_tokens,
+        )
 
     waiting = apart.waiting
     release = told(Node.HOTPATH, Op.RESTORE)(apart.release)

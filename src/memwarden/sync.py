@@ -6,7 +6,7 @@ docstrings are those of :mod:`memwarden.warden`, :mod:`memwarden.scope` and :mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 from memwarden.backend import AsyncBackend
 from memwarden.blocking_chat import Overseer, Sessions, State, Tools
 from memwarden.blocking_tiers import Tiers
-from memwarden.blocking_turn import Turn
+from memwarden.blocking_turn import BlockingTools, Chat, Turn, unwrapped
 from memwarden.chat.overseer import OverseerSettings
+from memwarden.chat.session_rules import WINDOW_TOKENS
 from memwarden.chat.tools import Permission
 from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
@@ -24,6 +25,7 @@ from memwarden.records import ContextBlock, Namespace, Scope
 from memwarden.scope import AsyncScope
 from memwarden.stores.base import Store
 from memwarden.stores.manifest import Manifest
+from memwarden.turn.chat import SECONDS
 from memwarden.turn.settings import ChatSettings
 from memwarden.warden import AsyncWarden, Config
 
@@ -119,9 +121,60 @@ class BoundScope(Facade):
         """
         return Turn(self._inner.turn(request, settings, form=form, key=key), self._loop)
 
+    def chat(
+        self,
+        upstream: Any,
+        settings: ChatSettings | None = None,
+        *,
+        check_action: Callable[[str], Any] | None = None,
+        session: str | None = None,
+        system: str | None = None,
+        tools: BlockingTools = None,
+        tool_cache: Mapping[str, int] | None = None,
+        defer_remote: Callable[[str], Any] | None = None,
+        seconds: float = SECONDS,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> Chat:
+        """Return a chat with a model, with memory woven into it: design C's whole pipeline (C7).
+
+        Its prompts are made of a stored session (the last 10 exchanges, a summary, results of tools): they stay small.
+
+        Args:
+            upstream: the model: ``openai_chat(client, model=...)``, ``openai_responses(...)`` or ``anthropic(...)`` of
+                :mod:`memwarden.turn.upstreams`, or any callable that takes messages and returns a text or its pieces.
+            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``. ``chat.settings`` changes them.
+            check_action: called with each message first; returns an :class:`memwarden.turn.chat.Action`, or None when
+                the message is for the model.
+            session: the id of the stored session; None for the scope's thread.
+            system: the system prompt.
+            tools: what the model may call (:meth:`tools`), or a function that returns it for the memories of a turn.
+            tool_cache: for how many exchanges a tool's result is used again for the same parameters, by its name.
+            defer_remote: when given, it answers every message, and nothing else happens with it.
+            seconds: how long the model may take for an answer or its next piece, above 0, at most a day.
+            window_tokens: the most that the messages of the session take.
+
+        Functions that block are called in threads of their own. Raises InvalidInput.
+        """
+        return Chat(
+            self._inner.chat(
+                upstream,
+                settings,
+                check_action=check_action,
+                session=session,
+                system=system,
+                tools=unwrapped(tools),
+                tool_cache=tool_cache,
+                defer_remote=defer_remote,
+                seconds=seconds,
+                window_tokens=window_tokens,
+            ),
+            self._loop,
+        )
+
     waiting = blocking(AsyncScope.waiting)
     release = blocking(AsyncScope.release)
     discard = blocking(AsyncScope.discard)
+
     user_context = blocking(AsyncScope.user_context)
     propose_context = blocking(AsyncScope.propose_context)
     consents = blocking(AsyncScope.consents)

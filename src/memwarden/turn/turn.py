@@ -118,6 +118,12 @@ class AsyncTurn:
         return request
 
     @property
+    def answer(self) -> str | None:
+        """The last answer of the model as far as it was heard; None without words."""
+        answers = self._heard.answers
+        return answers[-1].text if answers else None
+
+    @property
     def settings(self) -> ChatSettings:
         """The settings. Others given during the turn decide what is done at its end."""
         return self._settings
@@ -198,6 +204,20 @@ class AsyncTurn:
             return self._passed_on_later(events, answer)
         return self._passed_on(events, answer)
 
+    @overload
+    def words(self, events: AsyncIterable[Any], *, id: str | None = None) -> AsyncIterator[str]: ...
+
+    @overload
+    def words(self, events: Iterable[Any], *, id: str | None = None) -> Iterator[str]: ...
+
+    def words(self, events: Any, *, id: str | None = None) -> Any:
+        """Pass on the words that the events of a stream bring, as :meth:`stream` passes on the events."""
+        self._check_open()
+        answer = self._heard.begin(checked_name(id, "id"))
+        if hasattr(events, "__aiter__"):
+            return self._words_later(events, answer)
+        return self._words(events, answer)
+
     async def refresh(self) -> None:
         """Search for memories again and put them in anew: what was learned since the turn began is in ``request``.
 
@@ -243,14 +263,25 @@ class AsyncTurn:
             self._take(answer, event)
             yield event
 
-    def _take(self, answer: Answer, event: object) -> None:
+    def _words(self, events: Iterable[Any], answer: Answer) -> Iterator[str]:
+        for event in events:
+            if words := self._take(answer, event):
+                yield words
+
+    async def _words_later(self, events: AsyncIterable[Any], answer: Answer) -> AsyncIterator[str]:
+        async for event in events:
+            if words := self._take(answer, event):
+                yield words
+
+    def _take(self, answer: Answer, event: object) -> str:
         try:
             words = event if isinstance(event, str) else self._form.delta(event)
         except Exception as error:  # somebody else's event, which the application gets as it is
             self._note("without an event that cannot be read", error)
-            return
+            return ""
         if words:
             answer.pieces.append(words)
+        return words
 
     def _to_store(self, said: list[Message]) -> list[Message]:
         """What was said in this turn; without a key all that was said, since the thread knows what it has."""

@@ -1,0 +1,88 @@
+"""A message of a chat under way: its turn, and the session that its exchange goes into, ended together."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from types import TracebackType
+from typing import Final, Self
+
+from memwarden.chat.stored_sessions import AsyncSessions
+from memwarden.errors import NotKept
+from memwarden.parts import Parts
+from memwarden.remember.made import new_id
+from memwarden.turn.insisting import insisted
+from memwarden.turn.turn import AsyncTurn
+
+DIGEST_BYTES: Final = 16
+
+log = logging.getLogger(__name__)
+
+
+class Running:
+    """A context manager around a turn. However it is left: the turn's words are stored, the thread is looked through as
+    the settings say, and then the exchange is in the session, with what was delivered of the answer.
+
+    A message without an answer stays the session's open cycle.
+    """
+
+    def __init__(
+        self, parts: Parts, turn: AsyncTurn, sessions: AsyncSessions, session: str, message: str, key: str | None
+    ) -> None:
+        self._parts = parts
+        self._turn = turn
+        self._sessions = sessions
+        self._session = session
+        self._message = message
+        self._key = key or new_id()
+        self._over = False
+
+    async def __aenter__(self) -> Self:
+        await self._turn.__aenter__()
+        self._parts.turns.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.end(look=error is None)
+        except NotKept as lost:
+            if error is None:
+                raise
+            error.add_note(str(lost))
+            log.error("%s", lost)
+
+    async def end(self, *, look: bool = True) -> None:
+        """Store everything. May be called again, and then does nothing. Raises NotKept."""
+        if self._over:
+            return
+        self._over = True
+        answer = self._turn.answer
+        lost: NotKept | None = None
+        try:
+            try:
+                await self._turn.end(look=look)
+            except NotKept as error:
+                lost = error
+            if answer is not None:
+                await insisted(lambda: self._take_in(answer))
+        except Exception as error:
+            lost = lost or NotKept(
+                f"the exchange could not be taken into the session {self._session!r}, its turns are stored "
+                f"({type(error).__name__}: {error})",
+                (),
+            )
+            lost.__cause__ = lost.__cause__ or error
+        finally:
+            self._parts.turns.discard(self)
+        if lost is not None:
+            lost.answer = answer
+            raise lost
+
+    async def _take_in(self, answer: str) -> None:
+        """Take the exchange in, once for each answer that a message with this key got."""
+        digest = hashlib.blake2b(f"{self._key}\n{answer}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
+        await self._sessions.finalize_current_cycle(
+            self._session, self._message, answer, key=f"chat:{digest.hexdigest()}"
+        )
