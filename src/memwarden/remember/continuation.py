@@ -8,6 +8,9 @@ A call without ids is compared with the end of its thread.
   would bring back what was forgotten); what follows is new.
 * Else all of it is new.
 
+Answers are compared without their spaces. Where that tells nothing, answers that follow each other count as one: a
+model that calls tools speaks several times in a turn, and applications put its words together.
+
 A message with an id is known by its id alone.
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from memwarden.records import Memory
@@ -25,6 +28,7 @@ from memwarden.remember.messages import Message
 PASSED_OVER = "it stands before turns that are stored already; give messages ids to change what was said before"
 MOST_COMPARED = 500
 """So many of a thread's last turns are looked at."""
+ASSISTANT = "assistant"
 _HANDED_OVER = 0.7  # the least share of a handed-over conversation that must be known
 _NEAR_THE_END = 2  # the last known message is at most so many turns before the end of the thread
 
@@ -49,7 +53,7 @@ def continued(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
     What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
     same moment store it once.
     """
-    places = _repeated(said, tail) or _handed_over(said, tail)
+    places = _known(said, tail) or _known_in_runs(said, tail)
     last = max(places, default=-1)
     after = tail[-1].id if tail else "the beginning"
     keys: list[TurnKey] = []
@@ -68,6 +72,39 @@ def digest(message: Message) -> str:
     """A short text for who said what and when."""
     said = json.dumps([message.role, message.name, message.text, str(message.created_at)])
     return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
+
+
+def _known(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    """Places in the call of what is known, with their places in the tail."""
+    return _repeated(said, tail) or _handed_over(said, tail)
+
+
+def _known_in_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    """The same with answers that follow each other as one."""
+    of_call = _runs([one.role == ASSISTANT and not one.id for one in said])
+    of_tail = _runs([one.role == ASSISTANT and not _has_own_id(one) for one in tail])
+    if len(of_call) == len(said) and len(of_tail) == len(tail):
+        return {}
+    found = _known(
+        [replace(said[run[0]], text="".join(said[place].text for place in run)) for run in of_call],
+        [replace(tail[run[0]], text="".join(tail[place].text for place in run)) for run in of_tail],
+    )
+    places: dict[int, int] = {}
+    for number, place in found.items():
+        ours, theirs = of_call[number], of_tail[place]
+        places |= dict(zip(ours, theirs if len(ours) == len(theirs) else [theirs[-1]] * len(ours), strict=True))
+    return places
+
+
+def _runs(joins: Sequence[bool]) -> list[list[int]]:
+    """Places put together: each with those before it, where both join."""
+    runs: list[list[int]] = []
+    for place, one in enumerate(joins):
+        if one and place and joins[place - 1]:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
 
 
 def _repeated(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
@@ -91,15 +128,22 @@ def _handed_over(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, i
 
 
 def _same(message: Message, turn: Memory) -> bool:
-    has_own_id = turn.sources != (turn.id,)
-    if message.id or has_own_id:
+    if message.id or _has_own_id(turn):
         return message.id is not None and turn.sources == (message.id,)
     return _said(message) == _of(turn) and message.created_at in (None, turn.created_at)
 
 
+def _has_own_id(turn: Memory) -> bool:
+    return turn.sources != (turn.id,)
+
+
 def _said(message: Message) -> tuple[str | None, str | None, str]:
-    return message.role, message.name, message.text
+    return message.role, message.name, _words(message.role, message.text)
 
 
 def _of(turn: Memory) -> tuple[str | None, str | None, str]:
-    return turn.role, turn.name, turn.text
+    return turn.role, turn.name, _words(turn.role, turn.text)
+
+
+def _words(role: str | None, text: str) -> str:
+    return "".join(text.split()) if role == ASSISTANT else text
