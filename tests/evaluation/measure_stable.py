@@ -38,8 +38,9 @@ SYSTEM = "You are a helpful assistant. Answer in the language of the user, short
 
 @dataclass(slots=True)
 class Run:
-    """What chats came to in one mode."""
+    """What chats came to in one mode. shown: the texts of the memories in each prompt."""
 
+    shown: list[frozenset[str]] = field(default_factory=list)
     shares: list[PrefixShare] = field(default_factory=list)
     sessions: list[float] = field(default_factory=list)
     evidence: list[float] = field(default_factory=list)
@@ -115,6 +116,7 @@ async def _chat(
             share = meter.add(turn.request)
             shown = await _in_prompt(me, turn, settings)
         run.turns += 1
+        run.shown.append(frozenset(one.text for one in shown.memories))
         run.prompt_tokens += share.prompt
         if run.turns > 1:
             run.shares.append(share)
