@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Iterator
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import httpx2
@@ -17,7 +17,8 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.sync import BoundScope
-from memwarden.turn.settings import ChatSettings
+from memwarden.turn.prefix import PrefixMeter
+from memwarden.turn.settings import ChatSettings, read_chat_settings
 from sdks import (
     APIS,
     CHAT,
@@ -326,6 +327,30 @@ def test_a_turn_may_stand_around_each_call_of_a_loop_with_tools(
     assert {**second, api.talk_of: second[api.talk_of][: len(first[api.talk_of])]} == asked
     assert len(second[api.talk_of]) > len(first[api.talk_of])
     assert said(me) == [("user", QUESTION), ("assistant", "Let me look."), ("assistant", ANSWER)]
+
+
+@everywhere
+def test_a_stable_prompt_begins_with_all_of_the_last(
+    api: Api, me: BoundScope, clients: Clients, upstream: Upstream
+) -> None:
+    upstream.says(ANSWER)
+    few = {"memory_search_threshold": 0.3, "max_memory_context": 1}
+    settings = read_chat_settings({"use_memory": True, "memory_injection_mode": "cache_stable", **few})
+    request, blocks, meter = api.request, [], PrefixMeter()
+    for question in ("Where does Bo keep the eggs?", "Which cellar is it, where Bo keeps the eggs?", "Thanks!"):
+        with me.turn(request, settings, form=api.form) as turn:
+            turn.heard(api.call(clients)(**turn.request))
+            blocks.append(turn.block.text)
+        me.remember("Bo keeps the eggs in the cellar.")
+        talk = [*request[api.talk_of], {"role": "assistant", "content": ANSWER}, {"role": "user", "content": question}]
+        request = request | {api.talk_of: talk}
+    prompts = upstream.prompts()
+    assert prompts[0] == expected(api, "system_append", blocks[0])
+    for last, prompt in pairwise(prompts):
+        assert prompt[api.talk_of][: len(last[api.talk_of])] == last[api.talk_of]
+        assert {**prompt, api.talk_of: 0} == {**last, api.talk_of: 0}
+    assert [meter.add(prompt).of_last for prompt in prompts] == [0, 1, 1]
+    assert [str(one).count("in the cellar") for one in prompts] == [0, 1, 1]
 
 
 @pytest.fixture
