@@ -38,9 +38,8 @@ async def answer(me: AsyncScope, client: AsyncAnthropic, talk: list[Any]) -> Non
         for _ in range(MOST_ROUNDS):
             request = {**turn.request, "messages": [*turn.messages, *said], "tools": tools.anthropic()}
             async with client.messages.stream(**request) as events:
-                async for event in turn.stream(events):
-                    if event.type == "text":
-                        print(event.text, end="", flush=True)
+                async for piece in turn.words(events):
+                    print(piece, end="", flush=True)
                 message = await events.get_final_message()
             said.append({"role": "assistant", "content": message.content})
             results = [

@@ -24,19 +24,18 @@ MODEL = os.environ.get("MODEL", "gpt-5-mini")
 SYSTEM = {"role": "system", "content": "You help in the kitchen. Answer in one sentence."}
 
 
-def answer(me: BoundScope, client: OpenAI, talk: list[Any]) -> str:
+def answer(me: BoundScope, client: OpenAI, talk: list[Any]) -> None:
     """Ask the model, with what is known of the user in the prompt; show the answer while it comes."""
-    words = ""
-    with (
-        me.turn(talk) as turn,
-        client.chat.completions.create(model=MODEL, messages=turn.messages, stream=True) as events,
-    ):
-        for event in turn.stream(events):
-            piece = (event.choices[0].delta.content or "") if event.choices else ""
-            words += piece
-            print(piece, end="", flush=True)
+    turn = me.turn(talk)
+    try:
+        with turn, client.chat.completions.create(model=MODEL, messages=turn.messages, stream=True) as events:
+            for piece in turn.words(events):
+                print(piece, end="", flush=True)
+    except OpenAIError as error:
+        print(f"\n(no answer: {error})", end="")
     print()
-    return words
+    if turn.answer:  # one that broke off, too: so much is stored
+        talk.append({"role": "assistant", "content": turn.answer})
 
 
 def main(file: str) -> None:
@@ -46,10 +45,7 @@ def main(file: str) -> None:
         talk: list[Any] = [SYSTEM]
         for line in sys.stdin:
             talk.append({"role": "user", "content": line.strip()})
-            try:
-                talk.append({"role": "assistant", "content": answer(me, client, talk)})
-            except OpenAIError as error:  # what was said until then is stored
-                print(f"\n(no answer: {error})")
+            answer(me, client, talk)
 
 
 if __name__ == "__main__":
