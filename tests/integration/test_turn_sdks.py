@@ -204,36 +204,6 @@ def test_a_conversation_is_stored_once_and_holds_no_block(
     assert not any("<memories>" in one.text for one in me.find())
 
 
-@everywhere
-def test_a_stable_prompt_begins_with_the_whole_of_the_last_one(
-    api: Api, me: BoundScope, clients: Clients, upstream: Upstream
-) -> None:
-    """Four turns, before two of which something more is learned; the program's own list holds no memories (F6)."""
-    learned = {
-        QUESTION: "",
-        "Where does Ana park her bicycle at the bakery?": "Ana parks her bicycle behind the bakery.",
-        "Thanks!": "",
-        "At which mill does Ana buy her flour?": "Ana buys her flour at the mill in Gdynia.",
-    }
-    for number, question in enumerate(learned):
-        upstream.says(f"Answer {number}.", after=question)
-    settings = ChatSettings(use_memory=True, memory_injection_mode="cache_stable")
-    talk: list[dict[str, Any]] = []
-    for question, fact in learned.items():
-        if fact:
-            me.remember(fact)
-        talk.append({"role": "user", "content": question})
-        with me.turn(api.asking(*talk), settings, form=api.form) as turn:
-            talk.append({"role": "assistant", "content": turn.heard(api.call(clients)(**turn.request))})
-    prompts = upstream.prompts()
-    assert all(fact in str(prompt) for fact, prompt in zip(learned.values(), prompts, strict=True))
-    for last, this in pairwise(prompts):
-        assert {**last, api.talk_of: 0} == {**this, api.talk_of: 0}
-        assert this[api.talk_of][: len(last[api.talk_of])] == last[api.talk_of]
-    assert str(prompts[-1]).count("<memories>") == 3
-    assert [words for _, words in said(me)] == [one["content"] for one in talk]
-
-
 @pytest.mark.parametrize("status", [429, 500, None], ids=["busy", "down", "hangs up"])
 @everywhere
 def test_a_refused_call_leaves_the_question_stored_and_may_be_repeated(
