@@ -169,6 +169,11 @@ class ReplyStream(Facade):
         self.close()
 
     @property
+    def block(self) -> ContextBlock:
+        """The memories that are in the prompt, from the first piece on."""
+        return self._inner.block
+
+    @property
     def reply(self) -> Reply:
         """What came of the message, once the stream is over. Raises InvalidInput before."""
         return self._inner.reply

@@ -17,6 +17,7 @@ BATCH = 128
 TIMEOUT_SECONDS = 10.0
 # Endpoints refuse inputs above 8,192 tokens; the beginning of a text is its topic.
 MAX_CHARACTERS = 8_000
+ANSWER_SECONDS = 120.0
 PAUSE_SECONDS = 30.0
 """After a failure the endpoint is left alone for this long; texts and questions go by their words meanwhile."""
 # These say that a text is refused, not that the endpoint is down.
@@ -113,6 +114,14 @@ class OpenAIChat:
             return answer.choices[0].message.content or ""
         except (OpenAIError, ValueError, TypeError, AttributeError, IndexError) as error:
             raise ModelUnavailable(f"the chat endpoint failed ({type(error).__name__})") from error
+
+
+def endpoint(url: str | None) -> OpenAI:
+    """Return a client for conversations: an answer may take its time. url: see :class:`OpenAIChat`.
+
+    Raises InvalidConfig without a key where one is needed.
+    """
+    return _client(url, None, "chat").with_options(timeout=ANSWER_SECONDS)
 
 
 def _client(url: str | None, key: str | None, what: str) -> OpenAI:

@@ -83,6 +83,7 @@ class _Told:
     """What is known of a message's answer so far."""
 
     reply: Reply | None = None
+    block: ContextBlock = NO_BLOCK
     failures: list[Exception] = field(default_factory=list)
 
 
@@ -188,6 +189,7 @@ class AsyncChat:
         running = Running(self._parts, turn, self._sessions, self.session, text, name)
         try:
             async with running:
+                told.block = turn.block
                 tools = await self._offered(turn)
                 asking = Asking(self._upstream, tools, self._sessions, self.session, self._tool_cache, self._seconds)
                 async with aclosing(asking.words(turn, stream=stream)) as pieces:
@@ -284,6 +286,11 @@ class AsyncReplyStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    @property
+    def block(self) -> ContextBlock:
+        """The memories that are in the prompt, from the first piece on."""
+        return self._told.block
 
     @property
     def reply(self) -> Reply:

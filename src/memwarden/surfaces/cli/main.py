@@ -55,6 +55,7 @@ COMMANDS: Mapping[str, Place] = {
     "add": Place(f"{_HERE}.memories:add", "Remember one thing, as stated."),
     "query": Place(f"{_HERE}.ask:query", "Find what answers a question; nothing when nothing is relevant."),
     "context": Place(f"{_HERE}.ask:context", "Print the <memories> block to put before a message."),
+    "chat": Place(f"{_HERE}.chat:chat", "Talk to a model that remembers; shows what it was given and what was kept."),
     "get": Place(f"{_HERE}.memories:get", "Show one memory."),
     "find": Place(f"{_HERE}.memories:find", "List memories by filter, without a question."),
     "edit": Place(f"{_HERE}.changes:edit", "Correct a memory; the old content stays in its history."),

@@ -1,0 +1,165 @@
+"""``memwarden chat``, run as a process: through a pipe, in a terminal, with an endpoint, interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memwarden import Warden
+from memwarden.surfaces.cli.main import run
+from upstream import Upstream
+
+MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
+ASKED = "Which snacks can my daughter Mia, who is allergic to peanuts, take to school?"
+CHAT = [sys.executable, "-m", "memwarden", "chat", "--embedder", "none", "--user", "ana"]
+SECONDS = 60
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/m.db"
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "lines.txt"
+    file.write_text("Noted.\n\nRice cakes \x1b[31mare fine.\n", encoding="utf-8")
+    return file
+
+
+def environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith(("MEMWARDEN_", "OPENAI_"))}
+
+
+def talk(db: str, *arguments: str, lines: str, code: int = 0) -> tuple[str, str]:
+    done = subprocess.run(
+        [*CHAT, "--db", db, *arguments], input=lines, capture_output=True, text=True, timeout=SECONDS, env=environment()
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr
+
+
+def turns(db: str, thread: str = "chat") -> list[tuple[str | None, str]]:
+    with Warden.open(db, {"embedder": "none"}) as warden:
+        filters = {"channel": "turn", "thread_id": thread}
+        found = warden.scope(user="ana").find(filters, order_by="written", descending=False)
+    return [(one.role, one.text) for one in found]
+
+
+def test_a_scripted_model_shows_what_was_put_in_and_what_was_kept(db: str, script: Path) -> None:
+    shown, _ = talk(db, "--script", str(script), lines=f"{MIA}\n\n{ASKED}\n/help\n/quit\nnever said\n")
+    assert "Noted.\nkept (created): " in shown
+    assert "allergic to peanuts" in shown
+    told, _ = talk(db, "--script", str(script), "--thread", "t2", lines=f"{ASKED}\n")
+    assert "memories in the prompt" in told
+    assert "\x1b" not in shown + told
+    assert "Ctrl-D" in shown
+    assert turns(db) == [
+        ("user", MIA),
+        ("assistant", "Noted."),
+        ("user", ASKED),
+        ("assistant", "Rice cakes \x1b[31mare fine."),
+    ]
+    assert len(turns(db, "t2")) == 2
+
+
+def test_json_tells_one_exchange_a_line(db: str, script: Path) -> None:
+    told, _ = talk(db, "--script", str(script), "--json", lines=f"{MIA}\n/quit\n")
+    first, last = map(json.loads, told.splitlines())
+    assert (first["message"], first["answer"], first["action"]) == (MIA, "Noted.", None)
+    assert [one["outcome"] for one in first["stored"]] == ["created", "created"]
+    assert first["kept"]
+    assert (last["answer"], last["action"]) == (None, "break")
+
+
+def test_an_endpoint_is_asked_and_its_failure_ends_nothing(db: str, upstream: Upstream) -> None:
+    upstream.says("Rice cakes.", after="school")
+    endpoint = ("--url", f"{upstream.url}/v1", "--model", "gpt-5", "--system", "Be brief.")
+    shown, said = talk(db, *endpoint, lines=f"something that no fixture answers\n{ASKED}\n", code=1)
+    assert "Rice cakes.\n" in shown, said
+    assert "503" in said
+    assert upstream.prompts()[-1]["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert turns(db)[-2:] == [("user", ASKED), ("assistant", "Rice cakes.")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--model NAME"),
+        (["--script", "nowhere.txt"], "cannot be read"),
+        (["--script", os.devnull], "no line"),
+        (["--model", "m", "--mode", "sideways"], "memory_injection_mode"),
+        (["--model", "m"], "cannot be used"),
+    ],
+)
+def test_wrong_use_is_told(
+    db: str,
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert run(["chat", "--db", db, *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+class Screen:
+    """What a terminal shows, read as it comes."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._waiting = ""
+
+    def until(self, words: str) -> str:
+        """What is shown from where the last call ended to the end of some words."""
+        ends = time.monotonic() + SECONDS
+        while words not in self._waiting:
+            assert time.monotonic() < ends, self._waiting
+            if select.select([self._terminal], [], [], 0.2)[0]:
+                self._waiting += os.read(self._terminal, 65_536).decode()
+        end = self._waiting.index(words) + len(words)
+        shown, self._waiting = self._waiting[:end], self._waiting[end:]
+        return shown
+
+
+def test_ctrl_c_in_a_terminal_stops_the_answer_and_stores_what_was_shown(db: str, tmp_path: Path) -> None:
+    script = tmp_path / "long.txt"
+    script.write_text(" ".join(f"word{number}" for number in range(2_000)) + "\nBye.\n", encoding="utf-8")
+    ours, theirs = pty.openpty()
+    command = [*CHAT, "--db", db, "--script", str(script)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment()) as process:
+        try:
+            os.close(theirs)
+            screen = Screen(ours)
+            screen.until("> ")
+            os.write(ours, b"Tell me a lot\n")
+            shown = screen.until("word7")
+            process.send_signal(signal.SIGINT)
+            shown += screen.until("stopped")
+            screen.until("> ")
+            os.write(ours, b"Enough\n")
+            screen.until("Bye.")
+            screen.until("> ")
+            os.write(ours, b"\x04")  # Ctrl-D
+            assert process.wait(SECONDS) == 0
+        finally:
+            process.kill()
+            os.close(ours)
+    (_, first), (_, answer), *rest = turns(db)
+    assert first == "Tell me a lot"
+    plain = re.sub(r"\x1b\[\d*m", "", shown.replace("\r\n", "\n"))
+    words = plain.split("Tell me a lot\n")[-1].split("\n(stopped")[0]
+    assert words.startswith(answer.rstrip()) or answer.startswith(words.rstrip())
+    assert abs(len(answer) - len(words.rstrip())) <= len(" word1999")  # the last one may not have been shown yet
+    assert rest == [("user", "Enough"), ("assistant", "Bye.")]
