@@ -14,6 +14,8 @@ ALWAYS_SHARE = 0.4
 
 WIDER = (2, 4, 8, 16)
 """So many times as long as at first a cut text becomes when the budget leaves room."""
+WORTH = 20
+"""For fewer tokens, some words, no more of a text is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +79,18 @@ def widened(
     item is widened twofold before any is fourfold, so that one long text does not take what all could use.
     """
     taken, text, tokens = list(packed.items), packed.text, packed.tokens
+    growing = list(range(len(taken)))
     for times in WIDER:
-        for place, item in enumerate(taken):
-            longer = wider(item, times)
-            if longer is item:
-                continue
+        for place in tuple(growing):
+            if budget is not None and budget - tokens < WORTH:
+                break
+            longer = wider(taken[place], times)
             tried = [*taken[:place], longer, *taken[place + 1 :]]
-            rendered = render(tried)
-            size = count(rendered)
-            if budget is None or size <= budget:
-                taken, text, tokens = tried, rendered, size
+            rendered = render(tried) if longer is not taken[place] else ""
+            if rendered and (budget is None or count(rendered) <= budget):
+                taken, text, tokens = tried, rendered, count(rendered)
+            else:
+                growing.remove(place)  # all of it is shown, or there is no room for more
     return Packed(tuple(taken), text, tokens, packed.dropped)
 
 
