@@ -88,19 +88,23 @@ class NamespaceIndex:
 
     def follow(self, scan: Scan) -> None:
         """Take in what changed since ``rev``."""
+        replaced = False
         for row in scan.rows:
             old = self._place_of.pop(row.id, None)
             if old is not None:
                 self._live.array[old] = False
+                replaced = True
         self._append([row for row in scan.rows if row.live])
         self.edges.follow(scan.edges)
         if scan.edges or (len(self.edges) and self.edges.touches([row.id for row in scan.rows])):
             self._joined = self.edges.joined(self._place_of)
         self.rev, self.epoch = scan.head
-        if any(row.channel != Channel.TURN for row in scan.rows):
+        stated = any(row.channel != Channel.TURN for row in scan.rows)
+        if stated:
             self.stated_rev = self.rev
         if scan.rows or scan.edges:
             self._view = None
+        if stated or replaced:  # what is only said more changes nothing of what rests on what
             self._facts = None
 
     @property

@@ -141,7 +141,7 @@ def speed_command(
         asked=lambda amount: speed.asked_of(data, amount),
     )
     tier_sizes = (tier_size or list(three_tiers.SIZES)) if tiers else []
-    with progress(3 * len(sizes) + beside.steps(layouts) + three_tiers.steps(tier_sizes)) as tick:
+    with progress(4 * len(sizes) + beside.steps(layouts) + three_tiers.steps(tier_sizes)) as tick:
         bare, added = speed.start_up()
         found = [
             speed.measure_size(rows, embedder.value, data=data, folder=folder, queries=queries, tick=tick)

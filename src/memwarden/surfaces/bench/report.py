@@ -192,6 +192,10 @@ def speed_markdown(report: SpeedReport) -> str:
             ("rows", "turns/s", "call of 20, ms", "one turn, ms (p50 / p95)", "sync, ms", "memory MB", "file MB"),
             [_write_line(one) for one in report.sizes],
         ),
+        "## A turn of a conversation, in milliseconds (p50 / p95)",
+        "What memory adds to the call of a model: memories found and put in, question and answer stored, durably; and "
+        "the same when the thread is looked through for facts after each turn, by rules.",
+        grid(("rows", "a turn", "looked through, too"), [_turn_line(one) for one in report.sizes]),
     ]
     if report.installed:
         found = report.installed
@@ -214,6 +218,14 @@ def _query_line(one: SizeFigures) -> tuple[str, ...]:
         number(one.fresh_open_ms, 0),
         number(one.fresh_query_ms, 0),
         number(one.ask_rss_mb, 0),
+    )
+
+
+def _turn_line(one: SizeFigures) -> tuple[str, ...]:
+    return (
+        f"{one.rows:,}",
+        f"{number(one.turn_p50_ms, 1)} / {number(one.turn_p95_ms, 1)}",
+        f"{number(one.looked_p50_ms, 1)} / {number(one.looked_p95_ms, 1)}",
     )
 
 

@@ -36,6 +36,8 @@ class SizeFigures:
             ``fresh_open_ms`` (loads the model) and ``fresh_query_ms`` (reads the namespace).
         call_p50_ms: observing one thread of 20 turns. single: observing one turn. sync: what the disk takes to sync
             4 KB, measured next to it.
+        turn: what memory adds to a turn of a conversation: memories found and put in, question and answer stored.
+        looked: the same when the thread is looked through for facts, too, by rules.
         fill_rss_mb, ask_rss_mb: the most memory of the process that wrote, and of the one that asked.
     """
 
@@ -54,6 +56,10 @@ class SizeFigures:
     single_p95_ms: float
     sync_p50_ms: float
     sync_p95_ms: float
+    turn_p50_ms: float
+    turn_p95_ms: float
+    looked_p50_ms: float
+    looked_p95_ms: float
     fill_rss_mb: float
     ask_rss_mb: float
     file_mb: float
@@ -94,6 +100,8 @@ def measure_size(
         tick(f"{rows:,} rows asked")
         fresh = [_fresh({**order, "trial": "ask_once", "question": asked[number]}) for number in range(STARTS)]
         tick(f"{rows:,} rows asked from fresh processes")
+        turns = _trial({**order, "trial": "turns", "questions": asked, "queries": queries})
+        tick(f"{rows:,} rows, turns taken")
         size = sum(one.stat().st_size for one in Path(place).iterdir()) / 2**20
     return SizeFigures(
         rows,
@@ -105,6 +113,7 @@ def measure_size(
         **{name: filled[name] for name in ("turns_per_second", "call_p50_ms", "single_p50_ms", "single_p95_ms")},
         sync_p50_ms=metrics.percentile(sync, 0.5),
         sync_p95_ms=metrics.percentile(sync, 0.95),
+        **{name: turns[name] for name in ("turn_p50_ms", "turn_p95_ms", "looked_p50_ms", "looked_p95_ms")},
         fill_rss_mb=filled["rss_mb"],
         ask_rss_mb=answered["rss_mb"],
         file_mb=size,

@@ -15,6 +15,8 @@ from typing import Any
 from memwarden.surfaces.bench.machine import memory_peak
 
 WARM_UP = 5
+THREAD = 10
+"""Turns of a conversation."""
 USER = "bench"
 
 
@@ -88,6 +90,40 @@ def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
+def turns(order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Take whole turns, whose model says something at once: what memory adds to them."""
+    from memwarden import Warden
+    from memwarden.surfaces.bench import metrics, sentences
+
+    questions = order["questions"] or sentences.questions(order["queries"])
+    found: dict[str, float] = {}
+    with Warden.open(order["url"], config={"embedder": order["embedder"]}) as warden:
+        for name, mode in (("turn", "llm_triggered"), ("looked", "every_turn")):
+            taken = [
+                _turn(warden, f"{name} {number // THREAD}", f"{questions[number % len(questions)]} ({number})", mode)
+                for number in range(WARM_UP + order["queries"])
+            ][WARM_UP:]
+            found |= {
+                f"{name}_p50_ms": metrics.percentile(taken, 0.5),
+                f"{name}_p95_ms": metrics.percentile(taken, 0.95),
+            }
+    return found
+
+
+def _turn(warden: Any, thread: str, question: str, mode: str) -> float:
+    """Milliseconds before the model is called and after it has answered. mode: when the thread is looked through."""
+    from memwarden.turn.settings import ChatSettings
+
+    settings = ChatSettings(use_memory=True, memory_extraction_mode=mode)
+    turn = warden.scope(user=USER, thread=thread).turn([{"role": "user", "content": question}], settings)
+    start = time.perf_counter()
+    with turn:
+        entered = time.perf_counter()
+        turn.heard(f"That is a good question. Here is what I know of it: {question}")
+        said = time.perf_counter()
+    return 1_000 * (entered - start + time.perf_counter() - said)
+
+
 def rows_of(data: Path | None, rows: int) -> Iterator[Mapping[str, Any]]:
     """So many turns, made up or from a file."""
     from memwarden.surfaces.bench import sentences
@@ -110,6 +146,7 @@ TRIALS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
     "ask_once": ask_once,
     "fill": fill,
     "ask": ask,
+    "turns": turns,
 }
 
 if __name__ == "__main__":
