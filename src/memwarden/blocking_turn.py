@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from memwarden.blocking_chat import Tools
 from memwarden.chat.tools import AsyncTools
+from memwarden.errors import NotKept
 from memwarden.loop import Facade, blocking
 from memwarden.records import ContextBlock, WriteResult, Written
 from memwarden.turn.chat import AsyncChat, AsyncReplyStream, ChatTools, Reply
@@ -15,6 +17,7 @@ from memwarden.turn.settings import ChatSettings
 from memwarden.turn.turn import AsyncTurn
 
 E = TypeVar("E")
+log = logging.getLogger(__name__)
 
 
 class Turn(Facade):
@@ -36,7 +39,7 @@ class Turn(Facade):
     ) -> None:
         if self._loop.is_here:
             # A generator that nobody closed ends wherever it is found to be unused, also on the thread of the loop.
-            self._loop.leave(self._inner.end(look=False))
+            self._loop.leave(_left(self._inner))
         elif self._loop.over and not self._inner.has_more:
             return  # it ended when the warden was closed
         else:
@@ -226,6 +229,13 @@ class Chat(Facade):
         return ReplyStream(self._inner.stream(message, key=key), self._loop)
 
     save = blocking(AsyncChat.save)
+
+
+async def _left(turn: AsyncTurn) -> None:
+    try:
+        await turn.end(look=False)
+    except NotKept as lost:  # nobody is there to hear it
+        log.error("%s", lost)
 
 
 async def _next(stream: AsyncReplyStream) -> str | None:

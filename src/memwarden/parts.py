@@ -11,6 +11,7 @@ from memwarden.config import Settings
 from memwarden.errors import StoreUnavailable
 from memwarden.event_queue import EventQueue
 from memwarden.looking import Looks
+from memwarden.records import Namespace
 from memwarden.stores.base import Store
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Parts:
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
         self.turns: set[Open] = set()
         """Turns that are not over yet, so that none is lost that nobody leaves."""
+        self.late: dict[Namespace, asyncio.Task[Any]] = {}
+        """Searches that nobody waits for any more, and that still go on."""
         self.opened: Working | None = None
         self.closed = False
 

@@ -119,6 +119,8 @@ class AsyncWarden:
         """Finish pending writes and let go of the store. May be called twice."""
         await self._end_turns()
         self._parts.closed = True
+        for search in list(self._parts.late.values()):
+            search.cancel()
         await self._parts.looks.close()
         await self._parts.events.close()
         if self._parts.opened is not None:

@@ -214,6 +214,43 @@ def test_a_message_that_is_repeated_with_its_key_is_stored_once(me: BoundScope) 
     assert exchanges(me) == [("Again", "One."), ("Again", "Two.")]
 
 
+def test_what_is_said_twice_is_stored_twice(me: BoundScope) -> None:
+    """Also when the first time had no answer: each message of a chat was said."""
+    chat = me.chat(Model(None, "Hello."))
+    chat.continue_chat("Hello?")
+    chat.continue_chat("Hello?")
+    assert turns(me) == [("user", "Hello?"), ("user", "Hello?"), ("assistant", "Hello.")]
+
+
+@pytest.mark.parametrize("settings", [EVERY, replace(EVERY, memory_context_prefix="Known of old:")])
+def test_what_was_put_in_comes_back_into_no_session(me: BoundScope, settings: ChatSettings) -> None:
+    me.observe([user(MIA)])
+
+    def parrot(messages: list[dict[str, Any]]) -> str:
+        block = messages[0]["content"]
+        assert "<memories>" in block
+        return block if "only" in messages[-1]["content"] else f"Rice cakes.\n\n{block}"
+
+    chat = me.chat(parrot, settings)
+    assert "<memories>" in str(chat.continue_chat(ASKED).text)
+    chat.continue_chat(f"{ASKED} Those only")
+    assert turns(me)[1:] == [("user", ASKED), ("assistant", "Rice cakes."), ("user", f"{ASKED} Those only")]
+    assert exchanges(me) == [(ASKED, "Rice cakes.")]
+
+
+def test_a_stream_is_read_in_one_thread(me: BoundScope) -> None:
+    """It may hold what belongs to its thread, such as a connection to SQLite."""
+
+    def model(messages: Any) -> Iterator[str]:
+        for _ in range(5):
+            yield f"{threading.get_ident()} "
+
+    with me.chat(model).stream("Hello?") as pieces:
+        threads = list(pieces)
+    assert len(threads) == 5
+    assert len(set(threads)) == 1
+
+
 @pytest.mark.parametrize("wrong", ["", "  ", None, 7])
 def test_an_empty_message_is_refused(me: BoundScope, wrong: Any) -> None:
     with pytest.raises(InvalidInput):

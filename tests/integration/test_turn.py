@@ -369,6 +369,30 @@ def test_a_store_that_hangs_does_not_hold_up_the_conversation(one: Warden, monke
     assert ("context", "TimeoutError") in reasons
 
 
+async def test_a_search_that_takes_too_long_goes_on_beside(me: AsyncScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large namespace is read once, however long that takes; and a store that hangs gathers no searches."""
+    await me.observe([user(MIA)])
+    ready, begun = asyncio.Event(), []
+    scan = me._parts.store.scan
+
+    async def slow(*args: Any) -> Any:
+        begun.append(args)
+        await ready.wait()
+        return await scan(*args)
+
+    monkeypatch.setattr(me._parts.store, "scan", slow)
+    monkeypatch.setattr(turns, "BEFORE_SECONDS", 0.1)
+    for _ in range(3):
+        async with me.turn([user(ASKED)]) as turn:
+            assert [type(one) for one in turn.failures] == [TimeoutError]
+    assert len(begun) == 1
+    ready.set()
+    await asyncio.wait(me._parts.late.values())
+    async with me.turn([user(ASKED)]) as turn:
+        assert turn.failures == ()
+        assert turn.block
+
+
 class Odd:
     """No response of anybody."""
 

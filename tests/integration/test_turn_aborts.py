@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.turn.turn import AsyncTurn
+from memwarden.turn import turn as turns
 
 TOKENS = [
     "Dear", " Mia", ",", "\n\n", "1", ".", " Rice", " cakes", " —", " no", " pea", "nuts", "!", " 🥜", "👩\u200d", "👧",
@@ -114,12 +114,12 @@ def test_what_was_delivered_is_stored(tmp_path: Path, abort: Callable[[Any, int]
 
 
 def test_a_token_that_is_taken_in_too_late_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def passed_on(self: AsyncTurn, events: Any, answer: Any) -> Iterator[Any]:
+    def passed_on(events: Any, take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
         for one in events:
             yield one
-            self._take(answer, one)
+            take(one)
 
-    monkeypatch.setattr(AsyncTurn, "_passed_on", passed_on)
+    monkeypatch.setattr(turns, "passed_on", passed_on)
     with pytest.raises(AssertionError, match="Dear"):
         test_what_was_delivered_is_stored(tmp_path, close)
 

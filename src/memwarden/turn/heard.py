@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -43,3 +45,19 @@ class Heard:
     def size(self) -> int:
         """How many pieces were heard."""
         return sum(len(one.pieces) for one in self._answers)
+
+
+def passed_on(events: Iterable[Any], take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
+    """The events of a stream, or the words that they bring, as each is taken in."""
+    for event in events:
+        said = take(event)
+        if said or not words:
+            yield said if words else event
+
+
+async def passed_on_later(events: AsyncIterable[Any], take: Callable[[Any], str], *, words: bool) -> AsyncIterator[Any]:
+    """:func:`passed_on` for asynchronous events."""
+    async for event in events:
+        said = take(event)
+        if said or not words:
+            yield said if words else event

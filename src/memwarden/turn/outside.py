@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from typing import Any, Final
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any, Final, Self
 
 from memwarden.models.beside import beside
 
@@ -34,7 +38,7 @@ async def passed_on(stream: Any, seconds: float) -> AsyncGenerator[Any]:
 
     Raises TimeoutError.
     """
-    pieces = aiter(stream) if hasattr(stream, "__aiter__") else _in_threads(iter(stream))
+    pieces = aiter(stream) if hasattr(stream, "__aiter__") else _Pulled(stream)
     piece: Any = None
     try:
         while True:
@@ -44,14 +48,50 @@ async def passed_on(stream: Any, seconds: float) -> AsyncGenerator[Any]:
                 return
             yield piece
     finally:
+        if isinstance(pieces, _Pulled):
+            pieces.leave()
         if piece is not _END:
             await _closed(stream)
 
 
-async def _in_threads(pieces: Iterator[Any]) -> AsyncIterator[Any]:
-    """Each piece is waited for in a thread: who makes it may wait for a network."""
-    while (piece := await beside(object(), lambda: next(pieces, _END))) is not _END:
-        yield piece
+class _Pulled:
+    """The pieces of a blocking iterator, all made in one daemon thread: their maker may wait for a network, and hold what
+    belongs to its thread."""
+
+    def __init__(self, pieces: Any) -> None:
+        self._pieces = pieces
+        self._wanted: SimpleQueue[Future[Any] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._thread is None:
+            context = contextvars.copy_context()
+            self._thread = threading.Thread(target=context.run, args=(self._run,), name="stream", daemon=True)
+            self._thread.start()
+        answer: Future[Any] = Future()
+        self._wanted.put(answer)
+        piece = await asyncio.wrap_future(answer)
+        if piece is _END:
+            raise StopAsyncIteration
+        return piece
+
+    def leave(self) -> None:
+        """Want no more: the thread ends when it has made what it is at."""
+        self._wanted.put(None)
+
+    def _run(self) -> None:
+        pieces: Iterator[Any] | None = None
+        while (answer := self._wanted.get()) is not None:
+            if not answer.set_running_or_notify_cancel():
+                continue
+            try:
+                pieces = iter(self._pieces) if pieces is None else pieces
+                answer.set_result(next(pieces, _END))
+            except BaseException as error:  # whatever it is, it belongs to who wanted the piece
+                answer.set_exception(error)
 
 
 async def _closed(stream: Any) -> None:

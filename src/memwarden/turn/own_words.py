@@ -1,7 +1,7 @@
 """Our own words in what is said: a block that an application keeps in its messages, or that a model repeats (F8).
 
 Blocks in design C's words are taken out of everything that is stored (:mod:`memwarden.remember.injected`); this knows
-those in words of the caller's.
+those in words of the caller's as well.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from memwarden.recall.block import Template
+from memwarden.remember.injected import without_injected
 
 
 def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) -> list[dict[str, Any]]:
@@ -21,7 +22,9 @@ def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) ->
 
 
 def without_block(text: str, template: Template) -> str:
-    """A text without the blocks of a template, and the space around them; as it is when there is none."""
+    """A text without our blocks, in a template's or in design C's words, and the space around them; as it is if it has
+    none."""
+    text = without_injected(text)
     if "<memories>" not in text:
         return text
     left = _pattern(template).sub("", text)

@@ -6,9 +6,7 @@ from functools import partial
 from typing import Any
 
 from memwarden.parts import Parts
-from memwarden.recall.block import Template
 from memwarden.records import ContextBlock, Scope
-from memwarden.remember.injected import without_injected
 from memwarden.turn.forms import Form, Request
 from memwarden.turn.own_words import without_block
 from memwarden.turn.settings import ChatSettings
@@ -31,13 +29,9 @@ async def put_in(
     Blocks that earlier turns put in, and that the application kept, are taken out first. Raises InvalidInput for a
     request that is not of the form, StoreError.
     """
-    bare = form.cleaned(request, partial(_without_ours, template=settings.template))
+    bare = form.cleaned(request, partial(without_block, template=settings.template))
     if settings.memory_injection_mode != "cache_stable":
         return form.with_block(bare, block.text, settings.memory_injection_mode)
     said = form.said(bare)
     stable = await InPrompt(parts, who).at(said, block, settings, renew=renew)
     return bare if stable is None else form.with_placed(bare, stable.snapshot.text, places(stable, said))
-
-
-def _without_ours(text: str, template: Template) -> str:
-    return without_block(without_injected(text), template)

@@ -58,7 +58,7 @@ class Running:
         if self._over:
             return
         self._over = True
-        answer = self._turn.answer
+        answer = self._turn.own_answer
         lost: NotKept | None = None
         try:
             try:

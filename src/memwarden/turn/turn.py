@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar, overload
 
@@ -22,7 +23,8 @@ from memwarden.remember.made import new_id
 from memwarden.remember.messages import checked_name
 from memwarden.telling import Deed, tell_of
 from memwarden.turn.forms import Request, form_of
-from memwarden.turn.heard import Answer, Heard
+from memwarden.turn.heard import Answer, Heard, passed_on, passed_on_later
+from memwarden.turn.in_time import in_time
 from memwarden.turn.insisting import insisted
 from memwarden.turn.own_words import without_block, without_blocks
 from memwarden.turn.put_in import put_in
@@ -124,6 +126,12 @@ class AsyncTurn:
         return answers[-1].text if answers else None
 
     @property
+    def own_answer(self) -> str | None:
+        """The last answer without what was put into the prompt; None when nothing is left."""
+        answers = self._answers()
+        return answers[-1]["content"] if answers else None
+
+    @property
     def settings(self) -> ChatSettings:
         """The settings. Others given during the turn decide what is done at its end."""
         return self._settings
@@ -198,11 +206,7 @@ class AsyncTurn:
 
         What was passed on counts as delivered, however the stream ends. Events may be texts.
         """
-        self._check_open()
-        answer = self._heard.begin(checked_name(id, "id"))
-        if hasattr(events, "__aiter__"):
-            return self._passed_on_later(events, answer)
-        return self._passed_on(events, answer)
+        return self._passing(events, id, words=False)
 
     @overload
     def words(self, events: AsyncIterable[Any], *, id: str | None = None) -> AsyncIterator[str]: ...
@@ -212,11 +216,7 @@ class AsyncTurn:
 
     def words(self, events: Any, *, id: str | None = None) -> Any:
         """Pass on the words that the events of a stream bring, as :meth:`stream` passes on the events."""
-        self._check_open()
-        answer = self._heard.begin(checked_name(id, "id"))
-        if hasattr(events, "__aiter__"):
-            return self._words_later(events, answer)
-        return self._words(events, answer)
+        return self._passing(events, id, words=True)
 
     async def refresh(self) -> None:
         """Search for memories again and put them in anew: what was learned since the turn began is in ``request``.
@@ -253,25 +253,12 @@ class AsyncTurn:
         if self._state != "open":
             raise InvalidInput("the turn is not open; use it inside of: with scope.turn(...) as turn")
 
-    def _passed_on(self, events: Iterable[E], answer: Answer) -> Iterator[E]:
-        for event in events:
-            self._take(answer, event)
-            yield event
-
-    async def _passed_on_later(self, events: AsyncIterable[E], answer: Answer) -> AsyncIterator[E]:
-        async for event in events:
-            self._take(answer, event)
-            yield event
-
-    def _words(self, events: Iterable[Any], answer: Answer) -> Iterator[str]:
-        for event in events:
-            if words := self._take(answer, event):
-                yield words
-
-    async def _words_later(self, events: AsyncIterable[Any], answer: Answer) -> AsyncIterator[str]:
-        async for event in events:
-            if words := self._take(answer, event):
-                yield words
+    def _passing(self, events: Any, id: str | None, *, words: bool) -> Any:
+        self._check_open()
+        take = partial(self._take, self._heard.begin(checked_name(id, "id")))
+        if hasattr(events, "__aiter__"):
+            return passed_on_later(events, take, words=words)
+        return passed_on(events, take, words=words)
 
     def _take(self, answer: Answer, event: object) -> str:
         try:
@@ -298,15 +285,17 @@ class AsyncTurn:
             return
         settings = self._settings
         try:
+            search = partial(
+                self._scope.context,
+                said,
+                settings.max_memory_tokens,
+                threshold=settings.memory_search_threshold,
+                max_memories=settings.max_memory_context,
+                template=settings.template,
+            )
+            parts, who = self._parts, self._scope.who
+            block = await in_time(parts.late, who.namespace, search, BEFORE_SECONDS)
             async with asyncio.timeout(BEFORE_SECONDS):
-                block = await self._scope.context(
-                    said,
-                    settings.max_memory_tokens,
-                    threshold=settings.memory_search_threshold,
-                    max_memories=settings.max_memory_context,
-                    template=settings.template,
-                )
-                parts, who = self._parts, self._scope.who
                 self.request = await put_in(parts, who, self._form, self._given, block, settings, renew=renew)
             self.block = block
         except Exception as error:
@@ -322,7 +311,9 @@ class AsyncTurn:
 
     async def _store_asked(self) -> None:
         if self._asked and not self._asked_stored:
-            self.stored = (await self._log.store(self._asked, self._key)).results
+            # What the caller knows to be said now is said, although the thread may end with the same words.
+            key = self._key if self._new is None else self._key or f"asked:{self._own_key}"
+            self.stored = (await self._log.store(self._asked, key)).results
         self._asked_stored = True
 
     async def _store(self) -> None:
