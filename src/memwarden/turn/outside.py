@@ -55,8 +55,10 @@ async def passed_on(stream: Any, seconds: float) -> AsyncGenerator[Any]:
 
 
 class _Pulled:
-    """The pieces of a blocking iterator, all made in one daemon thread: their maker may wait for a network, and hold what
-    belongs to its thread."""
+    """The pieces of a blocking iterator, all made in one daemon thread.
+
+    Their maker may wait for a network, and may hold what belongs to its thread.
+    """
 
     def __init__(self, pieces: Any) -> None:
         self._pieces = pieces
