@@ -1,36 +1,54 @@
-"""What a saved value has to do with a goal: words, topics, meaning, and goals that ask about the world only (A1)."""
+"""What a saved value has to do with a goal: words, concepts, meaning, and goals that ask about the world only (A1)."""
 
 from __future__ import annotations
 
-import re
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, chat
+from memwarden.chat.concepts import concepts_of, lexicon, needed_by, pattern, plain
 from memwarden.chat.general import asks_generally
 from memwarden.chat.relevance import (
+    ALIKE,
+    NEEDED,
+    SAME_CONCEPT,
+    SAME_TERM,
+    Features,
     Wording,
+    alike,
     asked,
-    believed,
     best,
-    by_meaning,
-    by_topics,
-    by_words,
     deviations,
+    features,
+    in_value,
+    logistic,
+    met,
     relevances,
     wording,
+    words_in,
 )
-from memwarden.chat.topics import asked_topics, plain, topics
+from memwarden.chat.state import BAR
 from memwarden.models.wordllama import WordLlamaEmbedder
 from memwarden.recall.recall import Recall, Request
 from memwarden.records import Scope
 
 
-def said(key: str, description: str = "", value: str = "") -> Wording:
-    return wording(key, description, value, "english")
+def said(key: str, description: str = "", value: str = "", language: str = "english") -> Wording:
+    return wording(key, description, value, language)
+
+
+def known(goal: str, *saved: Wording, cosines: Sequence[float] | None = None) -> list[Features]:
+    return features(asked(goal), saved, [0.0] * len(saved) if cosines is None else cosines)
+
+
+def how(word: str, other: str) -> float:
+    (one,), (two,) = words_in(word, "english"), words_in(other, "english")
+    return met(one, two)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +63,12 @@ def said(key: str, description: str = "", value: str = "") -> Wording:
         "Combien de grammes dans une livre ?",
         "How many ounces are in a pound?",
         "Wie wird das Wetter morgen?",
+        "Do you know who composed the Ring?",
+        "Find a synonym for 'quick'",
+        "Multiply 17 by 23",
+        "How do I merge cells in Excel?",
+        "What is the news about the election?",
+        "When does the next train to Lyon leave?",
     ],
 )
 def test_goals_about_the_world_need_nothing(goal: str) -> None:
@@ -61,10 +85,62 @@ def test_goals_about_the_world_need_nothing(goal: str) -> None:
         "Book a table for dinner",
         "How many kudos did I get?",
         "Traduce mi receta de siempre",
+        "How high is the rent of Mrs. Moss?",
+        "Wie hoch ist die Miete von Herrn Moos?",
     ],
 )
 def test_goals_about_the_one_who_asks_may_need_something(goal: str) -> None:
     assert not asks_generally(goal)
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "worth"),
+    [
+        ("sizes", "size", SAME_TERM),
+        ("physician", "Hausarzt", SAME_CONCEPT),
+        ("vuelo", "flight", SAME_CONCEPT),
+        ("Lichterkette", "lichterketten", ALIKE),
+        ("dinner", "allergies", NEEDED),
+        ("allergies", "dinner", 0.0),  # who asks for allergies does not ask for dinner
+        ("dinner", "wifi", 0.0),
+    ],
+)
+def test_words_meet_by_term_by_concept_by_look_and_by_need(word: str, other: str, worth: float) -> None:
+    assert how(word, other) == worth
+
+
+def test_words_are_alike_that_share_five_letters_and_most_of_the_shorter() -> None:
+    assert alike("nebenkosten", "nebenkostenabrechnung")
+    assert alike("parkplatz", "parkplaetze")
+    assert alike("rechnung", "stromrechnung")
+    assert not alike("rent", "rental")  # four letters say little
+    assert not alike("interview", "international")
+    assert not alike("lamp", "harbour")
+
+
+def test_concepts_are_found_by_word_beginning_ending_and_phrase() -> None:
+    assert concepts_of("my physician".split()) == [frozenset(), {"doctor"}]
+    assert concepts_of(["kinderarzt"]) == [{"doctor", "child"}]  # an ending, and a beginning
+    assert concepts_of(["vaccinations"]) == [{"vaccine"}]
+    assert concepts_of("the on call list".split()) == [frozenset(), {"on_call"}, {"call", "on_call"}, frozenset()]
+    assert concepts_of(["on"]) == [frozenset()]
+    assert "allergy" in needed_by(frozenset({"meal"}))
+    assert needed_by(frozenset()) == frozenset()
+
+
+def test_what_concepts_need_are_concepts_and_no_word_stands_twice_in_one() -> None:
+    listed = tomllib.loads((Path(chat.__file__).parent / "concepts.toml").read_text(encoding="utf-8"))
+    words = {concept: of_it.split() for concept, of_it in listed["words"].items()}
+    assert len(words) > 300
+    assert {concept for concept, found in words.items() if len(found) != len({*found})} == set()
+    assert lexicon().needs.keys() <= words.keys()
+    assert frozenset().union(*lexicon().needs.values()) <= words.keys()
+    for concept, found in words.items():
+        for word in found:
+            assert word == word.lower().strip("_")
+            assert "*" not in word.strip("*")
+            shown = concepts_of(plain(word.replace("*", "").replace("_", " ")).split())
+            assert all(concept in one for one in shown), (concept, word)
 
 
 @pytest.mark.parametrize(
@@ -73,71 +149,73 @@ def test_goals_about_the_one_who_asks_may_need_something(goal: str) -> None:
         ("Where could the two of us have dinner?", "food allergies"),
         ("Buche mir einen Flug nach Rom", "sitzplatz wunsch"),
         ("¿Puedo permitirme gastar más dinero?", "presupuesto mensual"),
-        ("Ma cheville me fait un peu mal au pied", "blessures"),
-        ("Have it delivered tomorrow", "home address"),
+        ("My ankle is swollen and hurts, who should see it?", "physician"),
+        ("Have the parcel delivered tomorrow", "home address"),
     ],
 )
-def test_a_topic_joins_words_that_are_not_the_same(goal: str, key: str) -> None:
-    looked_at = asked(goal)
-    assert by_words(looked_at.terms, said(key), Counter()) == 0
-    assert by_topics(looked_at.topics, said(key)) >= 0.5
-    assert by_topics(looked_at.topics, said("wifi guest name")) == 0
+def test_a_concept_joins_words_that_are_not_the_same(goal: str, key: str) -> None:
+    found, other = known(goal, said(key), said("wifi code"))
+    assert found.key > other.key == 0
+    assert found.goal > other.goal == 0
+    assert other.behind > found.behind == 0
 
 
-def test_a_topic_in_the_description_alone_is_not_enough() -> None:
-    topic = by_topics(asked("Book me a flight").topics, said("vie", "the airport I leave from"))
-    assert 0 < topic < 0.5
+def test_a_key_of_which_all_is_met_counts_more_than_one_of_which_a_part_is() -> None:
+    part, whole = known("Which stamps are rare?", said("stamps, coffee and paper of the office"), said("rare stamps"))
+    assert whole.key > 2 * part.key > 0
+    assert logistic(whole) > BAR > logistic(part)
 
 
-def test_every_topic_is_found_by_its_own_words() -> None:
-    assert len(topics()) > 50
-    for one in topics():
-        assert not one.goal.search("qwxz")
-        assert not one.key.search("qwxz")
-        assert one.goal.search(re.sub(r"\\w\*", "", one.goal.pattern[5:].split("|")[-1].removesuffix(r")\b")))
+def test_a_word_that_meets_many_keys_counts_less() -> None:
+    (alone,) = known("Check the oven", said("oven"))
+    among = known("Check the oven", *(said(f"oven {name}") for name in ("lamp", "door", "tray", "knob")))
+    assert alone.key == pytest.approx(1.0)
+    assert all(one.key < 0.3 for one in among)
+    assert {one.behind for one in among} == {0.0}
 
 
-def test_plain_text_and_whole_words() -> None:
-    assert plain("¿Qué Código_de-Estilo's?") == "que codigo de estilo s"
-    assert [one.name for one in asked_topics("I retrained the neighbours")] == ["neighbours"]  # not "trained", "train"
+def test_a_met_description_counts_beside_a_met_key() -> None:
+    in_key, described, neither = known("Which oven?", said("oven"), said("model", "of the oven"), said("lamp", "hall"))
+    assert in_key.goal > described.goal > neither.goal == 0
+    assert in_key.behind == 0 < described.behind < neither.behind
 
 
-def test_a_word_in_many_values_points_to_none() -> None:
-    values = [said(f"k{i}", value="Theo") for i in range(5)]
-    goal = asked("Ask Theo")
-    alone, among = relevances(goal, [said("k", value="Theo")], [0.0]), relevances(goal, values, [0.0] * 5)
-    assert alone[0] == pytest.approx(5 * among[0])
-    assert among[0] > 0
+def test_a_name_in_one_value_points_to_it_and_in_many_to_none() -> None:
+    goal, held = asked("Ask Theo"), said("k", value="Theo")
+    (alone,) = features(goal, [held], [0.0])
+    many = features(goal, [held] * 5, [0.0] * 5)
+    assert alone.value == pytest.approx(5 * many[0].value)
+    assert many[0].value > 0
+    assert in_value(goal.words, said("theo", value="Theo"), Counter()) == 0  # it stands in the key
 
 
 def test_meaning_counts_by_itself_and_beside_the_other_keys() -> None:
-    assert by_meaning([0.1, 0.35, 0.55, 0.75, 0.9]) == pytest.approx([0, 0, 0.35, 0.7, 0.7])
-    assert by_meaning([0.05] * 9 + [0.3]) == [0] * 9 + [0.5]  # it alone stands out
-    assert by_meaning([0.05] * 9 + [0.15]) == [0] * 10  # too far off all the same
-    assert by_meaning([0.05] * 4 + [0.3]) == [0] * 5  # too few to stand out
-    assert by_meaning([0.05] * 8 + [0.28, 0.3])[-2:] == [0, 0.5]  # only the nearest
-    assert by_meaning([0.3] * 8) == [0] * 8
-    assert by_meaning([]) == []
-
-
-def test_a_topic_is_believed_where_few_keys_serve_it_and_meaning_does_not_object() -> None:
-    assert believed([0.6, 0.3, 0.0], [0.0, 0.0, 0.0]) == [0.6, 0.3, 0.0]
-    assert believed([0.6, 0.6], [0.1, -0.1]) == [0.6, 0.3]
-    assert believed([0.6] * 4 + [0.0], [1.0] * 5) == [0.3] * 4 + [0.0]
-    assert deviations([1, 1, 1, 1, 1, 7]) == pytest.approx([-0.447, -0.447, -0.447, -0.447, -0.447, 2.236], abs=1e-3)
-    assert deviations([0.0, 1.0]) == [0, 0]
+    first, *others = known("x", *(said("lamp") for _ in range(5)), cosines=[0.6, 0.1, 0.1, 0.1, 0.1])
+    assert first.near == 0.6
+    assert first.stands_out == pytest.approx(2.0)
+    assert [one.stands_out for one in others] == [pytest.approx(-0.5)] * 4
+    assert logistic(first) > logistic(others[0])
+    assert deviations([0.3, 0.3]) == [0, 0]
+    assert deviations([]) == []
 
 
 def test_a_goal_about_the_world_keeps_the_order_and_never_reaches_the_bar() -> None:
     scores = relevances(asked("What is the capital of Namibia?"), [said("x"), said("namibia capital")], [0.0, 0.9])
-    assert 0 == scores[0] < scores[1] < 0.5
+    assert scores[0] < scores[1] < BAR
+    assert logistic(known("Which capital of Namibia?", said("namibia capital"), cosines=[0.9])[0]) > BAR
 
 
-def test_what_is_far_behind_the_best_is_left_out() -> None:
-    assert best([0.5, 0.9, 0.6, 0.4], 0.5, 5) == [1, 2]
-    assert best([0.5, 0.5], 0.5, 5) == [0, 1]
-    assert best([0.5, 0.9, 0.6, 0.4], 0.0, 5) == [1, 2, 0, 3]
+def test_the_best_come_first_and_none_under_the_bar() -> None:
+    assert best([0.5, 0.9, 0.6, 0.4], 0.5, 5) == [1, 2, 0]
+    assert best([0.5, 0.9, 0.6, 0.4], 0.0, 3) == [1, 2, 0]
     assert best([], 0.5, 5) == []
+
+
+def test_plain_text_and_patterns_of_words() -> None:
+    assert plain("¿Qué Código_de-Estilo's?") == "que codigo de estilo s"
+    exams = pattern("exam* *plan on_call")
+    assert all(exams.search(one) for one in ("examenes", "speiseplan", "who is on call"))
+    assert not any(exams.search(one) for one in ("reexamine", "planned"))
 
 
 async def test_a_goal_costs_one_search_and_one_call_for_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from memwarden.chat.topics import plain
+from memwarden.chat.concepts import plain
 
 _QUOTED: Final = re.compile(r"[\"“”«»„].*?[\"“”«»„]|(?<!\w)'[^']*'(?!\w)|‘[^’]*’(?!\w)")
 

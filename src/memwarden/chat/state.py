@@ -29,7 +29,7 @@ from memwarden.telling import told
 
 CATEGORY = "state"
 """An agent with an allowlist reads and writes state only when this stands in it."""
-BAR = 0.5
+BAR = 0.35
 """A key of less relevance has nothing to do with a goal."""
 PRESELECTED = 40
 """So many keys are looked at closely for one goal."""
@@ -219,11 +219,11 @@ class AsyncState:
         return relevances(looked_at, said, cosines)
 
     def _embedder_for(self, goal: str) -> Embedder | None:
-        """The embedder, unless its vectors say little of the goal's language."""
-        from memwarden.recall.asking import is_english
+        """The embedder, unless its vectors say little of the goal's script."""
+        from memwarden.recall.asking import is_latin
 
         embedder = self._parts.working.embedder
-        return None if embedder is None or (embedder.english_only and not is_english(goal)) else embedder
+        return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
         """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""

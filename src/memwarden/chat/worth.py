@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memwarden.chat.concepts import pattern, plain
 from memwarden.chat.state import words_of
-from memwarden.chat.topics import pattern, plain
 
 
 class Verdict(NamedTuple):

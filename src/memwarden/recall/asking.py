@@ -151,11 +151,13 @@ _EVERYDAY: Final[dict[str, float]] = {
 
 def is_english(text: str) -> bool:
     """Whether a text is in Latin script and shows no other language."""
-    if text.isascii():
-        return language_of(text) == DEFAULT_LANGUAGE
-    letters = [sign for sign in text if sign.isalpha()]
-    latin = sum(1 for sign in letters if sign < "\u0250")
-    return 2 * latin >= len(letters) and language_of(text) == DEFAULT_LANGUAGE
+    return is_latin(text) and language_of(text) == DEFAULT_LANGUAGE
+
+
+def is_latin(text: str) -> bool:
+    """Whether at least half of a text's letters are Latin."""
+    letters = [] if text.isascii() else [sign for sign in text if sign.isalpha()]
+    return 2 * sum(1 for sign in letters if sign < "\u0250") >= len(letters)
 
 
 def words_of(text: str, stems: Sequence[str]) -> dict[str, str]:

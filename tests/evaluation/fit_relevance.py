@@ -1,0 +1,118 @@
+"""Fit the weights of the overseer without a model, and say what they are worth on goals of people left out (A1).
+
+``python tests/evaluation/fit_relevance.py FILE... [--embedder NAME]``
+
+FILE: goals, as for ``measure_overseer.py``; a store of the same name in two files counts once. Needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from memwarden.chat.relevance import Features, asked, features, wording
+from memwarden.chat.state import _cosines, _text, words_of
+from memwarden.models.base import Embedder
+from memwarden.recall.asking import is_latin
+
+STRENGTH = 0.3
+"""Inverse strength of the regularisation."""
+BARS = np.arange(0.1, 0.8, 0.02)
+
+
+class Looked(NamedTuple):
+    """A goal with what is known of each key, and which keys it needs."""
+
+    store: str
+    goal: str
+    general: bool
+    known: np.ndarray[Any, Any]
+    needed: np.ndarray[Any, Any]
+
+
+def looked_at(store: dict[str, Any], embedder: Embedder | None) -> list[Looked]:
+    keys = [(words_of(one["key"]), one["description"] or "") for one in store["keys"]]
+    full = [_text(one["key"], one["description"], one["value"]) for one in store["keys"]]
+    found = []
+    for one in store["goals"]:
+        goal = asked(one["goal"])
+        said = [wording(key, about, text, goal.language) for (key, about), text in zip(keys, full, strict=True)]
+        usable = embedder is not None and (is_latin(one["goal"]) or not embedder.english_only)
+        briefly, in_full = [f"{key}. {about}" for key, about in keys], [text[:300] for text in full]
+        cosines = _cosines(embedder if usable else None, one["goal"], briefly, in_full)
+        needed = np.array([key["key"] in one["relevant"] for key in store["keys"]])
+        known = np.array(features(goal, said, cosines))
+        found.append(Looked(store["store"], one["goal"], goal.general, known, needed))
+    return found
+
+
+class Fitted(NamedTuple):
+    weights: np.ndarray[Any, Any]
+    constant: float
+    bar: float
+
+    def scores(self, one: Looked) -> np.ndarray[Any, Any]:
+        chances = 1 / (1 + np.exp(-(one.known @ self.weights + self.constant)))
+        return np.asarray(chances * (0 if one.general else 1))
+
+
+def fitted(goals: list[Looked]) -> Fitted:
+    own = [one for one in goals if not one.general]
+    known, needed = np.concatenate([one.known for one in own]), np.concatenate([one.needed for one in own])
+    scaler = StandardScaler().fit(known)
+    model = LogisticRegression(C=STRENGTH, max_iter=5_000).fit(scaler.transform(known), needed)
+    weights = model.coef_[0] / scaler.scale_
+    constant = float(model.intercept_[0] - weights @ scaler.mean_)
+    scores = np.concatenate([Fitted(weights, constant, 0).scores(one) for one in own])
+    bar = max(BARS, key=lambda bar: f1(scores >= bar, needed))
+    return Fitted(weights, constant, float(bar))
+
+
+def f1(found: np.ndarray[Any, Any], needed: np.ndarray[Any, Any]) -> float:
+    return float(2 * (found & needed).sum() / max(1, found.sum() + needed.sum()))
+
+
+def tell_worth(goals: list[Looked]) -> None:
+    """Say precision and recall when each store's goals are judged by weights fitted to the others'."""
+    found, needed, quiet, silent = [], [], 0, 0
+    for store in dict.fromkeys(one.store for one in goals):
+        fit = fitted([one for one in goals if one.store != store])
+        for one in goals:
+            if one.store == store:
+                chosen = fit.scores(one) >= fit.bar
+                found.append(chosen)
+                needed.append(one.needed)
+                quiet, silent = quiet + (not one.needed.any()), silent + (not one.needed.any() and not chosen.any())
+    every, wanted = np.concatenate(found), np.concatenate(needed)
+    right = int((every & wanted).sum())
+    print(f"left-out stores: precision {right / every.sum():.2f}, recall {right / wanted.sum():.2f}; ", end="")  # noqa: T201
+    print(f"{silent} of {quiet} goals that need nothing get nothing")  # noqa: T201
+
+
+def main() -> None:
+    """Read the files, fit and tell."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--embedder", default="wordllama")
+    given = parser.parse_args()
+    stores = {one["store"]: one for file in given.files for one in json.loads(file.read_text())}
+    from memwarden.models.minilm import MiniLMEmbedder
+    from memwarden.models.wordllama import WordLlamaEmbedder
+
+    embedder = {"wordllama": WordLlamaEmbedder, "minilm": MiniLMEmbedder}[given.embedder]()
+    goals = [one for store in stores.values() for one in looked_at(store, embedder)]
+    fit = fitted(goals)
+    for name, weight in zip(Features._fields, fit.weights, strict=True):
+        print(f"{name:12} {weight:6.2f}")  # noqa: T201
+    print(f"constant {fit.constant:.2f}, bar {fit.bar:.2f}")  # noqa: T201
+    tell_worth(goals)
+
+
+if __name__ == "__main__":
+    main()
