@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -105,15 +106,8 @@ def told(
             events = scope._parts.events
             if not events.takes:
                 return await method(self, *args, **named)
-            call = Call(events.put, scope.who, node)
-            before = _CALL.set(call)
-            try:
+            with opened(events.put, scope.who, node, op) as call:
                 result = await method(self, *args, **named)
-            except Exception as error:
-                call.tell(Deed(op, Status.ERROR, type(error).__name__))
-                raise
-            finally:
-                _CALL.reset(before)
             for deed in _of_result(op, result):
                 call.tell(deed)
             return result
@@ -121,6 +115,20 @@ def told(
         return verb
 
     return mark
+
+
+@contextmanager
+def opened(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[Call]:
+    """Open a call for what runs within, which finds it; what fails there is told as ``op`` and goes on."""
+    call = Call(sink, who, node)
+    before = _CALL.set(call)
+    try:
+        yield call
+    except Exception as error:
+        call.tell(Deed(op, Status.ERROR, type(error).__name__))
+        raise
+    finally:
+        _CALL.reset(before)
 
 
 def call_in(namespace: Namespace, sink: Sink) -> Call:

@@ -274,6 +274,21 @@ def test_pinned_items_stay_however_many_there_are(warden: Warden) -> None:
     assert words_of(project.section("patterns"), "pattern") == [f"Pattern {n}." for n in (4, 3, 1, 0)]
 
 
+def test_what_room_is_made_for_stays_however_little_it_matters(warden: Warden) -> None:
+    """Added or promoted, it is not evicted by its own coming; the next adding may take it."""
+    project = warden.tiers.project("web", max_items=3)
+    decisions = [project.add_decision(f"Decision {number}.").context_item_id for number in range(3)]
+    pattern = project.add_pattern("A pattern matters less than a decision.", "x").context_item_id
+    assert [project.get(one) is not None for one in (*decisions, pattern)] == [False, True, True, True]
+    task = warden.tiers.task("k1")
+    thought = task.add_reasoning("A thought matters least.", "plan").context_item_id
+    copy_id = task.promote(thought, "web", max_items=3)
+    assert project.get(copy_id) is not None
+    assert project.get(pattern) is None
+    project.add_decision("Decision 4.")
+    assert project.get(copy_id) is None
+
+
 def test_what_was_used_lately_stays(warden: Warden) -> None:
     project = warden.tiers.project("web", max_items=3)
     first, second, third = (project.add_pattern(f"Pattern {number}.", "x").context_item_id for number in range(3))

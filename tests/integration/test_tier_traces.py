@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden
+from memwarden.errors import UnknownAgent
 from memwarden.records import Namespace
 from memwarden.tiers import ContextRequest, FailureSignature, Task
 from memwarden.tiers.assembler import AsyncContextAssembler
@@ -141,3 +142,33 @@ async def test_events_of_a_project_name_no_user() -> None:
         await project.pin(item.context_item_id)
         told = await project._scope.events()
         assert [(one.op, one.user_id) for one in told] == [("update", None), ("create", None)]
+
+
+async def test_a_context_that_is_built_leaves_an_event_in_its_task() -> None:
+    """What was searched for a task is told (B14), with how near the best answer was and never with what it says."""
+    async with AsyncWarden.open("memory://") as warden:
+        task, assembler = warden.tiers.task("k"), warden.tiers.assembler()
+        await assembler.build_context(TASK, ContextRequest(500))
+        await warden.tiers.project("p").add_decision("Sessions live in PostgreSQL.")
+        await assembler.build_context(TASK, ContextRequest(500, query="Where do sessions live?"))
+        await assembler.build_context(TASK, ContextRequest(1))
+        with pytest.raises(UnknownAgent):
+            await assembler.build_context(TASK, ContextRequest(500, agent="nobody"))
+        told = await task._scope.events(descending=False)
+        assert [(one.node, one.op, one.status, one.reason) for one in told] == [
+            ("context", "search", "skipped", "nothing_there"),
+            ("context", "search", "ok", ""),
+            ("context", "search", "skipped", "nothing_fits"),
+            ("context", "search", "error", "UnknownAgent"),
+        ]
+        assert [one.sim is None for one in told] == [True, False, True, True]
+        assert [one.agent_id for one in told] == [None, None, None, "nobody"]
+        assert {(one.namespace.path, one.user_id, one.memory_id) for one in told} == {("task/k", None, None)}
+        assert all(one.ms is not None for one in told)
+
+
+async def test_a_context_is_built_without_events_when_they_are_off() -> None:
+    async with AsyncWarden.open("memory://", config={"embedder": "none", "events": "off"}) as warden:
+        await warden.tiers.task("k").add_reasoning("It is late.", "plan")
+        assert (await warden.tiers.assembler().build_context(TASK, ContextRequest(500))).items
+        assert await warden.tiers.task("k")._scope.events() == []

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from memwarden import arguments, clock, filters
 from memwarden.backend import ContextItem, as_item
 from memwarden.errors import InvalidInput
+from memwarden.events import Node, Op, Status
 from memwarden.parts import Parts
 from memwarden.records import Channel, Item, Memory, Namespace, Trust
 from memwarden.remember.inlet import trust_of
 from memwarden.remember.messages import checked_text
+from memwarden.telling import Deed, opened
 from memwarden.tiers import budget, items
 from memwarden.tiers.budget import TIERS, Filled, Offer, Tier
 from memwarden.tiers.package import (
@@ -89,6 +91,8 @@ class AsyncContextAssembler:
     async def build_context(self, task: Any, request: Any) -> ContextPackage:
         """Choose from a task, its project and what holds everywhere what fits a budget. Never writes.
 
+        It leaves an operational event in the task's namespace.
+
         Args:
             task: a :class:`memwarden.tiers.Task`, or anything with ``task_id`` and ``metadata``.
             request: a :class:`memwarden.tiers.ContextRequest`, or anything with ``budget_tokens``.
@@ -101,6 +105,16 @@ class AsyncContextAssembler:
         task_id = name(getattr(task, "task_id", None), "task_id")
         project_id = name(_project_id(task), "project_id")
         plan = self._plan(request)
+        events = self._parts.events
+        if not events.takes:
+            return await self._built(task_id, project_id, plan)
+        place = Place(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
+        with opened(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
+            package = await self._built(task_id, project_id, plan)
+        call.tell(deed_of(package))
+        return package
+
+    async def _built(self, task_id: str, project_id: str, plan: Plan) -> ContextPackage:
         paths = {"task": f"task/{task_id}", "project": f"project/{project_id}", "global": "global"}
         titles = {"task": task_id, "project": project_id, "global": ""}
         looked = {one: await self._look(one, paths[one], plan) for one in TIERS}
@@ -194,6 +208,14 @@ class AsyncContextAssembler:
             looked_at = min(looked_at + plan.at_once, len(ids))
             read += some
         return read, looked_at
+
+
+def deed_of(package: ContextPackage) -> Deed:
+    """What the operational event says of a context that was made: how near the best answer was, never what it is."""
+    near = max((one.score for one in package.included if one.score is not None), default=None)
+    if package.included:
+        return Deed(Op.SEARCH, Status.OK, "", sim=near)
+    return Deed(Op.SEARCH, Status.SKIPPED, "nothing_fits" if package.left_out else "nothing_there")
 
 
 def read_request(request: Any) -> ContextRequest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from memwarden.lifecycle import Ends, ends
@@ -14,14 +14,19 @@ SHARE = 10
 """One of so many goes."""
 
 
-def victims(items: Sequence[Memory], last_used: Mapping[str, datetime], max_items: int) -> list[Memory]:
+def victims(
+    items: Sequence[Memory], last_used: Mapping[str, datetime], max_items: int, new: Collection[str] = ()
+) -> list[Memory]:
     """Return the tenth of all items that matters least, at least one, when there are too many; else nothing.
 
     The least important first, of equally important ones the one whose last use, or else its making, is longest ago.
     Pinned ones and those that no eviction ends (:mod:`memwarden.lifecycle`) stay, however many there are.
+
+    new: ids of what room is made for: it goes only where nothing else may.
     """
     if len(items) <= max_items:
         return []
     mortal = [one for one in items if not one.pinned and ends(one.channel, one.namespace.path) == Ends.EVICTED]
     mortal.sort(key=lambda one: (one.importance, last_used.get(one.id) or one.created_at, one.id))
-    return mortal[: max(1, len(items) // SHARE)]
+    older = [one for one in mortal if one.id not in new]
+    return (older or mortal)[: max(1, len(items) // SHARE)]

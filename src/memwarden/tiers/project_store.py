@@ -106,11 +106,13 @@ class AsyncProjectMemoryStore(AsyncTierStore):
             return None
         return await self._parts.working.writer.promote(found, Namespace(self.namespace.tenant, "global"))
 
-    async def make_room(self) -> int:
+    async def make_room(self, *, new: str | None = None) -> int:
         """Evict the tenth that matters least when there are more than ``max_items``. Returns how many went.
 
         Every adding does this by itself. What goes is journaled as one decision with the event EVICT, and can be
         brought back for 30 days.
+
+        new: the id of what room is made for, which goes only where nothing else may.
         """
         store = self._parts.store
         for _ in range(MOST_TRIES):
@@ -124,7 +126,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
                 return 0
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [one.id for one in found])
-            going = evict.victims(found, used, self.max_items)
+            going = evict.victims(found, used, self.max_items, () if new is None else (new,))
             try:
                 await self._parts.working.writer.evict(going, head.rev, self.max_items)
             except Stale:
@@ -134,7 +136,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
     async def _keep(self, item: ContextItem) -> ContextItem:
         added = await self._add(item)
-        await self.make_room()
+        await self.make_room(new=added.context_item_id)
         return added
 
     async def _may_add(self, item: ContextItem, vouched: bool) -> bool:

@@ -59,7 +59,7 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         place = Place(tenant=self.namespace.tenant, path=f"project/{name(project_id, 'project_id')}")
         copy_id = await self._backend.promote(item_id, place.path)
         if most is not None:  # a limit that is guessed would evict from a project that may hold more
-            await AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most).make_room()
+            await AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most).make_room(new=copy_id)
         return copy_id
 
     async def reached(self, state: str, *, will_retry: bool = False) -> bool:
