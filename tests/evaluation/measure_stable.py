@@ -1,6 +1,6 @@
 """Measure cache-stable prompts (F6): how much of a prompt is the last one's beginning, and what evidence stands in it.
 
-``python tests/evaluation/measure_stable.py FILE... [--turns 50] [--windows 2] [--threshold 0.7]``
+``python tests/evaluation/measure_stable.py FILE... [--turns 50] [--windows 2] [--threshold 0.7] [--modes MODE...]``
 
 A file of RealMem is one person. The first sessions are observed, each as a thread of its own; the next ones are one
 long chat of so many messages of the user, driven through ``turn`` with the answers of the file, whole history and all.
@@ -161,9 +161,10 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=50)
     parser.add_argument("--windows", type=int, default=2)
     parser.add_argument("--threshold", type=float, default=0.7)
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     parser.add_argument("--max-delta-tokens", type=int, default=ChatSettings().max_delta_tokens)
     given = parser.parse_args()
-    total = {mode: Run() for mode in MODES}
+    total = {mode: Run() for mode in given.modes}
     for file in given.files:
         (conversation,) = read_conversations(file)
         for first, last in chats(conversation, given.turns, given.windows):

@@ -358,6 +358,18 @@ PLACED: dict[str, tuple[str, Any, dict[int, str], Any]] = {
         {2: LATER},
         {"model": "m", "messages": [system(EARLY), user("Hi."), assistant("Hello."), user(f"{LATER}\n\nSo?")]},
     ),
+    "chat, a summary behind the system prompt": (
+        "openai_chat",
+        [system("Be kind."), system("So far: nothing."), user("Hi.")],
+        {},
+        [system(f"Be kind.\n\n{EARLY}"), system("So far: nothing."), user("Hi.")],
+    ),
+    "responses, a summary behind the system prompt": (
+        "openai_responses",
+        {"input": [developer("Be kind."), developer("So far: nothing."), user("Hi.")]},
+        {},
+        {"input": [developer(f"Be kind.\n\n{EARLY}"), developer("So far: nothing."), user("Hi.")]},
+    ),
     "plain": ("plain", [user("Hi.")], {0: LATER}, [system(EARLY), user(f"{LATER}\n\nHi.")]),
     "responses": (
         "openai_responses",

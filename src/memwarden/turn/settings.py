@@ -15,9 +15,9 @@ INJECTION: Final = ("system_append", "context_message", "user_prefix", "cache_st
 EXTRACTION: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
 """When a chat is looked through for what is worth keeping (C3)."""
 MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
-DELTA_TOKENS: Final = 8_000
-"""At a tenth of the price for tokens of the cache, these cost 800 tokens a turn, and making a prompt of 15,000 anew
-costs 13,500 more once: more often than every 17 turns it would not pay."""
+DELTA_TOKENS: Final = 10_000
+"""At a tenth of the price for tokens of the cache these cost 1,000 tokens a turn, and making a prompt of 15,000 anew
+costs 13,500 more once: more often than every 14 turns it would not pay."""
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
 _TAG: Final = re.compile(r"</?memories", re.IGNORECASE)
 

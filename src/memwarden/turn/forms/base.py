@@ -49,7 +49,8 @@ class Form(Protocol):
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
         """Return a new request with a text after the system prompt, and texts before the words of messages.
 
-        later: by the place of the message in :meth:`said`. An empty ``early`` puts nothing there.
+        early: of several system messages it goes to the first one, since later ones may change from turn to turn (a
+            summary of what was said). Empty for none. later: by the place of the message in :meth:`said`.
         """
 
     def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:

@@ -29,8 +29,11 @@ class OpenAIChat:
         return _put(request, messages)
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
-        placed = _put(request, placing.before_said(_messages(request), later, _TEXT))
-        return self.with_block(placed, early, "system_append")
+        messages = placing.before_said(_messages(request), later, _TEXT)
+        if early:
+            role = placing.system_role(messages, "system")
+            messages = placing.append_to_system(messages, early, _TEXT, role, which=0)
+        return _put(request, messages)
 
     def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
         return _put(request, placing.cleaned(_messages(request), clean))

@@ -56,7 +56,8 @@ class OpenAIResponses:
             placed = placing.before(given, later[0], _TEXT) if later else given
         else:
             placed = placing.before_said(_items(arguments), later, _TEXT)
-        return self.with_block({**arguments, "input": placed}, early, "system_append")
+        made = {**arguments, "input": placed}
+        return _appended(made, _items(made), early, which=0) if early else made
 
     def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
         arguments = _arguments(request)
@@ -110,8 +111,8 @@ def _items(arguments: Mapping[str, Any]) -> list[Any]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else messages_in(given, "input", typed=True)
 
 
-def _appended(arguments: Mapping[str, Any], items: list[Any], text: str) -> dict[str, Any]:
+def _appended(arguments: Mapping[str, Any], items: list[Any], text: str, which: int = -1) -> dict[str, Any]:
     own = arguments.get("instructions")
-    if not (isinstance(own, str) and has_words(own)) and placing.leading_system(items) is not None:
-        return {**arguments, "input": placing.append_to_system(items, text, _TEXT, "developer")}
+    if not (isinstance(own, str) and has_words(own)) and placing.leading_system(items):
+        return {**arguments, "input": placing.append_to_system(items, text, _TEXT, "developer", which)}
     return {**arguments, "instructions": placing.after(own if isinstance(own, str) else None, text, _TEXT)}

@@ -51,14 +51,14 @@ def changed(messages: Sequence[Any], at: int, change: Callable[[Any], Any]) -> l
     return [*messages[:at], message, *messages[at + 1 :]]
 
 
-def leading_system(messages: Sequence[Any]) -> int | None:
-    """The place of the last system message before anybody speaks."""
-    found = None
+def leading_system(messages: Sequence[Any]) -> list[int]:
+    """The places of the system messages before anybody speaks."""
+    found = []
     for place, message in enumerate(messages):
         if is_message(message) and field(message, "role") not in SYSTEM:
             break
         if is_message(message):
-            found = place
+            found.append(place)
     return found
 
 
@@ -76,12 +76,15 @@ def system_role(messages: Sequence[Any], usual: str) -> str:
     return next((field(one, "role") for one in messages if is_message(one) and field(one, "role") in SYSTEM), usual)
 
 
-def append_to_system(messages: Sequence[Any], text: str, part: str, usual: str) -> list[Any]:
-    """A text at the end of the system prompt; in a message of its own when there is none."""
-    at = leading_system(messages)
-    if at is None:
+def append_to_system(messages: Sequence[Any], text: str, part: str, usual: str, which: int = -1) -> list[Any]:
+    """A text at the end of a system message before anybody speaks; in a message of its own when there is none.
+
+    which: of several, the last one; 0 for the first.
+    """
+    places = leading_system(messages)
+    if not places:
         return [{"role": usual, "content": text}, *messages]
-    return changed(messages, at, lambda content: after(content, text, part))
+    return changed(messages, places[which], lambda content: after(content, text, part))
 
 
 def insert_message(messages: Sequence[Any], message: Mapping[str, Any]) -> list[Any]:
