@@ -107,9 +107,8 @@ async def main(job: dict[str, Any], dialogues: list[Dialogue]) -> None:
     async def follow(warden: AsyncWarden, one: Dialogue) -> None:
         me = warden.scope(user=one.user, thread=one.thread)
         async with free:
-            said = one.said[: job.get("exchanges")]
-            for number in range(max(0, done.get(one.thread, 0) - 1), len(said)):
-                await exchange(me, number, said[number], settings, death.passed)
+            for number in range(max(0, done.get(one.thread, 0) - 1), len(one.said[: job.get("exchanges")])):
+                await exchange(me, one, number, settings, death.passed)
                 death.passed("answered, not logged")
                 os.write(acks, f"{one.thread} {number}\n".encode())
 

@@ -25,11 +25,15 @@ Passed = Callable[[str], None]
 
 
 class Dialogue(NamedTuple):
-    """What is said in a thread of a user: questions and the answers that the model has for them."""
+    """What is said in a thread of a user: questions and the answers that the model has for them.
+
+    by_chat: ``scope.chat`` drives it; else the application does, with ``scope.turn`` and the session's methods.
+    """
 
     user: str
     thread: str
     said: tuple[tuple[str, str], ...]
+    by_chat: bool
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,10 @@ class Becomes:
 
 def our_dialogues(threads: int, exchanges: int) -> list[Dialogue]:
     """Dialogues of one user, in which much is said that is worth keeping."""
-    return [Dialogue("ana", f"t{number}", tuple(_our_exchanges(f"t{number}", exchanges))) for number in range(threads)]
+    return [
+        Dialogue("ana", f"t{number}", tuple(_our_exchanges(f"t{number}", exchanges)), number % 4 < 2)
+        for number in range(threads)
+    ]
 
 
 def _our_exchanges(name: str, exchanges: int) -> list[tuple[str, str]]:
@@ -65,7 +72,7 @@ def _answer(chance: random.Random, number: int) -> str:
 
 def realmem_dialogues(files: Sequence[Path]) -> list[Dialogue]:
     """All dialogues of RealMem's people, whole: each question and the answer that follows it."""
-    found = []
+    found = list[Dialogue]()
     for file in files:
         (conversation,) = read_conversations(file)
         for session in conversation.sessions:
@@ -76,21 +83,31 @@ def realmem_dialogues(files: Sequence[Path]) -> list[Dialogue]:
                 if (role, other) == ("user", "assistant")
             ]
             if pairs:
-                found.append(Dialogue(file.stem[:20], session.thread, tuple(pairs)))
+                found.append(Dialogue(file.stem[:20], session.thread, tuple(pairs), len(found) % 4 < 2))
     return found
 
 
 async def exchange(
-    me: AsyncScope, number: int, said: tuple[str, str], settings: ChatSettings, passed: Passed = lambda label: None
+    me: AsyncScope, one: Dialogue, number: int, settings: ChatSettings, passed: Passed = lambda label: None
 ) -> None:
     """One exchange, whole: the session's messages, memories put in, a stream, what was said stored, the session."""
+    key = f"{one.thread} {number}"
+    if one.by_chat:
+        asked, answer = one.said[number]
+        stream = me.chat(lambda messages: spoken(answer, passed), settings).stream(asked, key=key)
+        assert "".join([words async for words in stream]) == answer
+        assert not stream.reply.failures, stream.reply.failures
+    else:
+        await _by_hand(me, one.said[number], settings, key, passed)
+
+
+async def _by_hand(me: AsyncScope, said: tuple[str, str], settings: ChatSettings, key: str, passed: Passed) -> None:
     asked, answer = said
-    session, key = str(me.who.thread), f"{me.who.thread} {number}"
+    session = str(me.who.thread)
     messages = await me.sessions.prepare_messages_for_agent(session, asked)
     async with me.turn(messages, settings, key=key) as turn:
         assert not turn.failures, turn.failures
         words = [one async for one in turn.stream(spoken(answer, passed))]
-        passed("all of it is said")
     assert not turn.failures, turn.failures
     await me.sessions.finalize_current_cycle(session, asked, "".join(words), key=key)
 
@@ -101,6 +118,7 @@ async def spoken(answer: str, passed: Passed) -> AsyncIterator[str]:
     for start in range(0, len(answer), _PIECE):
         yield answer[start : start + _PIECE]
         passed("a piece is said")
+    passed("all of it is said")
 
 
 async def turns_of(me: AsyncScope) -> tuple[tuple[str | None, str], ...]:
@@ -124,8 +142,8 @@ async def undisturbed(dialogues: Sequence[Dialogue], settings: ChatSettings) -> 
         for one in dialogues:
             me = warden.scope(user=one.user, thread=one.thread)
             digests = [await digest_of(me)]
-            for number, said in enumerate(one.said):
-                await exchange(me, number, said, settings)
+            for number in range(len(one.said)):
+                await exchange(me, one, number, settings)
                 digests.append(await digest_of(me))
             found[one.thread] = Becomes(await turns_of(me), tuple(digests))
     return found

@@ -235,3 +235,96 @@ async def test_what_was_delivered_is_stored_later(
                 {"thread_id": f"t{tokens}"}, order_by="written", descending=False
             )
             check([(one.role, one.text) for one in found], heard)
+
+
+async def leave_chat(stream: Any, tokens: int) -> list[str]:
+    heard: list[str] = []
+    async with stream:
+        async for one in stream:
+            heard.append(one)
+            if len(heard) == tokens:
+                break
+    return heard
+
+
+async def fail_in_chat(stream: Any, tokens: int) -> list[str]:
+    heard: list[str] = []
+
+    async def read() -> None:
+        async with stream:
+            async for one in stream:
+                heard.append(one)
+                if len(heard) == tokens:
+                    raise Gone
+
+    with pytest.raises(Gone):
+        await read()
+    return heard
+
+
+async def cancel_chat(stream: Any, tokens: int) -> list[str]:
+    heard, waits = list[str](), asyncio.Event()
+
+    async def read() -> None:
+        async with stream:
+            async for one in stream:
+                heard.append(one)
+                if len(heard) == tokens:
+                    waits.set()
+                    await asyncio.sleep(60)
+
+    task = asyncio.create_task(read())
+    await waits.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return heard
+
+
+async def lose_chat(stream: Any, tokens: int) -> list[str]:
+    heard: list[str] = []
+
+    async def read() -> None:
+        async for one in stream:
+            heard.append(one)
+
+    with pytest.raises(Gone):
+        await read()
+    return heard
+
+
+def speaking(words: list[str], *, breaks_off: bool) -> Callable[[Any], AsyncIterator[str]]:
+    """A model that says these words."""
+
+    async def pieces(messages: Any) -> AsyncIterator[str]:
+        for one in words:
+            yield one
+        if breaks_off:
+            raise Gone
+
+    return pieces
+
+
+@pytest.mark.parametrize(
+    "abort",
+    [
+        leave_chat,
+        cancel_chat,
+        pytest.param(fail_in_chat, marks=pytest.mark.slow),
+        pytest.param(lose_chat, marks=pytest.mark.slow),
+    ],
+)
+async def test_what_a_chat_delivered_is_stored_and_in_its_session(
+    tmp_path: Path, abort: Callable[[Any, int], Awaitable[list[str]]]
+) -> None:
+    words, lost = [one for one in TOKENS if one], abort is lose_chat
+    async with AsyncWarden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}) as warden:
+        for tokens in range(1, len(words) + 1):
+            me = warden.scope(user="ana", thread=f"t{tokens}")
+            model = speaking(words[:tokens] if lost else words, breaks_off=lost)
+            heard = await abort(me.chat(model).stream(str(ASKED["content"])), tokens)
+            assert heard == words[:tokens]
+            found = await me.find({"channel": "turn", "thread_id": f"t{tokens}"}, order_by="written", descending=False)
+            check([(one.role, one.text) for one in found], heard)
+            session = (await me.sessions.load(f"t{tokens}"))["conversation_memory"]["exchanges"]
+            assert session == [{"user_question": ASKED["content"], "final_answer": "".join(heard)}]
