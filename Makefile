@@ -13,6 +13,8 @@ PEERS := $(VENV)/.peers
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
 	$(BIN)/python -m uv sync --quiet --frozen --all-extras --inexact --python $(BIN)/python
+# The tests start hundreds of processes; compiled once, each of them starts in half the time.
+COMPILED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/.bytecode
 # Newest first; a plain python3 last, whatever it is.
 PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3 python
 DEMO := src/memwarden/surfaces/cli/demo
@@ -28,7 +30,7 @@ run: $(READY) ## Run the demo: a history is observed, then asked about
 	@$(BIN)/memwarden demo
 
 test: $(READY) $(UPSTREAM) lint ## Run every check: lint, types, layers and the tests
-	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile
+	$(COMPILED) $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(READY) ## Check style, types and layers
 	$(BIN)/ruff check .
@@ -47,7 +49,7 @@ bench: $(PEERS) ## Measure recall on the demo's history and on FILES, speed besi
 	$(BIN)/pytest -q -m slow
 
 soak: $(READY) $(UPSTREAM) ## Run the long tests: kills, several processes, many writes
-	$(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
+	$(COMPILED) $(BIN)/pytest -q -m soak || [ $$? -eq 5 ]  # 5: no such test
 
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) tests/aimock/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
