@@ -406,6 +406,35 @@ async def test_a_stream_whose_task_is_cancelled_stores_what_was_delivered(later:
     assert memory["exchanges"] == [{"user_question": "Tell me", "final_answer": "".join(WORDS)}]
 
 
+async def test_a_chat_that_is_cancelled_anywhere_is_whole() -> None:
+    """At each step of the loop: an answer is in the turns and in the session, or in neither."""
+
+    async def model(messages: Any) -> str:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return "Noted."
+
+    ended: set[tuple[int, bool]] = set()
+    async with AsyncWarden.open("memory://", {"embedder": "none"}) as warden:
+        for steps in range(120):
+            me = warden.scope(user="ana", thread=f"t{steps}")
+            task = asyncio.create_task(me.chat(model).continue_chat("Hello?"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            if steps < 119:
+                task.cancel()
+            answered = not (await asyncio.wait([task]) and task.cancelled())
+            found = await me.find({"channel": "turn", "thread_id": f"t{steps}"}, order_by="written", descending=False)
+            said = [one.text for one in found]
+            exchanges = (await me.sessions.load(f"t{steps}"))["conversation_memory"]["exchanges"]
+            assert said in ([], ["Hello?"], ["Hello?", "Noted."])
+            assert len(exchanges) == (len(said) == 2)
+            assert len(said) == 2 or not answered
+            ended.add((len(said), answered))
+        assert not warden._parts.turns
+    assert ended == {(0, False), (1, False), (2, False), (2, True)}  # each way was met
+
+
 def test_ctrl_c_stops_the_model_and_stores_what_was_delivered(me: BoundScope) -> None:
     def model(messages: Any) -> Iterator[str]:
         yield "Rice "

@@ -58,24 +58,30 @@ class Running:
         if self._over:
             return
         self._over = True
+        try:
+            await insisted(lambda: self._store(look))  # whole: a turn that is stored belongs in the session
+        finally:
+            self._parts.turns.discard(self)
+
+    async def _store(self, look: bool) -> None:
+        """Store the turn, then the exchange. May be done again."""
         answer = self._turn.own_answer
         lost: NotKept | None = None
         try:
-            try:
-                await self._turn.end(look=look)
-            except NotKept as error:
-                lost = error
+            await self._turn.end(look=look)
+        except NotKept as error:
+            lost = error
+        try:
             if answer is not None:
-                await insisted(lambda: self._take_in(answer))
+                await self._take_in(answer)
         except Exception as error:
-            lost = lost or NotKept(
-                f"the exchange could not be taken into the session {self._session!r}, its turns are stored "
-                f"({type(error).__name__}: {error})",
-                (),
-            )
-            lost.__cause__ = lost.__cause__ or error
-        finally:
-            self._parts.turns.discard(self)
+            if lost is None:
+                lost = NotKept(
+                    f"the exchange could not be taken into the session {self._session!r}, its turns are stored "
+                    f"({type(error).__name__}: {error})",
+                    (),
+                )
+                lost.__cause__ = error
         if lost is not None:
             lost.answer = answer
             raise lost
