@@ -314,6 +314,13 @@ async def test_secrets_in_a_result_are_not_saved(empty: AsyncScope) -> None:
         ("getPreferenze", {"lingua": "it"}, "Configura tutto come piace a me", True),
         ("getCoffeeOrder", {"usual": "flat white"}, "Get me my coffee", True),  # the result tells of a habit
         ("query_database", {"regulars": ["Al"]}, "Who usually orders on Fridays?", True),  # the goal asks for one
+        ("list_colleague", ["Jo"], "Who could help?", True),  # a form and a language that the list has not
+        ("obtener_equipo_actual", ["Jo"], "¿Quién puede ayudar?", True),
+        ("get_team_status", ["Jo"], "Who could help?", False),
+        ("hotel_search", {"name": "Alba"}, "Find a hotel and put it on file", True),
+        ("hotel_search", {"name": "Alba"}, "Find a hotel and put it on the map", False),
+        ("lookup", {"word": "fern"}, "Look it up and add it to my vocabulary", True),
+        ("leseStand", {"strom": 1}, "Halte den Stand vom Zähler fest", True),
         ("getTeamMembers", ["Ivo"], "Who of the team is in the office at the moment?", False),
         ("getTeamMembersOnline", ["Ivo"], "Who could help?", False),
         ("get_member_count", {"count": 12}, "How many people are in the club?", False),

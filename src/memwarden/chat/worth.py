@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memwarden.chat.concepts import pattern, plain
+from memwarden.chat.concepts import concepts_of, pattern, plain
 from memwarden.chat.state import words_of
 
 
@@ -37,6 +37,12 @@ _VERBS = frozenset(
     "get fetch list read load show retrieve describe find query lookup hole lies liste obtener listar leer consultar "
     "obtenir lister lire ottieni elenca".split()
 )
+_LASTING = frozenset(
+    "contact friend family child neighbour team member boss advisor client supplier expert doctor teacher student "
+    "tenant landlord pet allergy diet dislike vaccine blood size policy house_rules style on_call insurance warranty "
+    "subscription birthday address signature language skill".split()
+)
+"""Concepts of what people are, own and agreed on (:mod:`memwarden.chat.concepts`)."""
 _EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 _FAILURE = frozenset("error errors fehler exception fault erreur errore".split())
 _SHORTEST, _LONGEST = 3, 60
@@ -68,9 +74,17 @@ def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | Non
         return None
     if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):
         return found[0]
+    if not _has("passing", words) and (shown := _lasting_concept(words)):
+        return shown
     if found := next(filter(None, map(_patterns()["lasting_keys"].search, keys)), None):
         return found[0]
     return "habits" if _has("as_a_rule", goal) and not _has("passing", words) else None
+
+
+def _lasting_concept(words: str) -> str | None:
+    """The first of the words that shows a concept of what lasts, in whichever form or language; or None."""
+    said = words.split()
+    return next((word for word, shown in zip(said, concepts_of(said), strict=True) if shown & _LASTING), None)
 
 
 def _is_nothing(result: Any) -> bool:
