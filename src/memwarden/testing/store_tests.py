@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,35 +13,33 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from memwarden.errors import Conflict, InvalidFilter, InvalidInput, NotFound, StoreUnavailable
-from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
-from memwarden.records import Applied, Change, Event, Head, Promises, Put, Remove, Signals, State, WriteMode
+from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from memwarden.filters import parse
+from memwarden.records import Applied, Head, Promises, Put, Remove, Signals, State, WriteMode
 from memwarden.stores.base import Store
 from memwarden.stores.pages import CANARY_TENANT, Page
 from memwarden.testing.change_tests import ChangeTests
 from memwarden.testing.checkpoint_tests import CheckpointTests
 from memwarden.testing.event_tests import EventTests, an_event
 from memwarden.testing.examples import (
-    FILTERS,
     FULL,
     NAMESPACE,
-    ORDERS,
     OTHER_TENANT,
     OTHER_USER,
     SIGNALS,
     START,
-    VARIED,
     a_batch,
     a_memory,
     a_put,
 )
 from memwarden.testing.page_tests import PageTests
+from memwarden.testing.read_tests import ReadTests, ids
 
 UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 @pytest.mark.asyncio
-class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
+class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests):
     """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::
@@ -91,7 +89,7 @@ class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
         await store.apply(a_batch(a_put("a"), key="k"))
         await store.close()
         await store.open()
-        assert await _ids(store) == ["a"]
+        assert await ids(store) == ["a"]
         assert (await store.apply(a_batch(a_put("a"), key="k"))).replayed
         assert (await store.apply(a_batch(a_put("b")))).rev == 2
         await store.close()
@@ -255,7 +253,7 @@ class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
         receipt = await store.apply(a_batch(Remove("a")))
         assert receipt.applied == (Applied("a", "deleted"),)
         assert await store.get(NAMESPACE, ["a", "b"]) == [a_memory("b")]
-        assert await _ids(store) == ["b"]
+        assert await ids(store) == ["b"]
         assert await store.find(NAMESPACE, parse({"id": "a"})) == []
         assert await store.count(NAMESPACE) == 1
 
@@ -407,7 +405,7 @@ class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
         for fingerprint in ("g", None):
             with pytest.raises(Conflict, match="'k'"):
                 await store.apply(a_batch(a_put("b"), key="k", fingerprint=fingerprint))
-        assert await _ids(store) == ["a"]
+        assert await ids(store) == ["a"]
 
     async def test_a_key_is_of_its_namespace(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), key="k"))
@@ -457,212 +455,6 @@ class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
         assert await store.versions(OTHER_USER, [("a", 1)]) == []
         scan = await store.scan(OTHER_USER)
         assert (scan.rows, scan.head) == ([], Head(0, 0))
-
-    # get, find, count
-
-    async def test_get_keeps_the_order_asked_for(self, store: Store) -> None:
-        await self._fill(store)
-        got = await store.get(NAMESPACE, ["d", "zz", "a", "c", "a"])
-        assert "".join(one.id for one in got) == "daca"
-        assert await store.get(NAMESPACE, []) == []
-
-    @pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=lambda value: str(value)[:60])
-    async def test_filters(self, store: Store, filters: Mapping[str, Any], expected: str) -> None:
-        await self._fill(store)
-        where = parse(filters)
-        assert "".join(await _ids(store, where)) == expected
-        assert await store.count(NAMESPACE, where) == len(expected)
-
-    async def test_the_filters_try_every_field(self) -> None:
-        tried = {one.field for filters, _ in FILTERS for one in parse(filters)}
-        assert tried == set(FIELDS)
-
-    async def test_many_values_in_a_filter(self, store: Store) -> None:
-        await self._fill(store)
-        many = [f"x{i}" for i in range(5000)]
-        assert await _ids(store, parse({"id": [*many, "b"]})) == ["b"]
-        assert await _ids(store, parse({"tags": [*many, "green"]})) == ["d"]
-
-    async def test_an_unknown_condition_is_an_invalid_filter(self, store: Store) -> None:
-        await self._fill(store)
-        with pytest.raises((InvalidFilter, AttributeError)):
-            await store.find(NAMESPACE, (Condition("text) OR (1", "$eq", "x"),))
-
-    @pytest.mark.parametrize(("order_by", "descending", "expected"), ORDERS)
-    async def test_order(self, store: Store, order_by: str, descending: bool, expected: str) -> None:
-        await self._fill(store)
-        found = await store.find(NAMESPACE, order_by=order_by, descending=descending)
-        assert "".join(one.id for one in found) == expected
-        found = await store.find(NAMESPACE, order_by=order_by, descending=descending, limit=2)
-        assert "".join(one.id for one in found) == expected[:2]
-
-    async def test_the_newest_come_first_unless_asked_otherwise(self, store: Store) -> None:
-        await self._fill(store)
-        assert "".join(one.id for one in await store.find(NAMESPACE)) == "cdba"
-
-    async def test_the_orders_try_every_field(self) -> None:
-        assert {order_by for order_by, _, _ in ORDERS} >= SORTABLE
-
-    async def test_order_is_by_code_point(self, store: Store) -> None:
-        names = ["Z", "a", "ä", "～", "😀", "A", "aa"]
-        await store.apply(a_batch(*(a_put(f"m{number}", name=name) for number, name in enumerate(names))))
-        found = await store.find(NAMESPACE, order_by="name", descending=False)
-        assert [one.name for one in found] == sorted(names)
-
-    async def test_order_by_something_else_is_invalid(self, store: Store) -> None:
-        unsortable = [name for name, sort in FIELDS.items() if sort == MANY]
-        for order_by in ("text", "rev", "id; --", "", *unsortable):
-            with pytest.raises(InvalidFilter):
-                await store.find(NAMESPACE, order_by=order_by)
-
-    async def test_the_order_of_writing_survives_changes(self, store: Store) -> None:
-        await self._fill(store)
-        again = Put(VARIED[1], SIGNALS, UPSERT)
-        await store.apply(a_batch(Put(VARIED[0], SIGNALS, UPDATE), Remove("b"), again))
-        found = await store.find(NAMESPACE, order_by="written", descending=False)
-        assert "".join(one.id for one in found) == "abcd"
-        found = await store.find(NAMESPACE, order_by="created_at")
-        assert "".join(one.id for one in found) == "cdba"
-
-    async def test_limit(self, store: Store) -> None:
-        await store.apply(a_batch(*(a_put(f"m{i:03}") for i in range(150))))
-        assert len(await store.find(NAMESPACE)) == 100
-        assert len(await store.find(NAMESPACE, limit=2**40)) == 150
-        assert await store.find(NAMESPACE, limit=0) == []
-        with pytest.raises(InvalidInput):
-            await store.find(NAMESPACE, limit=-1)
-        with pytest.raises(InvalidInput):
-            await store.journal(NAMESPACE, limit=-1)
-
-    # scan
-
-    async def test_scan_has_every_column(self, store: Store) -> None:
-        await store.apply(a_batch(Put(FULL, SIGNALS), Put(a_memory("plain"), Signals())))
-        full, plain = (await store.scan(NAMESPACE)).rows
-        for row, memory, signals in ((full, FULL, SIGNALS), (plain, a_memory("plain"), Signals())):
-            assert (row.terms, row.vector, row.flags) == (signals.terms, signals.vector, signals.flags)
-            assert (row.days, row.pieces) == (signals.days, signals.pieces)
-            assert row.live is True
-            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days", "pieces"}:
-                value, wanted = getattr(row, name), getattr(memory, name)
-                assert value == (_micros(wanted) if isinstance(wanted, datetime) else wanted), name
-            assert isinstance(row.pinned, bool)
-        assert (full.n, plain.n) == (1, 2)
-
-    async def test_scan_since(self, store: Store) -> None:
-        await self._fill(store)
-        await store.apply(a_batch(Put(VARIED[1], Signals(b"new"), UPDATE), Remove("a")))
-        whole = await store.scan(NAMESPACE)
-        assert [(row.n, row.id, row.live) for row in whole.rows] == [
-            (1, "a", False),
-            (2, "b", True),
-            (3, "c", True),
-            (4, "d", True),
-        ]
-        assert whole.head == await store.head(NAMESPACE) == Head(6, 0)
-        changed = await store.scan(NAMESPACE, since=4)
-        assert [(row.id, row.live) for row in changed.rows] == [("a", False), ("b", True)]
-        assert changed.rows[1].terms == b"new"
-        assert [row.id for row in (await store.scan(NAMESPACE, since=3)).rows] == ["a", "b", "d"]
-        assert (await store.scan(NAMESPACE, since=6)).rows == []
-        assert (await store.scan(NAMESPACE, since=99)).head == Head(6, 0)
-
-    async def test_scan_is_one_snapshot(self, store: Store) -> None:
-        async def write() -> None:
-            for number in range(60):
-                await store.apply(a_batch(a_put(f"m{number}"), a_put(f"n{number}")))
-
-        writing = asyncio.create_task(write())
-        while not writing.done():
-            since = (await store.head(NAMESPACE)).rev // 2
-            scan = await store.scan(NAMESPACE, since=since)
-            assert len(scan.rows) == scan.head.rev - since
-            assert scan.head.rev % 2 == 0
-            await asyncio.sleep(0)
-        await writing
-
-    # version, journal
-
-    async def test_every_version_can_be_read(self, store: Store) -> None:
-        await store.apply(a_batch(Put(FULL, SIGNALS)))
-        second = replace(FULL, text="second", payload=None, tags=(), valid_from=None, importance=0.5)
-        await store.apply(a_batch(Put(second, SIGNALS, UPDATE)))
-        await store.apply(a_batch(Remove(FULL.id)))
-        third = replace(FULL, text="third")
-        assert await store.versions(NAMESPACE, [(FULL.id, 2)]) == [replace(second, version=2)]
-        await store.apply(a_batch(Put(third, SIGNALS, UPSERT)))
-        assert await store.versions(NAMESPACE, [(FULL.id, 1)]) == [FULL]
-        assert await store.versions(NAMESPACE, [(FULL.id, 2)]) == [replace(second, version=2)]
-        assert await store.versions(NAMESPACE, [(FULL.id, 3)]) == [replace(third, version=3)]
-        for memory_id, number in ((FULL.id, 4), (FULL.id, 0), ("zz", 1)):
-            assert await store.versions(NAMESPACE, [(memory_id, number)]) == []
-
-    async def test_earlier_states_leave_and_the_journal_says_so(self, store: Store) -> None:
-        def written(text: str, keep: int | None, channel: str = "state") -> Put:
-            return replace(a_put("a", UPSERT, text=text, channel=channel), keep_versions=keep, meta={"x": 1})
-
-        async def there() -> list[str]:
-            return [one.text for one in await store.versions(NAMESPACE, [("a", one) for one in range(9)])]
-
-        for text in "123":
-            await store.apply(a_batch(written(text, None)))
-        await store.apply(a_batch(written("4", 2)))
-        assert await there() == ["2", "3", "4"]
-        await store.apply(a_batch(written("5", 2), Remove("a"), written("6", 2)))
-        assert await there() == ["4", "5", "6"]
-        with pytest.raises(Conflict):
-            await store.apply(a_batch(written("7", 0), a_put("a")))
-        assert await there() == ["4", "5", "6"], "what is refused takes nothing away"
-        journal = await store.journal(NAMESPACE)
-        assert [(one.old_version, one.new_version) for one in journal] == [
-            (None, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, None), (None, 6),
-        ]  # fmt: skip
-        kept = [(one.meta or {}).get("kept_versions") for one in journal]
-        assert kept == [None, None, None, 2, 2, None, 2]
-        assert [one.text for one in await store.get(NAMESPACE, ["a"])] == ["6"]
-        with pytest.raises(InvalidInput, match="keep_versions"):
-            await store.apply(a_batch(written("7", -1)))
-
-    async def test_only_states_leave(self, store: Store) -> None:
-        for number, channel in enumerate(["semantic", "state", "semantic", "state", "state"]):
-            put = a_put("a", UPSERT, text=str(number), channel=channel)
-            await store.apply(a_batch(replace(put, keep_versions=0)))
-        held = await store.versions(NAMESPACE, [("a", one) for one in range(9)])
-        assert [one.text for one in held] == ["0", "2", "4"]
-
-    async def test_journal(self, store: Store) -> None:
-        await store.apply(a_batch(a_put("a", thread_id="t1"), a_put("b"), actor="ann"))
-        await store.apply(a_batch(a_put("a", UPDATE, thread_id="t2"), Remove("b")))
-        await store.apply(a_batch(Remove("a"), a_put("a", UPSERT, thread_id="t3"), Remove("zz")))
-        at = START + timedelta(hours=1)
-
-        def entry(seq: int, event: str, name: str, old: int | None, new: int | None, thread: str | None) -> Change:
-            actor, step = ("ann", 1) if seq <= 2 else (None, 3 if seq <= 4 else 5)
-            return Change(seq, NAMESPACE, event, name, old, new, actor, thread, at, "semantic", step)
-
-        entries = [
-            entry(1, Event.ADD, "a", None, 1, "t1"),
-            entry(2, Event.ADD, "b", None, 1, None),
-            entry(3, Event.UPDATE, "a", 1, 2, "t2"),
-            entry(4, Event.DELETE, "b", 1, None, None),
-            entry(5, Event.DELETE, "a", 2, None, "t2"),
-            entry(6, Event.ADD, "a", None, 3, "t3"),
-        ]
-        assert await store.journal(NAMESPACE) == entries
-        assert await store.journal(NAMESPACE, since=2, limit=2) == entries[2:4]
-        assert await store.journal(NAMESPACE, memory_id="b") == [entries[1], entries[3]]
-        assert await store.journal(NAMESPACE, memory_id="a", since=1, limit=1) == [entries[2]]
-        assert await store.journal(NAMESPACE, memory_id="zz") == []
-        assert await store.journal(NAMESPACE, since=6) == []
-        assert await store.journal(NAMESPACE, limit=0) == []
-
-    async def test_journal_gives_at_most_a_thousand(self, store: Store) -> None:
-        await store.apply(a_batch(*(a_put(f"m{i}") for i in range(1200))))
-        assert [one.seq for one in await store.journal(NAMESPACE)] == list(range(1, 1001))
-        assert len(await store.journal(NAMESPACE, limit=5000)) == 1200
-
-    async def test_the_journal_has_no_room_for_content(self) -> None:
-        assert {one.name for one in fields(Change)}.isdisjoint({"text", "summary", "payload", "context", "tags"})
 
     # Calls at the same time
 
@@ -715,13 +507,6 @@ class StoreTests(ChangeTests, PageTests, EventTests, CheckpointTests):
             assert (await store.head(NAMESPACE)).rev == receipt.rev == number
             assert [row.id for row in (await store.scan(NAMESPACE, since=number - 1)).rows] == [f"m{number}"]
 
-    async def _fill(self, store: Store) -> None:
-        await store.apply(a_batch(*(Put(one, SIGNALS) for one in VARIED)))
-
-
-async def _ids(store: Store, where: Any = ()) -> list[str]:
-    return [one.id for one in await store.find(NAMESPACE, where, order_by="written", descending=False)]
-
 
 async def _expect_unavailable(store: Store) -> None:
     calls: list[Callable[[], Awaitable[Any]]] = [
@@ -748,10 +533,6 @@ async def _expect_unavailable(store: Store) -> None:
     for call in calls:
         with pytest.raises(StoreUnavailable):
             await call()
-
-
-def _micros(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 __all__ = ["StoreTests"]
