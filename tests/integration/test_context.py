@@ -108,6 +108,20 @@ def test_what_stands_in_the_prompt_is_not_repeated(warden: Warden) -> None:
     assert [cut.gate for cut in block.cut] == ["echo"]
 
 
+def test_an_answer_to_what_stands_in_the_prompt_is_not_told_again(warden: Warden) -> None:
+    """The application put the last two parts of an answer together, and left the first out (a tool was called)."""
+    asked = {"role": "user", "content": "Where does Bo keep the eggs?"}
+    parts = ["Let me look for the eggs.", "The eggs are in the cellar of Bo.", "Mind the step."]
+    told = {"role": "assistant", "content": " ".join(parts[1:])}
+    again = {"role": "user", "content": "In which cellar are the eggs of Bo?"}
+    here, elsewhere = warden.scope(user="bo", thread="t1"), warden.scope(user="bo", thread="t2")
+    here.observe([asked, *({"role": "assistant", "content": part} for part in parts)])
+    assert here.context([asked, told, again], threshold=0.0).items == ()
+    assert "in the cellar" in elsewhere.context([asked, told, again], threshold=0.0).text
+    assert "in the cellar" in here.context([again], threshold=0.0).text
+    assert "in the cellar" in here.context([asked], threshold=0.0).text  # asked a second time
+
+
 def test_talk_that_stands_in_the_prompt_leaves_room_for_what_does_not(warden: Warden) -> None:
     warden.scope(user="mia", thread="old").observe({"role": "user", "content": "Mia is allergic to walnuts."})
     me = warden.scope(user="mia", thread="new")

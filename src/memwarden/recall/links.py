@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,19 @@ def link(order: Ints, thread: npt.NDArray[np.int32], said: Ints, turns: Mask, de
     session[places] = number[run]
     _join_derived(order, thread, places, np.flatnonzero(derived), session)
     return Links(previous, session, len(number))
+
+
+def following(previous: Ints, among: Mask, places: Sequence[int]) -> list[int]:
+    """Return the turns that follow one of these places, with none but such in between.
+
+    previous: the place of the turn before each. among: which turns count.
+    """
+    candidates = np.flatnonzero(among)
+    found: list[int] = []
+    last = np.array(places, dtype=np.int64)
+    while len(last) and len(last := candidates[np.isin(previous[candidates], last)]):
+        found += last.tolist()
+    return found
 
 
 def _join_derived(order: Ints, thread: npt.NDArray[np.int32], turns: Ints, derived: Ints, session: Ints) -> None:

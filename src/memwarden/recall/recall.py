@@ -24,6 +24,7 @@ from memwarden.recall.index import Indexes, NamespaceIndex
 from memwarden.recall.items import Found
 from memwarden.recall.large import Large, Part, on, open_rows, with_pieces
 from memwarden.recall.larges import Larges
+from memwarden.recall.links import following
 from memwarden.recall.news import Moment, News
 from memwarden.recall.on_demand import is_unsure
 from memwarden.recall.pack import Packed, pack, widened
@@ -290,7 +291,7 @@ class Recall:
         here = await self._standpoint(scope, request.as_of)
         view = here.index.view
         encoded = [await self._encoded(dense_text(text, view)) for text in texts]
-        echoes = await self._echoes(here, said)
+        echoes = await self._echoes(here, said, scope.thread)
         view = here.index.view  # as it is now
         gates = self._gates(scope, here, request, echoes)
         asked = [ask(text, view, one, here.now, self._left_out) for text, one in zip(texts, encoded, strict=True)]
@@ -339,8 +340,12 @@ class Recall:
         hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
         return Standpoint(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
-    async def _echoes(self, here: Standpoint, said: Sequence[str]) -> list[int]:
-        """Return the turns that only repeat what stands in the prompt anyway: they must not answer it."""
+    async def _echoes(self, here: Standpoint, said: Sequence[str], thread: str | None) -> list[int]:
+        """Return the turns that only repeat what stands in the prompt anyway: they must not answer it.
+
+        What the model said in the thread to an earlier message of the prompt stands there too: an application may put
+        the parts of an answer together, or leave out what was said before a tool was called.
+        """
         index = here.index
         found = [(place, _bare(text)) for text in said for place in index.same_words(words.term_ids(text))]
         if not found:
@@ -348,7 +353,14 @@ class Recall:
         ids = index.columns.ids
         stored = await here.read(list(dict.fromkeys(ids[place] for place, _ in found)))
         texts = {memory.id: _bare(memory.text) for memory in stored}
-        return [place for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
+        echoes = [(place, text) for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
+        earlier = {_bare(text) for text in said[:-1]}
+        asked = [place for place, text in echoes if text in earlier]
+        answers: list[int] = []
+        if asked:
+            of_model = index.mask((Condition("thread_id", "$eq", thread), Condition("role", "$eq", "assistant")))
+            answers = following(index.view.previous, of_model & index.view.turns, asked)
+        return [*(place for place, _ in echoes), *answers]
 
     def _gates(self, scope: Scope, here: Standpoint, request: Request, echoes: Sequence[int]) -> Gates:
         index = here.index
