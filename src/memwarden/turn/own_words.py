@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from memwarden.recall.block import Template
-from memwarden.remember.injected import without_injected
+from memwarden.recall.block import DESIGN, Template
+from memwarden.remember.injected import without_blocks_that, without_injected
 
 
 def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) -> list[dict[str, Any]]:
@@ -22,17 +22,17 @@ def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) ->
 
 
 def without_block(text: str, template: Template) -> str:
-    """A text without our blocks, in a template's or in design C's words, and the space around them; as it is if it has
-    none."""
-    text = without_injected(text)
-    if "<memories>" not in text:
-        return text
-    left = _pattern(template).sub("", text)
-    return text if left == text else left.strip()
+    """What of a text is stored: without all that memwarden puts into prompts, in a template's or in design C's words."""
+    return without_injected(without_blocks_that(_begin(template.prefix), template.suffix, text))
+
+
+def without_memories(text: str, template: Template) -> str:
+    """A text without whole blocks of memories, in a template's or in design C's words; as it is if it has none."""
+    for one in {template: None, DESIGN: None}:
+        text = without_blocks_that(_begin(one.prefix), one.suffix, text, whole=True)
+    return text
 
 
 @lru_cache(maxsize=64)
-def _pattern(template: Template) -> re.Pattern[str]:
-    """Whole blocks, and one that breaks off at the end of the text, as an answer that was cut off does."""
-    begins = re.escape(template.prefix) if template.prefix else r"1\. "
-    return re.compile(rf"<memories>\s*{begins}(?:.*?</memories>|.*\Z)", re.DOTALL)
+def _begin(prefix: str) -> re.Pattern[str]:
+    return re.compile(r"<memories>\s*" + (re.escape(prefix) if prefix else r"(?=1\. )"))

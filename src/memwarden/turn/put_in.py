@@ -8,7 +8,7 @@ from typing import Any
 from memwarden.parts import Parts
 from memwarden.records import ContextBlock, Scope
 from memwarden.turn.forms import Form, Request
-from memwarden.turn.own_words import without_block
+from memwarden.turn.own_words import without_memories
 from memwarden.turn.settings import ChatSettings
 from memwarden.turn.stable import places
 from memwarden.turn.stable_record import InPrompt
@@ -26,10 +26,11 @@ async def put_in(
 ) -> Any:
     """Return a new request with memories in it. renew: with ``cache_stable``, make all of them anew.
 
-    Blocks that earlier turns put in, and that the application kept, are taken out first. Raises InvalidInput for a
+    Blocks of memories that earlier turns put in, and that the application kept, are taken out first; what it put in
+    itself, such as the context of a task, stays. Raises InvalidInput for a
     request that is not of the form, StoreError.
     """
-    bare = form.cleaned(request, partial(without_block, template=settings.template))
+    bare = form.cleaned(request, partial(without_memories, template=settings.template))
     if settings.memory_injection_mode != "cache_stable":
         return form.with_block(bare, block.text, settings.memory_injection_mode)
     said = form.said(bare)
