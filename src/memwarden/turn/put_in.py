@@ -27,8 +27,7 @@ async def put_in(
     """Return a new request with memories in it. renew: with ``cache_stable``, make all of them anew.
 
     Blocks of memories that earlier turns put in, and that the application kept, are taken out first; what it put in
-    itself, such as the context of a task, stays. Raises InvalidInput for a
-    request that is not of the form, StoreError.
+    itself, such as the context of a task, stays. Raises InvalidInput for a request that is not of the form, StoreError.
     """
     bare = form.cleaned(request, partial(without_memories, template=settings.template))
     if settings.memory_injection_mode != "cache_stable":
