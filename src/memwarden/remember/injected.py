@@ -46,10 +46,8 @@ def without_blocks_that(begin: re.Pattern[str], suffix: str, text: str, *, whole
     left = text[: heads[0].start()]
     for head, until in zip(heads, [*(one.start() for one in heads[1:]), len(text)], strict=True):
         close = text.find(_CLOSE, head.end(), until)
-        if close >= 0:
-            end = close + len(_CLOSE)
-        else:
-            end = head.start() if whole else _end_of_lines(text, head.end(), suffix)
+        cut = head.start() if whole else _end_of_lines(text, head.end(), suffix)
+        end = close + len(_CLOSE) if close >= 0 else cut
         left = _joined(left, text[end:until])
     return left
 

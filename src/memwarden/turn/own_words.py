@@ -22,7 +22,8 @@ def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) ->
 
 
 def without_block(text: str, template: Template) -> str:
-    """What of a text is stored: without all that memwarden puts into prompts, in a template's or in design C's words."""
+    """What of a text is stored: without all that memwarden puts into prompts, in a template's words or
+    design C's."""
     return without_injected(without_blocks_that(_begin(template.prefix), template.suffix, text))
 
 
