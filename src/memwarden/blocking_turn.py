@@ -76,7 +76,8 @@ class Turn(Facade):
     def stream(self, events: Iterable[E], *, id: str | None = None) -> Iterator[E]:
         """Pass on the events of a stream as they are, one answer of the model, while its words are taken in.
 
-        What was passed on counts as delivered, however the stream ends. Events may be texts.
+        What was passed on counts as delivered, however the stream ends. Events may be texts. Raises InvalidInput for
+        what comes once the turn, or the warden, is over.
         """
         return self._inner.stream(events, id=id)
 

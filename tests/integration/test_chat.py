@@ -435,6 +435,24 @@ async def test_a_chat_that_is_cancelled_anywhere_is_whole() -> None:
     assert ended == {(0, False), (1, False), (2, False), (2, True)}  # each way was met
 
 
+def test_a_chat_that_is_read_after_its_warden_is_an_error_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/m.db"
+
+    async def read() -> list[str]:
+        async with AsyncWarden.open(url, {"embedder": "none"}) as warden:
+            pieces = warden.scope(user="ana", thread="t1").chat(lambda messages: iter(WORDS)).stream("Tell me")
+            heard = [await anext(pieces)]
+        with pytest.raises(InvalidInput, match="the turn is over"):
+            heard.append(await anext(pieces))
+        return heard
+
+    assert asyncio.run(read()) == WORDS[:1]
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        assert turns(me) == [("user", "Tell me"), ("assistant", "word0 ")]
+        assert exchanges(me) == [("Tell me", "word0 ")]
+
+
 def test_ctrl_c_stops_the_model_and_stores_what_was_delivered(me: BoundScope) -> None:
     def model(messages: Any) -> Iterator[str]:
         yield "Rice "

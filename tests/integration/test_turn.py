@@ -37,6 +37,10 @@ def user(text: str, **more: Any) -> dict[str, Any]:
     return {"role": "user", "content": text, **more}
 
 
+def assistant(content: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content}
+
+
 def said(found: list[Memory]) -> list[tuple[str | None, str]]:
     return [(one.role, one.text) for one in found]
 
@@ -144,6 +148,57 @@ def test_a_turn_that_is_repeated_with_its_key_is_stored_once(warden: Warden) -> 
     assert turns_of(warden) == [("user", "Again"), ("assistant", "One."), ("assistant", "Another one.")]
 
 
+@pytest.mark.parametrize("begun", ['{"a":', [{"type": "text", "text": '{"a":'}]])
+@pytest.mark.parametrize("form", ["anthropic", "openai_chat"])
+def test_with_a_key_an_answer_that_is_begun_is_no_answer_yet(one: Warden, form: str, begun: Any) -> None:
+    request = {"messages": [user("Earlier"), assistant("Sure"), user("As JSON?"), assistant(begun)]}
+    me = one.scope(user="ana", thread="t1")
+    for _ in range(2):
+        with me.turn(request, form=form, key="k1") as turn:
+            turn.heard("1}")
+    assert turns_of(one) == [("user", "As JSON?"), ("assistant", '{"a":1}')]
+    with me.turn([*request["messages"][2:3], assistant('{"a":1}'), user("And b?")]) as turn:
+        turn.heard("2")
+    assert [words for _, words in turns_of(one)] == ["As JSON?", '{"a":1}', "And b?", "2"]
+
+
+def test_with_a_key_an_answer_that_calls_tools_is_one(one: Warden) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    looks = assistant("Let me look.") | {"tool_calls": [call]}
+    with one.scope(user="ana", thread="t1").turn([user("Rain?"), looks], key="k2") as turn:
+        turn.heard("It rains.")
+    assert turns_of(one) == [("assistant", "It rains.")]
+
+
+@pytest.mark.parametrize("late", ["stream", "words"])
+def test_a_stream_that_is_read_after_its_turn_is_an_error_at_once(one: Warden, late: str) -> None:
+    me = one.scope(user="ana", thread="t1")
+
+    def handler() -> Iterator[str]:
+        with me.turn([user("Tell me")]) as turn:
+            return iter(getattr(turn, late)(iter(WORDS)))
+
+    heard: list[str] = []
+    with pytest.raises(InvalidInput, match="the turn is over"):
+        heard.extend(handler())
+    assert (heard, turns_of(one)) == ([], [("user", "Tell me")])
+
+
+async def test_a_stream_that_is_read_after_its_warden_is_an_error_at_once(tmp_path: Path) -> None:
+    url, heard = f"sqlite:///{tmp_path}/m.db", list[str]()
+    async with AsyncWarden.open(url, {"embedder": "none"}) as warden:
+        turn = warden.scope(user="ana", thread="t1").turn([user("Tell me")])
+        await turn.__aenter__()
+        stream = turn.stream(events())
+        heard.append(await anext(stream))
+    with pytest.raises(InvalidInput, match="the turn is over"):
+        heard.append(await anext(stream))
+    await turn.__aexit__(None, None, None)
+    assert heard == ["word0 "]
+    with Warden.open(url, {"embedder": "none"}) as warden:
+        assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 ")]
+
+
 @pytest.mark.parametrize("words", range(0, len(WORDS) + 1, 4))
 def test_a_stream_that_is_left_stores_what_was_delivered(one: Warden, words: int) -> None:
     delivered = []
@@ -191,7 +246,7 @@ def test_a_generator_that_nobody_closes_is_stored_when_the_warden_is(tmp_path: P
     with Warden.open(url, {"embedder": "none"}) as warden:
         left = broken_off(warden.scope(user="ana", thread="t1").turn([user("Tell me")]), 5)
         assert next(left) == "word0 "
-    with pytest.raises(StoreUnavailable):  # it goes on after the end, and is told that this is not stored
+    with pytest.raises(InvalidInput, match="the turn is over"):
         list(left)
     with Warden.open(url, {"embedder": "none"}) as warden:
         assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 ")]

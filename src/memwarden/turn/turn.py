@@ -26,6 +26,7 @@ from memwarden.turn.forms import Request, form_of
 from memwarden.turn.heard import Answer, Heard, passed_on, passed_on_later
 from memwarden.turn.in_time import in_time
 from memwarden.turn.insisting import insisted
+from memwarden.turn.new_words import begun_answer, since_answer
 from memwarden.turn.own_words import without_block, without_blocks
 from memwarden.turn.put_in import put_in
 from memwarden.turn.settings import ChatSettings
@@ -101,6 +102,7 @@ class AsyncTurn:
         self._heard = Heard()
         self._asked: list[Message] = []
         self._asked_stored = False
+        self._begun = ""
         self._ended_at = 0
         self._noted: set[tuple[str, type]] = set()
         self._state = "new"
@@ -204,7 +206,8 @@ class AsyncTurn:
     def stream(self, events: Any, *, id: str | None = None) -> Any:
         """Pass on the events of a stream as they are, one answer of the model, while its words are taken in.
 
-        What was passed on counts as delivered, however the stream ends. Events may be texts.
+        What was passed on counts as delivered, however the stream ends. Events may be texts. Raises InvalidInput for
+        what comes once the turn, or the warden, is over.
         """
         return self._passing(events, id, words=False)
 
@@ -261,6 +264,11 @@ class AsyncTurn:
         return passed_on(events, take, words=words)
 
     def _take(self, answer: Answer, event: object) -> str:
+        if self._state == "over":  # to hand it on would lose it in silence
+            raise InvalidInput(
+                "the turn is over, and this stream is not: what comes now would not be stored; read the stream inside "
+                "of: with scope.turn(...) as turn, before the warden is closed"
+            )
         try:
             words = event if isinstance(event, str) else self._form.delta(event)
         except Exception as error:  # somebody else's event, which the application gets as it is
@@ -276,8 +284,8 @@ class AsyncTurn:
             return without_blocks(self._new, self._settings.template)
         if self._key is None:
             return said
-        answers = [place for place, one in enumerate(said) if one["role"] == "assistant"]
-        return said[answers[-1] + 1 :] if answers else said
+        self._begun = begun_answer(self._given)
+        return since_answer(said, self._begun.strip())
 
     async def _put_in(self, *, renew: bool = False) -> None:
         said = without_blocks(self._said, self._settings.template)
@@ -337,8 +345,9 @@ class AsyncTurn:
     def _answers(self) -> list[Message]:
         template = self._settings.template
         said = [
-            {"role": "assistant", "content": without_block(one.text, template)} | ({"id": one.id} if one.id else {})
-            for one in self._heard.answers
+            {"role": "assistant", "content": without_block(one.text if place else self._begun + one.text, template)}
+            | ({"id": one.id} if one.id else {})
+            for place, one in enumerate(self._heard.answers)
         ]
         return [one for one in said if one["content"].strip()]
 
