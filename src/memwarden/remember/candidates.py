@@ -32,7 +32,7 @@ ALIKE = 0.4
 """Statements that share a smaller part of their words are not compared."""
 MOST_CANDIDATES = 200
 """A new statement is compared with so many of the latest candidates."""
-WAS = "was"
+WAS = "waited_as"
 """Under this name the journal tells in which state something waited, so that an undo puts it back to wait."""
 
 
