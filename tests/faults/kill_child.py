@@ -75,7 +75,9 @@ def the_batch(writer: str, number: int) -> Batch:
 
 
 class Death:
-    """Counts how often the chosen point is passed, and kills this process there."""
+    """Counts how often the chosen point is passed, and kills this process there. pause: seconds before it does."""
+
+    pause = 0.05
 
     def __init__(self, at: str | None, nth: int, statements: Mapping[str, str] = STATEMENTS) -> None:
         self.armed = False
@@ -89,7 +91,7 @@ class Death:
             return
         self._left -= 1
         if self._left == 0:
-            time.sleep(0.05)  # what was wrongly acknowledged has time to reach the log
+            time.sleep(self.pause)  # what was wrongly acknowledged has time to reach the log
             os.kill(os.getpid(), signal.SIGKILL)
 
     def traced(self, sql: str) -> None:

@@ -74,6 +74,7 @@ async def write(sessions: AsyncSessions, job: dict[str, Any], writer: int, acks:
 
 async def main(job: dict[str, Any], _: Any) -> None:
     death = Death(job.get("at"), job.get("nth", 1))
+    death.pause = job.get("pause", death.pause)
     postgres = job["file"].startswith("postgres")
     store: Store = PostgresStore(job["file"]) if postgres else FAULTS[job.get("fault")](Path(job["file"]), death)
     acks = os.open(job["acks"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -177,7 +177,7 @@ def test_a_thousand_exchanges_of_each_writer(tmp_path: Path, nurseries: list[Nur
 def test_the_harness_finds_a_store_that_loses(tmp_path: Path, nurseries: list[Nursery], fault: str, at: str) -> None:
     """Half a change, or an exchange that was acknowledged too early."""
     sessions = Sessions(f"sqlite:///{tmp_path / 's.db'}", tmp_path, nurseries, 1, 5)
-    assert sessions.run({"fault": fault, "at": at, "nth": 9}) in ([-signal.SIGKILL], [1])
+    assert sessions.run({"fault": fault, "at": at, "nth": 9, "pause": 0.5}) in ([-signal.SIGKILL], [1])
     assert sessions.damage() != "" or sessions.run({}) == [1] or sessions.damage() != ""
 
 

@@ -235,7 +235,7 @@ def test_the_harness_finds_a_store_without_transactions(talks: Talks) -> None:
 
 def test_the_harness_finds_answers_that_come_too_early(talks: Talks) -> None:
     """An exchange is told when its session is written; one of these commits is that, and does not come to be."""
-    dying = {"serves": [0, len(talks.dialogues)], "fault": "answers before commit", "at": "commit"}
+    dying = {"serves": [0, len(talks.dialogues)], "fault": "answers before commit", "at": "commit", "pause": 0.5}
     found = ""
     for nth in range(5, 12):
         talks.begin_anew()

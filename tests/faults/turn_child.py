@@ -2,7 +2,7 @@
 
 Usage: turn_child.py WANTED [JOB], as replay_child.py. WANTED holds the dialogues. JOB is JSON: {"file": SQLite file,
 "acks", "stage": a file that says where the process is, "serves": [number, of how many processes], "at": label or null,
-"nth": n, "after": seconds, "fault": name, "settings", "exchanges": at most so many of each dialogue}.
+"nth": n, "after": seconds, "pause": seconds, "fault": name, "settings", "exchanges": at most so many of each dialogue}.
 
 Each exchange that is over is noted. A later run, also another process, says each dialogue's last one again and goes on.
 """
@@ -96,6 +96,7 @@ def acknowledged(files: Iterable[Path]) -> dict[str, int]:
 
 async def main(job: dict[str, Any], dialogues: list[Dialogue]) -> None:
     death = Told(job.get("at"), job.get("nth", 1), Path(job["stage"]))
+    death.pause = job.get("pause", death.pause)
     store = FAULTS[job.get("fault")](Path(job["file"]), death)
     settings = ChatSettings(use_memory=True, **job.get("settings", {}))
     own, processes = job["serves"]
