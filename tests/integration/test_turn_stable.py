@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
+from memwarden.errors import NotFound
 from memwarden.turn.prefix import PrefixMeter
 from memwarden.turn.settings import ChatSettings
 
@@ -231,3 +232,28 @@ def test_the_arguments_of_a_call_to_anthropic(one: Warden) -> None:
     assert share.of_last == 1
     assert memories_in(turn.request["system"]) == [NORTH]
     assert held(turn.request["messages"]) == [[], [], [GUILD], [], [ALE]]
+
+
+def test_no_other_agent_reads_what_stands_in_a_prompt() -> None:
+    """Not even one that may read state; and what was forgotten is in no earlier content of the record."""
+    categories = {
+        "categories": {"custom": [{"name": name, "context": "rag"} for name in ("health", "activity", "state")]},
+        "allowlists": {"nurse": ["health", "activity"], "cook": ["activity", "state"]},
+    }
+    with Warden.open("memory://", {"embedder": "none", "categories": categories}) as warden:
+        (ill,) = warden.scope(user="hero").remember("Rosa has asthma and wheezes.", category="health").results
+        history: list[dict[str, Any]] = []
+        assert "wheezes" in str(asked(warden, history, "Does Rosa have asthma?", agent="nurse"))
+        records = [one.id for one in warden.scope(user="hero").find() if one.id.startswith("in-prompt:")]
+        assert len(records) == 1
+        cook = warden.scope(user="hero", agent="cook", thread="quest")
+        assert [one.id for one in cook.find() if one.id == records[0]] == []
+        assert "wheezes" not in str(cook.history(limit=1000))
+        with pytest.raises(NotFound):
+            cook.get(records[0])
+        assert records[0] not in str(warden.scope(user="hero", thread="new").delta(0))
+        me = warden.scope(user="hero")
+        assert ill.id is not None
+        me.forget(ill.id)
+        assert "wheezes" not in str(asked(warden, history[:0], "And now?", agent="nurse"))
+        assert "wheezes" not in str([me.get(records[0]), me.history(records[0])])

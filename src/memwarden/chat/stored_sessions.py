@@ -22,6 +22,7 @@ from memwarden.chat.session_views import agent_receives, cache_state, memory_sta
 from memwarden.chat.sessions import ChannelLogger, ProactiveTools, SessionMemory, tell
 from memwarden.chat.state import CATEGORY
 from memwarden.errors import Conflict, InvalidInput, Stale
+from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.base import ChatModel
 from memwarden.parts import Parts
 from memwarden.records import Channel, Memory, Scope, Trust
@@ -229,7 +230,7 @@ class AsyncSessions:
 
     async def _swapped(self, memory: Memory, rev: int, once: _Once | None) -> bool:
         key, asked = (None, ()) if once is None else once
-        return await self._parts.working.writer.swap(memory, rev, key=key, asked=asked)
+        return await self._parts.working.writer.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
 
     async def _stored(self, name: str) -> Memory | None:
         found = await self._parts.store.get(self.who.namespace, [PREFIX + name])

@@ -120,7 +120,7 @@ def looker(thread: str | None, agent: str | None) -> str:
     return name if agent is None else f"{name}{BETWEEN}{agent}"
 
 
-_SAVED = ("state:", "session:")
+_SAVED = ("state:", "session:", "in-prompt:")
 """How the ids of what is saved by key begin; the user context, which is of the same channel, is news."""
 
 

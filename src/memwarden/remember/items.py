@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memwarden.lifecycle import EARLIER_STATES, KEPT_AFTER_FORGETTING
+from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.base import Embedder
 from memwarden.recall.signals import signals_of
 from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, Restore, State, WriteMode
@@ -43,16 +43,23 @@ async def put(
 
 
 async def swap(
-    store: Store, memory: Memory, at: datetime, rev: int, *, key: str | None = None, fingerprint: str | None = None
+    store: Store,
+    memory: Memory,
+    at: datetime,
+    rev: int,
+    *,
+    keep: int,
+    key: str | None = None,
+    fingerprint: str | None = None,
 ) -> bool:
     """Store what is never searched by meaning under its own id, without secrets; False if ``key`` was used before.
 
-    The last :data:`EARLIER_STATES` contents stay in its history.
+    keep: so many of its earlier contents (:class:`Put`).
     Raises Stale when what has its id was written after revision ``rev``, Conflict for a key with another fingerprint.
     """
     memory, _ = without_secrets(memory)
     (signals,) = await signals_of([(memory.text, memory.created_at)], None)
-    changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=EARLIER_STATES),)
+    changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
     actor = memory.actor_id or memory.agent_id
     batch = Batch(memory.namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=rev)
     return not (await store.apply(batch)).replayed

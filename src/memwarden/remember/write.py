@@ -248,14 +248,16 @@ class Writer:
         """
         return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta, keep=keep)
 
-    async def swap(self, memory: Memory, rev: int, *, key: str | None = None, asked: Sequence[Any] = ()) -> bool:
+    async def swap(
+        self, memory: Memory, rev: int, *, keep: int, key: str | None = None, asked: Sequence[Any] = ()
+    ) -> bool:
         """Store what is never searched by meaning under its own id. Raises Stale if that was written after ``rev``.
 
-        key: idempotency key. Returns False, and writes nothing, when it was used before; a Conflict if something else
-            was ``asked`` then.
+        keep: so many of its earlier contents. key: idempotency key. Returns False, and writes nothing, when it was used
+            before; a Conflict if something else was ``asked`` then.
         """
         fingerprint = None if key is None else _hash([memory.id, *asked])
-        return await items.swap(self._store, memory, self._now(), rev, key=key, fingerprint=fingerprint)
+        return await items.swap(self._store, memory, self._now(), rev, keep=keep, key=key, fingerprint=fingerprint)
 
     async def release(
         self, scope: Scope, memory_id: str, readable: Collection[str] | None, *, vouch: bool

@@ -18,6 +18,8 @@ from memwarden.turn.stable import Stable, decided, from_json, mark, to_json
 
 PREFIX: Final = "in-prompt:"
 SOURCE: Final = "in-prompt"
+CATEGORY: Final = "in-prompt"
+"""A category that is in no allowlist: what one agent's prompt holds may be what another may not read."""
 TRIES: Final = 50
 _MOST_PAUSE: Final = 0.05
 
@@ -26,7 +28,7 @@ class InPrompt:
     """What stands in the prompts of one thread, for one agent: others may not read what this one may.
 
     It is one memory of the channel ``state``, written only when it changes, and only if nobody wrote it since it was
-    read; else it is decided again on what is there then.
+    read; else it is decided again on what is there then. No earlier content is kept: it may hold what was forgotten.
     """
 
     def __init__(self, parts: Parts, who: Scope) -> None:
@@ -55,7 +57,7 @@ class InPrompt:
                 if stable is None or stable == before:
                     return stable
                 try:
-                    await self._parts.working.writer.swap(self._memory_of(stable, stored), rev)
+                    await self._parts.working.writer.swap(self._memory_of(stable, stored), rev, keep=0)
                     return stable
                 except Stale:
                     await asyncio.sleep(random.uniform(0, _MOST_PAUSE))  # no secret
@@ -87,7 +89,7 @@ class InPrompt:
             created_at=now if stored is None else stored.created_at,
             updated_at=now,
             channel=Channel.STATE,
-            category=str(Channel.STATE),
+            category=CATEGORY,
             source=SOURCE,
             payload=to_json(stable),
             user_id=self._who.user,
