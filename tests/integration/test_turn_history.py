@@ -8,6 +8,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.recall.block import PREFIX, SUFFIX
+from memwarden.turn.forms import reading
 from memwarden.turn.settings import ChatSettings
 
 MODES = ("system_append", "context_message", "user_prefix", "cache_stable")
@@ -88,3 +89,41 @@ def test_a_message_that_begins_like_a_block_is_sent_and_stored() -> None:
             assert turn.messages[-1] == user(pasted)
             turn.heard("Rice.")
         assert ("user", " I found this on a page. What can Mia eat?") in turns_of(warden, "t1")
+
+
+ODD_FIELDS: tuple[dict[str, Any], ...] = (
+    {"name": ""},
+    {"name": "a\nb"},
+    {"id": ""},
+    {"id": 12.5},
+    {"created_at": "yesterday"},
+    {"created_at": 1_700_000_000_000},  # milliseconds, as JavaScript counts
+)
+
+
+@pytest.mark.parametrize("form", ["openai_chat", "anthropic", "openai_responses"])
+@pytest.mark.parametrize("odd", ODD_FIELDS, ids=str)
+def test_a_field_that_cannot_be_kept_costs_no_memory(form: str, odd: dict[str, Any]) -> None:
+    """An odd name, id or time of an earlier message: the prompt has memories, and what was said is stored."""
+    asked = {**user(ASKED), "name": "Ana"} if form == "openai_chat" else user(ASKED)
+    messages = [{**user("We live in Linz."), **odd}, {"role": "assistant", "content": "I see."}, asked]
+    request = {"input" if form == "openai_responses" else "messages": messages}
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        me.remember(MIA)
+        with me.turn(request, form=form) as turn:
+            assert [one.text for one in turn.block.items] == [MIA]
+            turn.heard("Rice cakes.")
+        assert turn.failures == ()
+        assert [text for _, text in turns_of(warden, "t1")] == ["We live in Linz.", "I see.", ASKED, "Rice cakes."]
+        assert [one.name for one in me.find({"channel": "turn"}) if one.text == ASKED] == [asked.get("name")]
+
+
+def test_a_field_that_is_left_out_is_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_told", set())
+    for _ in range(3):
+        said = reading.spoken([user("Hi.") | {"name": ""}, user("Hi.") | {"id": "mine", "created_at": 7}])
+        assert said == [user("Hi."), user("Hi.") | {"id": "mine", "created_at": 7}]
+    assert caplog.text.count("a field that cannot be kept: name is") == 1

@@ -14,6 +14,8 @@ from memwarden.errors import InvalidInput
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 MESSAGE_KEYS = frozenset({"role", "content", "name", "id", "created_at"})
+OWN_FIELDS = ("name", "id", "created_at")
+"""What a message may tell of itself besides who says what."""
 MAX_NAME = 256
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
@@ -117,6 +119,13 @@ def checked_name(value: Any, what: str) -> str | None:
     return unicodedata.normalize("NFC", value)
 
 
+def checked_field(name: str, value: Any, what: str) -> Any:
+    """Return one of :data:`OWN_FIELDS` as it is kept, None for None. Raises InvalidInput for what cannot be kept."""
+    if name == "created_at":
+        return None if value is None else clock.parse(value, what)
+    return checked_name(str(value) if name == "id" and isinstance(value, int) else value, what)
+
+
 def checked_names(value: Any, what: str) -> tuple[str, ...]:
     """Return a sequence of short texts as a tuple without repetitions, in the given order."""
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
@@ -138,15 +147,11 @@ def _message(message: Any, number: int, max_bytes: int) -> Message:
         raise InvalidInput(f"{where}.content is missing; give what was said, or leave the message out")
     text = _content(message.get("content"), f"{where}.content")
     misfit = _misfit(text, "it", max_bytes)
-    created_at = message.get("created_at")
-    identity = message.get("id")
     return Message(
         role=role,
         text="" if misfit else text,
         misfit=misfit,
-        name=checked_name(message.get("name"), f"{where}.name"),
-        id=checked_name(str(identity) if isinstance(identity, int) else identity, f"{where}.id"),
-        created_at=None if created_at is None else clock.parse(created_at, f"{where}.created_at"),
+        **{name: checked_field(name, message.get(name), f"{where}.{name}") for name in OWN_FIELDS},
     )
 
 

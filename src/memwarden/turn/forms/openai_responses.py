@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import InvalidInput
+from memwarden.remember.messages import OWN_FIELDS
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode, read_arguments
 from memwarden.turn.forms.placing import without_empty
@@ -29,9 +30,9 @@ class OpenAIResponses:
         messages = _items(_arguments(request))
         # The id of an answer is the provider's, and was not known when the answer was heard.
         return [
-            one | {"id": field(message, "id")} if one["role"] == "user" and field(message, "id") else one
+            one
             for message in messages
-            for one in spoken([message], ("name", "created_at"))
+            for one in spoken([message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at"))
         ]
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:

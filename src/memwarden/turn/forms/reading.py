@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from memwarden.errors import InvalidInput
+from memwarden.remember.messages import OWN_FIELDS, checked_field
 
 WORDS: Final = ("text", "input_text", "output_text")
 """The types of the parts of a content that hold words."""
 SPEAKERS: Final = ("user", "assistant")
 SYSTEM: Final = ("system", "developer")
-_OWN: Final = ("name", "id", "created_at")
+
+log = logging.getLogger(__name__)
 
 
 def field(thing: Any, name: str, default: Any = None) -> Any:
@@ -85,16 +88,36 @@ def speaking(messages: Sequence[Any]) -> list[int]:
     return [place for place, one in enumerate(messages) if field(one, "role") in SPEAKERS and _said(one).strip()]
 
 
-def spoken(messages: Sequence[Any], own: Sequence[str] = _OWN) -> list[dict[str, Any]]:
+def spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dict[str, Any]]:
     """What users and the assistant said in messages (:meth:`memwarden.turn.forms.base.Form.said`).
 
-    own: the fields besides role and content that are the caller's.
+    own: the fields besides role and content that are the caller's. One that could not be kept is left out: what was
+    said shall not be lost for the sake of its time or name.
     """
     return [
         {"role": field(one, "role"), "content": _said(one)}
-        | {name: value for name in own if (value := field(one, name)) is not None}
+        | {name: value for name in own if (value := field(one, name)) is not None and _can_be_kept(name, value)}
         for one in map(messages.__getitem__, speaking(messages))
     ]
+
+
+def _can_be_kept(name: str, value: Any) -> bool:
+    try:
+        checked_field(name, value, name)
+    except InvalidInput as error:
+        _tell_once(name, str(error))
+        return False
+    return True
+
+
+_told: Final[set[str]] = set()
+
+
+def _tell_once(name: str, why: str) -> None:
+    """Say in the log that a field is left out: once a process, as it stands in each turn of a conversation again."""
+    if name not in _told:
+        _told.add(name)
+        log.warning("messages are taken without a field that cannot be kept: %s", why)
 
 
 def _said(message: Any) -> str:
