@@ -89,9 +89,8 @@ class Asking:
         usable = duration > 0 and isinstance(call.arguments, Mapping)
         if usable and (entry := await self._held(call)) is not None:
             return entry
-        told = await self._call(call)
-        result = json.dumps(told, ensure_ascii=False, default=str)
-        if usable and told.get("success", True):
+        succeeded, result = await self._call(call)
+        if usable and succeeded:
             try:
                 await self._sessions.add_tool_to_cache(self._session, call.name, call.arguments, result, duration)
             except MemwardenError as error:
@@ -106,18 +105,32 @@ class Asking:
             return None
         return None if entry is None else str(entry["result"])
 
-    async def _call(self, call: ToolCall) -> dict[str, Any]:
-        """Call a tool. The model is told what went wrong, and goes on."""
+    async def _call(self, call: ToolCall) -> tuple[bool, str]:
+        """Call a tool: whether it did what it should, and what it returns. The model is told what went wrong."""
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._tools.call_tool(call.name, call.arguments)
+                told: Any = await self._tools.call_tool(call.name, call.arguments)
+            if not isinstance(told, Mapping):
+                return _failed(f"it returned no JSON object but {type(told).__name__}")
+            return bool(told.get("success", True)), _as_json(told)
         except TimeoutError:
-            return {"success": False, "error": f"it took longer than {self._seconds:g} seconds"}
+            return _failed(f"it took longer than {self._seconds:g} seconds")
         except MemwardenError as error:
-            return {"success": False, "error": str(error)}
-        except Exception as error:  # a tool of somebody else's
+            return _failed(str(error))
+        except Exception as error:  # a tool of somebody else's, or what it returned
             log.warning("the tool %s failed: %s", call.name, type(error).__name__)
-            return {"success": False, "error": f"it failed ({type(error).__name__})"}
+            return _failed(f"it failed ({type(error).__name__})")
+
+
+def _as_json(told: Mapping[str, Any]) -> str:
+    """What a tool returned. Raises TypeError and ValueError for what cannot be sent."""
+    result = json.dumps(told, ensure_ascii=False, default=str)
+    result.encode()  # half a character
+    return result
+
+
+def _failed(why: str) -> tuple[bool, str]:
+    return False, json.dumps({"success": False, "error": why.encode(errors="replace").decode()}, ensure_ascii=False)
 
 
 def with_tool(tools: AsyncTools | None, more: Sequence[Tool]) -> AsyncTools:
