@@ -214,7 +214,9 @@ class Chat(Facade):
         the session.
 
         Args:
-            key: idempotency key of the message: what is stored of it is stored once, also after a crash.
+            key: idempotency key of the message: what is stored of it is stored once, also after a crash. A repeat asks
+                the model again, and another answer is kept beside the first. With another message it is a Conflict,
+                before the model is asked.
 
         Raises InvalidInput; what the model's client raises, and ModelUnavailable when it takes too long: then the
         message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.

@@ -21,10 +21,10 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.chat.tools import AsyncTools, Parameter, Tool
-from memwarden.errors import InvalidInput, ModelUnavailable, NotKept, StoreUnavailable
+from memwarden.errors import CategoryDenied, Conflict, InvalidInput, ModelUnavailable, NotKept, StoreUnavailable
 from memwarden.scope import AsyncScope
 from memwarden.sync import BoundScope
-from memwarden.turn import upstreams
+from memwarden.turn import running, turn, upstreams
 from memwarden.turn.chat import Action
 from memwarden.turn.settings import ChatSettings
 from upstream import Upstream
@@ -212,6 +212,73 @@ def test_a_message_that_is_repeated_with_its_key_is_stored_once(me: BoundScope) 
         assert me.chat(Model(answer)).continue_chat("Again", key="k1").text == answer
     assert turns(me) == [("user", "Again"), ("assistant", "One."), ("assistant", "Two.")]
     assert exchanges(me) == [("Again", "One."), ("Again", "Two.")]
+
+
+def test_a_key_that_another_message_had_is_told_before_the_model_is_asked(me: BoundScope) -> None:
+    model = Model("One.")
+    me.chat(model).continue_chat("Again", key="k1")
+    with pytest.raises(Conflict):
+        me.chat(model).continue_chat("Something else", key="k1")
+    with pytest.raises(Conflict), me.turn([user("A third")], key="k1"):
+        pytest.fail("a model would be asked here")
+    assert len(model.asked) == 1
+    assert turns(me) == [("user", "Again"), ("assistant", "One.")]
+    assert exchanges(me) == [("Again", "One.")]
+
+
+def test_an_agent_that_may_not_read_sessions_is_told_before_the_model_is_asked() -> None:
+    kinds = {"allowlists": {"cook": ["profile"], "nurse": ["profile", "state"]}}
+    with Warden.open("memory://", {"embedder": "none", "categories": kinds}) as warden:
+        with pytest.raises(CategoryDenied):
+            warden.scope(user="ana", agent="cook").chat(Model())
+        nurse = warden.scope(user="ana", agent="nurse").chat(Model("Fine."))
+        assert nurse.continue_chat("Hello?").text == "Fine."
+
+
+def test_a_model_that_changes_its_messages_changes_no_later_prompt(me: BoundScope) -> None:
+    seen: list[str] = []
+
+    def model(messages: list[dict[str, Any]]) -> str:
+        messages[0]["content"] += " Today is Monday."
+        seen.append(messages[0]["content"])
+        return "Fine."
+
+    chat = me.chat(model, system="Be brief.")
+    for word in ("One?", "Two?"):
+        chat.continue_chat(word)
+    assert seen == ["Be brief. Today is Monday."] * 2
+
+
+def late(given: Any) -> Any:
+    time.sleep(60)
+
+
+@pytest.mark.parametrize("named", [{"check_action": late}, {"tools": late}, {"defer_remote": late}])
+def test_functions_that_hang_are_given_up(me: BoundScope, named: dict[str, Any]) -> None:
+    with pytest.raises(ModelUnavailable, match=r"took longer than 0\.05 seconds"):
+        me.chat(Model(), seconds=0.05, **named).continue_chat("Hello?")
+
+
+def test_a_session_that_hangs_is_given_up(me: BoundScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*args: Any, **named: Any) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(running, "TAKE_IN_SECONDS", 0.05)
+    monkeypatch.setattr("memwarden.chat.stored_sessions.AsyncSessions.finalize_current_cycle", hang)
+    with pytest.raises(NotKept, match="session") as told:
+        me.chat(Model("Rice cakes.")).continue_chat(ASKED)
+    assert told.value.answer == "Rice cakes."
+
+
+def test_a_look_that_hangs_is_put_off(me: BoundScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*args: Any, **named: Any) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(turn, "AFTER_SECONDS", 0.3)
+    monkeypatch.setattr("memwarden.turn.turn_log.TurnLog.look", hang)
+    reply = me.chat(Model("Rice cakes."), EVERY).continue_chat(ASKED)
+    assert [type(one) for one in reply.failures] == [TimeoutError]
+    assert turns(me) == [("user", ASKED), ("assistant", "Rice cakes.")]
 
 
 def test_what_is_said_twice_is_stored_twice(me: BoundScope) -> None:

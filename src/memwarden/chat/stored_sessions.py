@@ -265,7 +265,12 @@ class AsyncSessions:
         return SessionMemory(None, tools, tenant=self.who.namespace.tenant, user=self.who.namespace.path)
 
     def _check_allowed(self) -> None:
-        self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
+        check_allowed(self._parts, self.who)
+
+
+def check_allowed(parts: Parts, who: Scope) -> None:
+    """Raise CategoryDenied for an agent that may not read sessions, UnknownAgent for one without an allowlist."""
+    parts.settings.categories.readable(who.agent, (CATEGORY,) if who.agent else None)
 
 
 def _session_of(name: str, stored: Memory | None) -> Session:

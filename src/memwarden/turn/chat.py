@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, Self
 
 from memwarden.chat.memory_tools import CREATE
 from memwarden.chat.session_rules import WINDOW_TOKENS, Message
-from memwarden.chat.stored_sessions import AsyncSessions
+from memwarden.chat.stored_sessions import AsyncSessions, check_allowed
 from memwarden.chat.tools import AsyncTools
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.events import Node, Op, Status
@@ -117,6 +117,7 @@ class AsyncChat:
         self._check_action = check_action
         self.session = checked_name(session, "session") or scope.who.thread or DEFAULT_THREAD
         self._sessions = AsyncSessions(parts, scope.who, window_tokens=window_tokens)
+        check_allowed(parts, scope.who)  # now, and not after each answer that was paid for
         self._system = (
             [] if system is None else [_system(checked_text(system, "system", parts.settings.max_text_bytes))]
         )
@@ -143,7 +144,9 @@ class AsyncChat:
         the session.
 
         Args:
-            key: idempotency key of the message: what is stored of it is stored once, also after a crash.
+            key: idempotency key of the message: what is stored of it is stored once, also after a crash. A repeat asks
+                the model again, and another answer is kept beside the first. With another message it is a Conflict,
+                before the model is asked.
 
         Raises InvalidInput; what the model's client raises, and ModelUnavailable when it takes too long: then the
         message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.
@@ -206,7 +209,7 @@ class AsyncChat:
             told.reply = Reply(turn.answer, None, turn.block, turn.stored, turn.kept, failures)
 
     async def _turn(self, text: str, key: str | None, told: _Told) -> AsyncTurn:
-        messages = [*self._system, *await self._prepared(text, told)]
+        messages = [*map(dict, self._system), *await self._prepared(text, told)]
         said = [{"role": "user", "content": text}]
         request, form = self._upstream.request(messages), self._upstream.form
         return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
@@ -224,20 +227,27 @@ class AsyncChat:
     async def _action(self, text: str) -> Action | None:
         if self._check_action is None:
             return None
-        said = await called(self._check_action, text)
+        said = await self._of_caller("check_action", self._check_action, text)
         try:
             return None if said is None else Action(said)
         except ValueError:
             raise InvalidInput(f"check_action returns None, or one of {', '.join(Action)}, not {said!r:.80}") from None
 
+    async def _of_caller(self, what: str, function: Callable[[Any], Any], given: Any) -> Any:
+        """Call a function of the caller's. Raises ModelUnavailable when it takes longer than a model may."""
+        waits = asyncio.timeout(self._seconds)
+        try:
+            async with waits:
+                return await called(function, given)
+        except TimeoutError:
+            if not waits.expired():
+                raise
+            raise ModelUnavailable(f"{what} took longer than {self._seconds:g} seconds") from None
+
     async def _remote(self, text: str, told: _Told) -> AsyncGenerator[str]:
         """Design C's deferRemote: somebody else's chat answers, and memory has no part in it."""
         assert self._defer_remote is not None
-        try:
-            async with asyncio.timeout(self._seconds):
-                answer = await called(self._defer_remote, text)
-        except TimeoutError:
-            raise ModelUnavailable(f"the remote chat took longer than {self._seconds:g} seconds") from None
+        answer = await self._of_caller("the remote chat", self._defer_remote, text)
         if answer is not None and not isinstance(answer, str):
             raise InvalidInput(f"defer_remote returns a text or None, not {answer!r:.80}")
         told.reply = Reply(answer)
@@ -248,7 +258,7 @@ class AsyncChat:
         """The tools of this turn; with a mode that has the model keep things, the tool for that."""
         tools = self._tools
         if callable(tools):
-            tools = await called(tools, turn.block)
+            tools = await self._of_caller("the function of tools=", tools, turn.block)
         if not isinstance(tools, AsyncTools | None):
             raise InvalidInput(
                 f"tools are those of scope.tools(...), or a function that returns them, not {tools!r:.80}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from types import TracebackType
@@ -15,6 +16,9 @@ from memwarden.turn.insisting import insisted
 from memwarden.turn.turn import AsyncTurn
 
 DIGEST_BYTES: Final = 16
+TAKE_IN_SECONDS: Final = 150.0
+"""Taking an exchange in may take so long: writers of one session wait for each other for up to 30 seconds, and a model
+that makes shorter what is too long may take 120."""
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +93,7 @@ class Running:
     async def _take_in(self, answer: str) -> None:
         """Take the exchange in, once for each answer that a message with this key got."""
         digest = hashlib.blake2b(f"{self._key}\n{answer}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
-        await self._sessions.finalize_current_cycle(
-            self._session, self._message, answer, key=f"chat:{digest.hexdigest()}"
-        )
+        async with asyncio.timeout(TAKE_IN_SECONDS):
+            await self._sessions.finalize_current_cycle(
+                self._session, self._message, answer, key=f"chat:{digest.hexdigest()}"
+            )

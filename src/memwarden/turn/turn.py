@@ -14,7 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar, overload
 
-from memwarden.errors import InvalidInput, NotKept
+from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.events import Node, Op, Status, Verdict
 from memwarden.parts import Parts
 from memwarden.recall.block import Template
@@ -148,7 +148,10 @@ class AsyncTurn:
         return self._state == "over" and self._heard.size > self._ended_at
 
     async def __aenter__(self) -> Self:
-        """Find memories, put them in, and store what the user said."""
+        """Find memories, put them in, and store what the user said.
+
+        Raises Conflict for a key that another message had.
+        """
         if self._state != "new":
             raise InvalidInput("a turn is used once; make another one with scope.turn(...)")
         self._state = "over"
@@ -315,6 +318,8 @@ class AsyncTurn:
             async with asyncio.timeout(BEFORE_SECONDS):
                 await self._store_asked()
         except Exception as error:
+            if self._key and isinstance(error, Conflict) and not isinstance(error, Stale):
+                raise  # the same will come of it later, and an answer would be paid for that has no question
             self._goes_on("and what was said is stored later", error, Node.HOTPATH, Op.CREATE)
 
     async def _store_asked(self) -> None:
@@ -378,11 +383,12 @@ class AsyncTurn:
         """Look through the thread, if it is time (C3). If this fails, the next look does it."""
         settings = self._settings
         try:
-            if settings.memory_extraction_mode == "every_turn" or (
-                settings.memory_extraction_mode == "periodic"
-                and await self._log.waits_for(2 * settings.memory_extraction_interval)  # a question, an answer
-            ):
-                self.kept = await self._log.look()
+            async with asyncio.timeout(AFTER_SECONDS):
+                if settings.memory_extraction_mode == "every_turn" or (
+                    settings.memory_extraction_mode == "periodic"
+                    and await self._log.waits_for(2 * settings.memory_extraction_interval)  # a question, an answer
+                ):
+                    self.kept = await self._log.look()
         except Exception as error:
             self._goes_on("and is looked through later", error, Node.EPISODIC, Op.CLASSIFY)
 
