@@ -150,10 +150,12 @@ class BoundScope(Facade):
             tools: what the model may call (:meth:`tools`), or a function that returns it for the memories of a turn.
             tool_cache: for how many exchanges a tool's result is used again for the same parameters, by its name.
             defer_remote: when given, it answers every message, and nothing else happens with it.
-            seconds: how long the model may take for an answer or its next piece, above 0, at most a day.
+            seconds: how long the model may take for an answer or its next piece, and each function, above 0, at most
+                a day.
             window_tokens: the most that the messages of the session take.
 
-        Functions that block are called in threads of their own. Raises InvalidInput.
+        Functions that block are called in threads of their own. Raises InvalidInput, and CategoryDenied for an agent
+        that may not read the category ``state``, in which the session is.
         """
         return Chat(
             self._inner.chat(

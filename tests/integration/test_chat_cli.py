@@ -105,6 +105,17 @@ def test_an_endpoint_is_asked_and_its_failure_ends_nothing(db: str, talk: Talk, 
 
 
 @pytest.mark.parametrize(
+    "bad", ["\udcff\udcfe bad", "\x01\x02\x03", "much " * 300_000], ids=["bytes", "control", "long"]
+)
+def test_a_line_that_cannot_be_kept_ends_no_conversation(db: str, talk: Talk, script: Path, bad: str) -> None:
+    told, _ = talk("--script", str(script), "--json", lines=f"{bad}\n{ASKED}\n", code=1)
+    first, second = map(json.loads, told.splitlines())
+    assert first["error"]["type"] in ("InvalidInput", "NotKept")
+    assert (second["answer"], second["failures"]) == ("Noted.", [])
+    assert turns(db) == [("user", ASKED), ("assistant", "Noted.")]
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], "--model NAME"),

@@ -14,7 +14,7 @@ import typer
 from rich.text import Text
 
 from memwarden import Warden, config
-from memwarden.errors import InvalidInput, NotFound, NotKept
+from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Outcome, WriteResult
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, plain, printer
@@ -103,12 +103,7 @@ def _one(pieces: Any, line: str, show: _Terminal | _JsonLines) -> int:
                 if not number:
                     show.found(pieces.block)
                 show.piece(piece)
-    except NotKept as error:
-        show.failed(error)
-        return FAILED
-    except InvalidInput:
-        raise
-    except Exception as error:  # the endpoint's, in a class of its client's
+    except Exception as error:  # of a line that cannot be kept, or the endpoint's, in a class of its client's
         show.failed(error)
         return FAILED
     show.over(line, pieces.reply)
@@ -184,17 +179,22 @@ class _JsonLines:
         told = {"message": line, "answer": reply.text, "action": reply.action}
         block = {"text": reply.block.text, "tokens": reply.block.tokens, "items": plain(reply.block.items)}
         kept = None if reply.kept is None else plain(reply.kept.results)
-        self._tell(told | {"block": block, "stored": plain(reply.stored), "kept": kept})
+        failures = [_told(one) for one in reply.failures]
+        self._tell(told | {"block": block, "stored": plain(reply.stored), "kept": kept, "failures": failures})
 
     def stopped(self) -> None:
         self._tell({"stopped": True})
 
     def failed(self, error: Exception) -> None:
-        self._tell({"error": {"type": type(error).__name__, "message": str(error)}})
+        self._tell({"error": _told(error)})
 
     def _tell(self, told: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
+
+
+def _told(error: Exception) -> dict[str, str]:
+    return {"type": type(error).__name__, "message": str(error)}
 
 
 def _lines(*, prompt: bool) -> Iterator[str]:
