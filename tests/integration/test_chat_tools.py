@@ -77,3 +77,23 @@ def test_a_tool_that_returns_no_json_is_told_to_the_model(me: BoundScope, odd: A
     assert json.loads(results(client)[0]["content"])["success"] is False
     assert chat.continue_chat("Again.").text == "Done."
     assert json.loads(results(client)[-1]["content"]) == {"success": True, "wiped": None}
+
+
+def test_a_call_that_was_cut_off_is_not_run(me: BoundScope) -> None:
+    """Anthropic's stream ends at the limit of tokens, within the arguments of a call."""
+    begun = {"type": "tool_use", "id": "c1", "name": "wipe", "input": {}}
+    cut = {"type": "input_json_delta", "partial_json": '{"path": "/tm'}
+    events = [
+        {"type": "content_block_start", "index": 0, "content_block": begun},
+        {"type": "content_block_delta", "index": 0, "delta": cut},
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}},
+    ]
+    done = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Done."}}
+    client, wipe = Client(iter(events), iter([done])), Wipe()
+    chat = me.chat(upstreams.anthropic(client, model="m"), tools=wipe.tools)
+    with chat.stream("Clean tmp.") as pieces:
+        assert "".join(pieces) == "Done."
+    assert wipe.called == []
+    answer, told = client.asked[-1]["messages"][-2:]
+    assert answer["content"] == [begun]
+    assert json.loads(told["content"][0]["content"])["success"] is False

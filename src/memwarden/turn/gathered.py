@@ -78,7 +78,7 @@ def _whole(block: dict[str, Any]) -> dict[str, Any]:
         try:
             block["input"] = json.loads(written)
         except ValueError:
-            block["input"] = {}
+            block["input"] = written  # cut off: no arguments, which are others than none
     return block
 
 

@@ -73,7 +73,7 @@ class Anthropic:
 
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
         messages = _messages(request)
-        answer = {"role": "assistant", "content": [as_dict(one, "content") for one in _content(response)]}
+        answer = {"role": "assistant", "content": [_sent_back(one) for one in _content(response)]}
         told = [{"type": "tool_result", "tool_use_id": one, "content": text} for one, text in results.items()]
         return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": told}]}
 
@@ -82,6 +82,12 @@ def _content(response: Any) -> Sequence[Any]:
     if field(response, "content") is None:
         raise no_answer(response, "content")
     return listed(field(response, "content"))
+
+
+def _sent_back(block: Any) -> dict[str, Any]:
+    """A block of an answer. Of a call that was cut off the API takes no broken JSON."""
+    sent = as_dict(block, "content")
+    return {**sent, "input": {}} if isinstance(sent.get("input"), str) else sent
 
 
 def _messages(request: Any) -> list[Any]:
