@@ -76,22 +76,49 @@ def widened(
     """Show more of texts that were cut, as far as the budget goes: no item goes out for it.
 
     wider: an item with so many times as much of its text; the item itself when there is no more of it to show. Every
-    item is widened twofold before any is fourfold, so that one long text does not take what all could use.
+    item is widened twofold before any is fourfold, so that one long text does not take what all could use. What an item
+    adds is counted by itself, since a text of many long items takes long to render and count; the whole is at the end.
     """
-    taken, text, tokens = list(packed.items), packed.text, packed.tokens
+    taken, tokens = list(packed.items), packed.tokens
+    sizes: dict[int, int] = {}
+    earlier: list[tuple[int, Item]] = []
     growing = list(range(len(taken)))
     for times in WIDER:
         for place in tuple(growing):
             if budget is not None and budget - tokens < WORTH:
                 break
             longer = wider(taken[place], times)
-            tried = [*taken[:place], longer, *taken[place + 1 :]]
-            rendered = render(tried) if longer is not taken[place] else ""
-            if rendered and (budget is None or count(rendered) <= budget):
-                taken, text, tokens = tried, rendered, count(rendered)
+            if longer is taken[place]:
+                growing.remove(place)  # all of it is shown
+                continue
+            before = sizes[place] if place in sizes else count(render([taken[place]]))
+            size = count(render([longer]))
+            if budget is None or tokens + size - before <= budget:
+                earlier.append((place, taken[place]))
+                taken[place], sizes[place] = longer, size
+                tokens += size - before
             else:
-                growing.remove(place)  # all of it is shown, or there is no room for more
-    return Packed(tuple(taken), text, tokens, packed.dropped)
+                growing.remove(place)  # there is no room for more
+    return _fitting(packed, taken, earlier, budget, render, count)
+
+
+def _fitting(
+    packed: Packed,
+    taken: list[Item],
+    earlier: list[tuple[int, Item]],
+    budget: int | None,
+    render: Callable[[Sequence[Item]], str],
+    count: TokenCounter,
+) -> Packed:
+    """The widened items; where they are too many tokens together, those widened last as they were before."""
+    while earlier:
+        text = render(taken)
+        tokens = count(text)
+        if budget is None or tokens <= budget:
+            return Packed(tuple(taken), text, tokens, packed.dropped)
+        place, item = earlier.pop()
+        taken[place] = item
+    return packed
 
 
 def _try(

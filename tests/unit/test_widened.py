@@ -1,0 +1,69 @@
+"""Showing more of texts that were cut: the budget holds, and the work grows with the items, not with their square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from memwarden.recall.pack import Packed, widened
+from memwarden.records import Item, Memory, Namespace, Why
+from memwarden.tokens import TokenCounter, estimate
+
+START, WHOLE = 100, 1_500
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+class Block:
+    """Renders items as a block does, and counts how many of them it was given."""
+
+    def __init__(self) -> None:
+        self.rendered = 0
+
+    def __call__(self, items: Sequence[Item]) -> str:
+        self.rendered += len(items)
+        entries = [f"{number}. {one.text}" for number, one in enumerate(items, 1)]
+        return "\n\n".join(["<memories>", *entries, "</memories>"])
+
+
+def longer(one: Item, times: int) -> Item:
+    length = min(times * START, WHOLE)
+    return one if len(one.text) >= length else replace(one, text="w" * length)
+
+
+def grown(block: Block, most: int, budget: int | None, count: TokenCounter = estimate) -> Packed:
+    memory = Memory("m", Namespace("default", "user/ana"), "w" * WHOLE, NOW, NOW)
+    items = (Item("m", "w" * START, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory),) * most
+    text = block(items)
+    block.rendered = 0
+    packed = Packed(items, text, count(text), ())
+    return widened(packed, longer, budget=budget, render=block, count=count)
+
+
+@pytest.mark.parametrize("budget", [None, 100_000, 12_000, 4_000, 1_700])
+def test_each_item_is_rendered_by_itself(budget: int | None) -> None:
+    block = Block()
+    packed = grown(block, 50, budget)
+    assert (packed.text, packed.tokens) == (block(packed.items), estimate(packed.text))
+    assert budget is None or packed.tokens <= budget
+    assert block.rendered <= 50 * (5 + 3)  # each at most once before, four times longer; and the whole
+
+
+def test_every_item_is_twofold_before_any_is_fourfold() -> None:
+    lengths = [len(one.text) for one in grown(Block(), 10, 700).items]
+    assert lengths == [400] * 3 + [200] * 7
+
+
+@pytest.mark.parametrize("budget", [400, 600, 900, 2_000])
+def test_what_is_too_much_together_is_taken_back(budget: int) -> None:
+    """A counter to which a long text is more than its items one by one."""
+    block = Block()
+    packed = grown(block, 10, budget, more_together)
+    assert packed.tokens == more_together(block(packed.items)) <= budget
+    assert {len(one.text) for one in packed.items} != {START}
+
+
+def more_together(text: str) -> int:
+    return estimate(text) + len(text) ** 2 // 40_000
