@@ -97,3 +97,14 @@ def test_a_call_that_was_cut_off_is_not_run(me: BoundScope) -> None:
     answer, told = client.asked[-1]["messages"][-2:]
     assert answer["content"] == [begun]
     assert json.loads(told["content"][0]["content"])["success"] is False
+
+
+@pytest.mark.parametrize("id", ["", "same"])
+def test_each_call_has_its_result(me: BoundScope, id: str) -> None:
+    """Providers behind OpenAI's API that give no ids to calls, or the same to all."""
+    client = Client(completion(called(id, '{"path": "a"}'), called(id, '{"path": "b"}')), DONE)
+    wipe = Wipe()
+    me.chat(upstreams.openai_chat(client, model="m"), tools=wipe.tools).continue_chat("Wipe both.")
+    told = {one["tool_call_id"]: json.loads(one["content"])["wiped"] for one in results(client)}
+    asked = next(one for one in client.asked[-1]["messages"] if one.get("tool_calls"))["tool_calls"]
+    assert [told[one["id"]] for one in asked] == ["a", "b"] == wipe.called

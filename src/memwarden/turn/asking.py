@@ -14,7 +14,7 @@ from memwarden.chat.tools import AsyncTools, Tool
 from memwarden.errors import MemwardenError, ModelUnavailable
 from memwarden.turn.forms import FORMS
 from memwarden.turn.forms.base import ToolCall
-from memwarden.turn.gathered import response_of
+from memwarden.turn.gathered import response_of, with_own_ids
 from memwarden.turn.outside import is_stream, passed_on
 from memwarden.turn.turn import AsyncTurn
 from memwarden.turn.upstreams import Upstream
@@ -68,6 +68,7 @@ class Asking:
                     yield words
             except TimeoutError:
                 raise ModelUnavailable(f"the model took longer than {self._seconds:g} seconds") from None
+            response = with_own_ids(response) if offered and self._form.name == "openai_chat" else response
             calls = self._calls(response) if offered else ()
             if not calls:
                 return

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
+from uuid import uuid4
 
-from memwarden.turn.forms.reading import field, listed
+from memwarden.turn.forms.reading import as_dict, field, listed
 
 Response = dict[str, Any]
 
@@ -42,6 +43,21 @@ def _openai_chat(events: Iterable[Any]) -> Response | None:
         "content": "".join(words) or None,
         "tool_calls": [calls[at] for at in sorted(calls)],
     }
+    return {"choices": [{"index": 0, "message": message}]}
+
+
+def with_own_ids(response: Any) -> Any:
+    """A chat completion whose calls have ids that are not empty and differ; itself where they do.
+
+    Other providers behind this API give none, or the same to all: then a result could not be told from another.
+    """
+    choices = listed(field(response, "choices"))
+    calls = listed(field(field(choices[0], "message"), "tool_calls")) if choices else ()
+    ids = [field(one, "id") for one in calls]
+    if all(ids) and len(set(ids)) == len(ids):
+        return response
+    own = [{**as_dict(one, "tool_calls"), "id": f"call_{uuid4().hex}"} for one in calls]
+    message = {"role": "assistant", "content": field(field(choices[0], "message"), "content"), "tool_calls": own}
     return {"choices": [{"index": 0, "message": message}]}
 
 
