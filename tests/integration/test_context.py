@@ -245,3 +245,16 @@ def test_what_is_always_offered_keeps_its_share(here: Warden) -> None:
     me.observe([{"role": "user", "content": "The tomatoes of bed 41 are ripe in August."}])
     found = me.context([{"role": "user", "content": "When are the tomatoes of bed 41 ripe?"}], budget_tokens=2_000)
     assert found.tokens < 0.4 * 2_000
+
+
+def test_a_question_that_was_asked_again_and_again_stands_in_the_block_once() -> None:
+    with Warden.open("memory://") as warden:
+        told = "We live in Porto, near the river."
+        warden.scope(user="ana", thread="old").observe([{"role": "user", "content": told}])
+        for number in range(5):
+            asked = {"role": "user", "content": "Where do I  live?" if number % 2 else "where do I live?"}
+            warden.scope(user="ana", thread=f"t{number}").observe([asked])
+        me = warden.scope(user="ana", thread="new")
+        block = me.context([{"role": "user", "content": "Tell me: where do I live?"}], threshold=0.3, explain=True)
+        assert [one.memory.text.casefold().replace("  ", " ") for one in block.items].count("where do i live?") == 1
+        assert [one.gate for one in block.cut].count("echo") == 4

@@ -219,7 +219,9 @@ class Recall:
         make = partial(items.item, question, ranking, ranking.weights, items.plain_excerpt, found)
         render = partial(block.memories_block, now=now, template=request.template)
         covering = _covering(selection, ids)
-        weighed = sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
+        weighed, again = _said_once(
+            sorted(map(make, selection.ranked), key=lambda item: _weight(item, now), reverse=True)
+        )
         packed = pack(
             map(make, selection.always),
             sorted(weighed, key=lambda item: item.id in covering),  # facts before the turns that they rest on
@@ -233,6 +235,7 @@ class Recall:
             items.wider, question, {found[one.place].memory.id: found[one.place] for one in selection.ranked}
         )
         packed = widened(packed, wider, budget=request.budget_tokens, render=render, count=self._count)
+        packed = replace(packed, dropped=(*packed.dropped, *((one, "echo") for one in again)))
         cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         relevant = _relevant(packed, selection, ids)
         return ContextBlock(
@@ -487,6 +490,21 @@ def _after(told: str, items: Sequence[Item]) -> str:
 
 def _bare(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def _said_once(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    """Items without turns that say the same words as an earlier one; and these. A question is often asked again."""
+    first: dict[tuple[str | None, str], str] = {}
+    for item in items:
+        if item.memory.channel == Channel.TURN:
+            first.setdefault((item.memory.role, _bare(item.memory.text)), item.id)
+    again = [
+        item
+        for item in items
+        if item.memory.channel == Channel.TURN and first[item.memory.role, _bare(item.memory.text)] != item.id
+    ]
+    left_out = {item.id for item in again}
+    return [item for item in items if item.id not in left_out], again
 
 
 def _weight(item: Item, now: datetime) -> tuple[bool, float]:

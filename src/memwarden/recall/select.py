@@ -25,7 +25,7 @@ GATES: Mapping[str, str] = {
     "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
-    "echo": "it repeats the question or what the prompt holds already",
+    "echo": "it repeats the question, what the prompt holds already, or a better one in the answer",
     "covered": "a remembered fact that rests on this turn is in the answer",
     "rag_length": "its category's rag_length is used up by better ones",
     "top_k": "enough better ones are in the answer",
