@@ -258,3 +258,19 @@ def test_a_question_that_was_asked_again_and_again_stands_in_the_block_once() ->
         block = me.context([{"role": "user", "content": "Tell me: where do I live?"}], threshold=0.3, explain=True)
         assert [one.memory.text.casefold().replace("  ", " ") for one in block.items].count("where do i live?") == 1
         assert [one.gate for one in block.cut].count("echo") == 4
+
+
+def test_a_fact_made_of_a_message_in_the_prompt_is_not_told_again() -> None:
+    with Warden.open("memory://", {"embedder": "none", "extraction": "every_turn"}) as warden:
+        me = warden.scope(user="ana", thread="t1")
+        said = [
+            {"role": "user", "content": "My daughter Mia is allergic to peanuts."},
+            {"role": "assistant", "content": "Noted."},
+        ]
+        me.observe(said)
+        fact = "The user's daughter Mia is allergic to peanuts."
+        assert fact in [one.text for one in me.find({"channel": "semantic"})]
+        asked = {"role": "user", "content": "What must my daughter Mia, who is allergic to peanuts, not eat?"}
+        assert me.context([*said, asked]).items == ()
+        other = warden.scope(user="ana", thread="t2").context([asked])
+        assert fact in [one.memory.text for one in other.items]

@@ -47,9 +47,10 @@ def test_both_tools_on_every_store(warden: Warden) -> None:
     assert [one["id"] for one in found["results"]] == [made["id"]]
 
 
-def test_a_search_is_the_query_as_bullets(ana: BoundScope) -> None:
-    answer = ana.tools().call_tool("searchMemories", {"query": "Which food is Ana allergic to?"})
-    found = ana.query("Which food is Ana allergic to?")
+def test_a_search_is_the_query_as_bullets(here: Warden, ana: BoundScope) -> None:
+    asked = "Which food is Ana allergic to?"
+    answer = here.scope(user="ana", thread="t2").tools().call_tool("searchMemories", {"query": asked})
+    found = ana.query(asked)
     assert answer == {
         "success": True,
         "count": len(found.items) + len(found.related),
@@ -344,3 +345,16 @@ def test_a_model_that_keeps_things_itself(here: Warden, form: str) -> None:
     with later.turn(asked, settings, form=form) as turn:
         assert any(one.text == KEEP["content"] for one in turn.block.items)
         assert "Sintra" in json.dumps(turn.request)
+
+
+def test_the_message_that_is_being_answered_is_no_memory() -> None:
+    """Its words are the nearest to the model's question, and answer nothing."""
+    with Warden.open("memory://", {"embedder": "none"}) as warden:
+        warden.scope(user="ana", thread="old").observe(SAID)
+        asked = [{"role": "user", "content": "What does my sister Rosa grow in Porto, please?"}]
+        me = warden.scope(user="ana", thread="new")
+        with me.turn(asked) as turn:
+            found = me.tools().call_tool("searchMemories", {"query": "What does sister Rosa grow in Porto?"})
+            assert found["results"][0]["text"].endswith(SAID[2]["content"])
+            assert not any("please" in one["text"] for one in found["results"])
+            turn.heard("Tomatoes.")

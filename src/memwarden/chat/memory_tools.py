@@ -10,7 +10,19 @@ from typing import Any, Protocol
 
 from memwarden.chat.tools import Parameter, Tool
 from memwarden.errors import InvalidInput
-from memwarden.records import ContextBlock, Item, Kind, Outcome, QueryResult, Trust, WriteResult
+from memwarden.records import (
+    Channel,
+    ContextBlock,
+    Item,
+    Kind,
+    Memory,
+    Outcome,
+    QueryResult,
+    Scope,
+    Trust,
+    WriteResult,
+)
+from memwarden.remember.made import DEFAULT_THREAD
 from memwarden.remember.messages import checked_names
 
 SEARCH, CREATE = "searchMemories", "createMemory"
@@ -29,6 +41,13 @@ _KINDS = ", ".join(
 
 class Memories(Protocol):
     """What the tools need of a scope."""
+
+    @property
+    def who(self) -> Scope: ...
+
+    async def find(
+        self, filters: Mapping[str, Any] | None = None, *, limit: int = ..., order_by: str = ...
+    ) -> list[Memory]: ...
 
     async def query(
         self,
@@ -92,7 +111,8 @@ def search_tool(memories: Memories, name: str = SEARCH) -> Tool:
     ) -> dict[str, Any]:
         most = _at_most("top_k", top_k, TOP_K, MOST)
         budget = _at_most("budget_tokens", budget_tokens, BUDGET, MOST_BUDGET)
-        return _found(await memories.query(query, categories, filters, most, budget_tokens=budget))
+        where = await _but_asked(memories, filters)
+        return _found(await memories.query(query, categories, where, most, budget_tokens=budget))
 
     return Tool(
         name,
@@ -118,7 +138,8 @@ def recall_tool(memories: Memories) -> Tool:
     """Return searchMemories as it is offered in a turn that is unsure: with a question and nothing to choose."""
 
     async def recall(query: str) -> dict[str, Any]:
-        return _found(await memories.query(query, top_k=TOP_K, budget_tokens=RECALLED_BUDGET))
+        where = await _but_asked(memories, None)
+        return _found(await memories.query(query, filters=where, top_k=TOP_K, budget_tokens=RECALLED_BUDGET))
 
     return Tool(
         SEARCH,
@@ -173,6 +194,16 @@ def create_tool(memories: Memories) -> Tool:
         "write",
         create,
     )
+
+
+async def _but_asked(memories: Memories, filters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Filters that leave out the message that is being answered: the model has it, and it answers nothing."""
+    if filters and "id" in filters:
+        return filters
+    thread = {"thread_id": memories.who.thread or DEFAULT_THREAD, "channel": str(Channel.TURN)}
+    last = await memories.find(thread, limit=1, order_by="written")
+    asked = [one.id for one in last if one.role == "user"]
+    return {**(filters or {}), "id": {"$ne": asked[0]}} if asked else filters
 
 
 def _found(result: QueryResult) -> dict[str, Any]:

@@ -344,7 +344,7 @@ class Recall:
         return Standpoint(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
     async def _echoes(self, here: Standpoint, said: Sequence[str], thread: str | None) -> list[int]:
-        """Return the turns that only repeat what stands in the prompt anyway: they must not answer it.
+        """Return what only repeats what stands in the prompt anyway: turns, and facts made of the thread's own ones.
 
         What the model said in the thread to an earlier message of the prompt stands there too: an application may put
         the parts of an answer together, or leave out what was said before a tool was called.
@@ -363,7 +363,9 @@ class Recall:
         if asked:
             of_model = index.mask((Condition("thread_id", "$eq", thread), Condition("role", "$eq", "assistant")))
             answers = following(index.view.previous, of_model & index.view.turns, asked)
-        return [*(place for place, _ in echoes), *answers]
+        own = index.mask((Condition("thread_id", "$eq", thread),)) & index.view.turns
+        facts = [fact for place, _ in echoes if own[place] for fact in index.facts_on(place)]
+        return [*(place for place, _ in echoes), *answers, *facts]
 
     def _gates(self, scope: Scope, here: Standpoint, request: Request, echoes: Sequence[int]) -> Gates:
         index = here.index
