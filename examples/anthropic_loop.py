@@ -21,12 +21,22 @@ from uuid import uuid4
 from anthropic import AnthropicError, AsyncAnthropic
 
 from memwarden import AsyncWarden
+from memwarden.chat.tools import AsyncTools
+from memwarden.errors import MemwardenError
 from memwarden.scope import AsyncScope
 
 MODEL = os.environ.get("MODEL", "claude-haiku-4-5")
 SYSTEM = "You help in the kitchen. Answer in one sentence."
 MOST_ROUNDS = 5
 """So often the model may call tools before it has to answer."""
+
+
+async def called(tools: AsyncTools, name: str, given: Any) -> dict[str, Any]:
+    """What a tool answers; a model may also have invented its name."""
+    try:
+        return await tools.call_tool(name, given)
+    except MemwardenError as error:
+        return {"success": False, "error": str(error)}
 
 
 async def answer(me: AsyncScope, client: AsyncAnthropic, talk: list[Any]) -> None:
@@ -46,7 +56,7 @@ async def answer(me: AsyncScope, client: AsyncAnthropic, talk: list[Any]) -> Non
                 {
                     "type": "tool_result",
                     "tool_use_id": block.id,
-                    "content": json.dumps(await tools.call_tool(block.name, block.input)),
+                    "content": json.dumps(await called(tools, block.name, block.input)),
                 }
                 for block in message.content
                 if block.type == "tool_use"

@@ -13,7 +13,7 @@ from memwarden.chat import memory_tools
 from memwarden.chat.memory_tools import search_tool
 from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.on_demand import is_unsure
-from memwarden.records import ContextBlock, State, Trust
+from memwarden.records import ContextBlock, Kind, State, Trust
 from memwarden.sync import BoundScope
 from memwarden.turn.forms import form_of
 from memwarden.turn.settings import ChatSettings
@@ -138,7 +138,12 @@ def test_what_a_model_may_not_make(ana: BoundScope) -> None:
         ({"content": "Ana has a cat.", "importance": 0}, "from 1 to 10"),
         ({"content": "Ana has a cat.", "importance": 11}, "from 1 to 10"),
         ({"content": "Ana has a cat.", "importance": float("nan")}, "from 1 to 10"),
-        ({"content": "Ana has a cat.", "type": "gossip"}, "gossip"),
+        ({"content": "Ana has a cat.", "type": "gossip"}, "type is one of note, "),
+        ("no JSON", "no whole, valid JSON object"),
+        ('{"content": "Ana has a c', "no whole, valid JSON object"),
+        ('["Ana has a cat."]', "are a JSON object"),
+        ("[" * 100_000, "no whole, valid JSON object"),
+        ("", "needs content"),
         ({"content": "Ana has a cat.", "category": "nowhere"}, "nowhere"),
         ({"content": "Ana has a cat.", "tags": "pet"}, "list of strings"),
         ({"summary": "A cat"}, "needs content"),
@@ -240,6 +245,23 @@ def test_a_turn_is_unsure_between_the_bar_of_a_query_and_that_of_a_block() -> No
     assert not is_unsure(0.9, True, MESSAGE)
     assert not is_unsure(0.6, True, MESSAGE)  # a caller's threshold let it in
     assert is_unsure(0.9, False, MESSAGE)  # or kept it out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [json.dumps({"content": "Ana owns\na red kayak."}), '{"content": "Ana owns\na red kayak.", "type": null}'],
+)
+def test_arguments_are_taken_as_openai_gives_them(ana: BoundScope, arguments: str) -> None:
+    """A JSON text, also with a line break that a model did not escape."""
+    made = ana.tools().call_tool("createMemory", arguments)
+    assert made["success"], made
+    assert ana.get(made["id"]).text == "Ana owns\na red kayak."
+
+
+def test_a_model_is_told_the_types_to_choose_from(ana: BoundScope) -> None:
+    (tool,) = ana.tools(only=["createMemory"]).openai()
+    given = tool["function"]["parameters"]["properties"]["type"]
+    assert {"note", "preference", "decision"} <= set(given["enum"]) <= set(Kind)
 
 
 def test_a_message_of_few_words_is_about_the_talk_in_the_prompt() -> None:

@@ -34,9 +34,8 @@ RECALLED_BUDGET = 300
 """Design B's N for recall on demand: three bullets of 280 characters, with who said them and when, fit."""
 CREATED_BY = f"tool:{CREATE}"
 _KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
-_KINDS = ", ".join(
-    (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
-)
+_KINDS = (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
+"""What a model is told to choose from; the other kinds are taken as well."""
 
 
 class Memories(Protocol):
@@ -165,7 +164,7 @@ def create_tool(memories: Memories) -> Tool:
         # Whoever calls it is a model, which may have read a page a moment ago.
         stored = await memories.remember(
             content,
-            kind=type.strip().lower() if type else None,
+            kind=_kind(type) if type else None,
             category=category or "activity",
             importance=0.5 if importance is None else _share(importance),
             tags=tags or (),
@@ -185,7 +184,7 @@ def create_tool(memories: Memories) -> Tool:
         (
             Parameter("content", "string", "What to keep, in one sentence that can be understood alone", required=True),
             Parameter("summary", "string", "The same, shorter"),
-            Parameter("type", "string", f"Such as {_KINDS}"),
+            Parameter("type", "string", "What kind of thing it is", choices=_KINDS),
             Parameter("importance", "number", "1 to 10; default 5"),
             Parameter("category", "string", "One of the declared categories; default activity"),
             Parameter("tags", "strings", "Words to find it by"),
@@ -222,6 +221,13 @@ def _at_most(what: str, value: int | None, default: int, most: int) -> int:
     if not 1 <= value <= most:
         raise InvalidInput(f"{what} is a whole number from 1 to {most:,}, not {value!r:.80}")
     return value
+
+
+def _kind(type: str) -> str:
+    kind = type.strip().lower()
+    if kind not in set(Kind):
+        raise InvalidInput(f"type is one of {', '.join(_KINDS)}, not {type!r:.80}")
+    return kind
 
 
 def _share(importance: float) -> float:

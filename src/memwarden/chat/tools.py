@@ -13,6 +13,7 @@ from typing import Any, Literal
 from memwarden.chat.state import AsyncState
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
 from memwarden.records import Trust
+from memwarden.remember.messages import read_arguments
 
 Permission = Literal["read", "write"]
 Call = Callable[..., Awaitable[dict[str, Any]]]
@@ -33,12 +34,17 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a tool. type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value."""
+    """A parameter of a tool.
+
+    type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value. choices: what a model is told to
+    choose from; empty for no such list. Whether it has to is for the tool to say.
+    """
 
     name: str
     type: str
     description: str
     required: bool = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +86,10 @@ class AsyncTools:
         """The tools that the caller may call, in the order of registration."""
         return tuple(one for one in self._tools.values() if self._may(one))
 
-    async def call_tool(self, name: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    async def call_tool(self, name: str, parameters: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
         """Call a tool and return its answer.
+
+        parameters: by name, or the text of a JSON object, as OpenAI's API gives a model's arguments.
 
         Raises NotFound for an unknown tool, Denied for one that writes when the caller may only read. Wrong parameters
         and everything that memwarden refuses are answered with ``{"success": False, "error": ...}``.
@@ -92,7 +100,7 @@ class AsyncTools:
         if not self._may(tool):
             raise Denied(f"{name} writes, and this caller may only read")
         try:
-            return await tool.call(**checked(tool, parameters or {}))
+            return await tool.call(**checked(tool, read_arguments(parameters or {})))
         except StoreError as error:
             return {"success": False, "error": f"the storage refused: {error}"}
         except MemwardenError as error:
@@ -127,6 +135,7 @@ def schema(tool: Tool) -> dict[str, Any]:
         "type": "object",
         "properties": {
             one.name: {"description": one.description, **SCHEMAS.get(one.type, {"type": one.type})}
+            | ({"enum": list(one.choices)} if one.choices else {})
             for one in tool.parameters
         },
         "required": [one.name for one in tool.parameters if one.required],
@@ -134,8 +143,10 @@ def schema(tool: Tool) -> dict[str, Any]:
     }
 
 
-def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(tool: Tool, given: Any) -> dict[str, Any]:
     """Return the parameters of a call. Raises InvalidInput that says which one is wrong."""
+    if isinstance(given, str):
+        raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {given!r:.80}")
     if not isinstance(given, Mapping):
         raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {given!r:.80}")
     known = {one.name: one for one in tool.parameters}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -134,6 +135,18 @@ def checked_names(value: Any, what: str) -> tuple[str, ...]:
     if None in names:
         raise InvalidInput(f"{what} holds None; leave it out")
     return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def read_arguments(given: Any) -> Any:
+    """The arguments of a call of a tool, as a model writes them: the JSON in a text, nothing written being ``{}``.
+
+    A text that is no JSON stays what it is: what was cut off cannot be known. Line breaks inside of strings, which JSON
+    wants escaped and models write as they are, are read.
+    """
+    try:
+        return json.loads(given.strip() or "{}", strict=False) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        return given
 
 
 def _message(message: Any, number: int, max_bytes: int) -> Message:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -79,14 +78,6 @@ class Form(Protocol):
 
         results: by the id of the call, one for each.
         """
-
-
-def read_arguments(given: Any) -> Any:
-    """The arguments of a call, as models write them."""
-    try:
-        return json.loads(given or "{}") if isinstance(given, str) else given
-    except ValueError:
-        return given
 
 
 def checked_mode(mode: Any) -> str:

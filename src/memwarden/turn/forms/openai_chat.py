@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from memwarden.remember.messages import read_arguments
 from memwarden.turn.forms import placing
-from memwarden.turn.forms.base import Request, ToolCall, checked_mode, read_arguments
+from memwarden.turn.forms.base import Request, ToolCall, checked_mode
 from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, spoken, words
 
 _TEXT = "text"

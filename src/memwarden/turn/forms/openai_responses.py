@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.messages import OWN_FIELDS
+from memwarden.remember.messages import OWN_FIELDS, read_arguments
 from memwarden.turn.forms import placing
-from memwarden.turn.forms.base import Request, ToolCall, checked_mode, read_arguments
+from memwarden.turn.forms.base import Request, ToolCall, checked_mode
 from memwarden.turn.forms.placing import without_empty
 from memwarden.turn.forms.reading import as_dict, field, has_words, listed, messages_in, no_answer, spoken
 
