@@ -535,3 +535,53 @@ def test_a_turn_is_used_once(one: Warden) -> None:
             use()
     with pytest.raises(InvalidInput, match="ChatSettings"):
         turn.settings = {"use_memory": True}  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ({"rol": "user", "content": MIA}, "messages[1].role is one of user, assistant, "),
+        (user(MIA) | {"role": "foo"}, "not 'foo'"),
+        (user(MIA) | {"role": MIA}, "not str"),
+        ({"role": "user"}, "messages[1].content is missing"),
+        ({"role": "user", "content": {"text": MIA}}, "messages[1].content is text or a list of parts, not dict"),
+    ],
+)
+def test_a_malformed_message_is_told(one: Warden, caplog: pytest.LogCaptureFixture, bad: Any, why: str) -> None:
+    me = one.scope(user="ana", thread="t1")
+    with caplog.at_level(logging.WARNING), me.turn([user("My name is Hal"), bad]) as turn:
+        assert turn.messages[-1] == bad
+        turn.heard("okay")
+    (failure,) = turn.failures
+    assert isinstance(failure, InvalidInput)
+    assert why in str(failure)
+    assert why in caplog.text
+    assert "Mia" not in caplog.text
+    assert turns_of(one) == [("user", "My name is Hal"), ("assistant", "okay")]
+
+
+def test_what_has_no_words_is_no_failure(one: Warden) -> None:
+    called = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function"}]}
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
+    told = {"role": "tool", "tool_call_id": "c1", "content": "4"}
+    with one.scope(user="ana", thread="t1").turn([user(""), image, called, told, user("Four?")]) as turn:
+        turn.heard("Yes.")
+    assert turn.failures == ()
+
+
+def test_the_log_says_why_an_answer_cannot_be_read(one: Warden, caplog: pytest.LogCaptureFixture) -> None:
+    me = one.scope(user="ana", thread="t1")
+    with caplog.at_level(logging.WARNING), me.turn([user(MIA)]) as turn:
+        turn.heard({"text": "Rice cakes."})
+    assert "InvalidInput: a response is a text or has 'choices', unlike this dict" in caplog.text
+
+
+def test_settings_that_leave_memory_off_are_told(one: Warden, caplog: pytest.LogCaptureFixture) -> None:
+    turns._tell_that_memory_is_off.cache_clear()
+    me = one.scope(user="ana", thread="t1")
+    for settings in (ChatSettings(), None, ON):
+        me.turn([user(MIA)], settings)
+    assert "use_memory" not in caplog.text
+    for _ in range(2):
+        me.turn([user(MIA)], ChatSettings(memory_injection_mode="cache_stable"))
+    assert caplog.text.count("not use_memory=True: nothing is put in or stored") == 1

@@ -27,7 +27,8 @@ class ChatSettings:
     """Design C's fields, in snake_case. ``dataclasses.replace`` changes some of them, checked again.
 
     Attributes:
-        use_memory: whether memories are put in and what is said is stored; False lets everything pass untouched.
+        use_memory: whether memories are put in and what is said is stored; False, design C's default, lets everything
+            pass untouched, whatever the others say. Without any settings a turn and a chat have memory.
         memory_injection_mode: ``system_append``, ``context_message``, ``user_prefix`` or ``cache_stable``.
         memory_extraction_mode: ``every_turn``, ``periodic``, ``on_save`` or ``llm_triggered``.
         max_memory_context: so many memories a turn at most, 1..100.

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar, overload
 
@@ -158,6 +158,8 @@ class AsyncTurn:
         if self._settings.use_memory:
             said = without_blocks(self._said, self._settings.template)
             self._asked = self._to_store(said)
+            if unread := self._form.unread(self._given):
+                self._note("without messages that cannot be read", InvalidInput("; ".join(unread)), tell=True)
             await self._put_in()
             await self._store_asked_early()
         self._state = "open"
@@ -195,7 +197,7 @@ class AsyncTurn:
         try:
             words = response if isinstance(response, str) else self._form.answer(response)
         except Exception as error:  # what the model said otherwise must not end the turn
-            self._note("without an answer that cannot be read", error)
+            self._note("without an answer that cannot be read", error, tell=True)
             return ""
         answer.pieces.append(words)
         return words
@@ -275,7 +277,7 @@ class AsyncTurn:
         try:
             words = event if isinstance(event, str) else self._form.delta(event)
         except Exception as error:  # somebody else's event, which the application gets as it is
-            self._note("without an event that cannot be read", error)
+            self._note("without an event that cannot be read", error, tell=True)
             return ""
         if words:
             answer.pieces.append(words)
@@ -397,10 +399,14 @@ class AsyncTurn:
         if isinstance(error, TimeoutError) and self._parts.events.takes:  # the verb tells what it raises itself
             tell_of(self._parts.events.put, self._scope.who, node, Deed(op, Status.ERROR, "TimeoutError"))
 
-    def _note(self, how: str, error: Exception) -> None:
+    def _note(self, how: str, error: Exception, *, tell: bool = False) -> None:
+        """tell: the log names the reason too; of what else fails the error may hold what was said."""
         if (how, type(error)) not in self._noted:  # of a thousand events that cannot be read one is told
             self._noted.add((how, type(error)))
-            log.warning("the turn in thread %r goes on %s: %s", self._scope.who.thread, how, type(error).__name__)
+            why = (
+                f"{type(error).__name__}: {error}" if tell and isinstance(error, InvalidInput) else type(error).__name__
+            )
+            log.warning("the turn in thread %r goes on %s: %s", self._scope.who.thread, how, why)
             self.failures = (*self.failures, error)
 
 
@@ -410,4 +416,14 @@ def checked_settings(settings: ChatSettings | None) -> ChatSettings:
         raise InvalidInput(
             f"settings are ChatSettings, which read_chat_settings makes of a mapping, not {settings!r:.80}"
         )
-    return WITH_MEMORY if settings is None else settings
+    if settings is None:
+        return WITH_MEMORY
+    if not settings.use_memory and settings != ChatSettings():
+        _tell_that_memory_is_off()
+    return settings
+
+
+@cache
+def _tell_that_memory_is_off() -> None:
+    """Say so in the log, once a process: whoever sets how memory takes part may not know that it takes none."""
+    log.warning("settings of a chat say how memory takes part, but not use_memory=True: nothing is put in or stored")

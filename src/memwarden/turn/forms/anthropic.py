@@ -9,7 +9,7 @@ from memwarden.errors import InvalidInput
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode
 from memwarden.turn.forms.placing import without_empty
-from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, parts_of, spoken, words
+from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, parts_of, spoken, unread, words
 
 _TEXT = "text"
 
@@ -27,6 +27,9 @@ class Anthropic:
 
     def said(self, request: Request) -> list[dict[str, Any]]:
         return spoken(_messages(request))
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(_messages(request), "messages")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         messages = _messages(request)

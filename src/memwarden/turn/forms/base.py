@@ -42,6 +42,9 @@ class Form(Protocol):
         reasoning, images and messages without words are left out.
         """
 
+    def unread(self, request: Request) -> list[str]:
+        """Return why messages are left out of :meth:`said` that are malformed (an unknown role, no content)."""
+
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         """Return a new request with a text in it; an equal one for an empty text. ``mode`` is one of :data:`MODES`."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from memwarden.remember.messages import read_arguments
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode
-from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, spoken, words
+from memwarden.turn.forms.reading import as_dict, field, listed, messages_in, no_answer, spoken, unread, words
 
 _TEXT = "text"
 
@@ -24,6 +24,9 @@ class OpenAIChat:
 
     def said(self, request: Request) -> list[dict[str, Any]]:
         return spoken(_messages(request))
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(_messages(request), "messages")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         messages = _with_block(_messages(request), text, checked_mode(mode)) if text else _messages(request)

@@ -10,7 +10,7 @@ from memwarden.remember.messages import OWN_FIELDS, read_arguments
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode
 from memwarden.turn.forms.placing import without_empty
-from memwarden.turn.forms.reading import as_dict, field, has_words, listed, messages_in, no_answer, spoken
+from memwarden.turn.forms.reading import as_dict, field, has_words, listed, messages_in, no_answer, spoken, unread
 
 _TEXT = "input_text"
 _REFUSAL = "refusal"
@@ -34,6 +34,9 @@ class OpenAIResponses:
             for message in messages
             for one in spoken([message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at"))
         ]
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(_items(_arguments(request)), "input")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         arguments = _arguments(request)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from memwarden.errors import InvalidInput
+from memwarden.remember.messages import ROLES
 from memwarden.turn.forms import placing
 from memwarden.turn.forms.base import Request, ToolCall, checked_mode
 from memwarden.turn.forms.openai_chat import OpenAIChat
-from memwarden.turn.forms.reading import field, messages_in, no_answer, words
+from memwarden.turn.forms.reading import field, messages_in, no_answer, unread, words
 
 
 class Plain(OpenAIChat):
@@ -19,6 +20,9 @@ class Plain(OpenAIChat):
     """
 
     name = "plain"
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(messages_in(request, "messages"), "messages", (*ROLES, "context"))
 
     def with_block(self, request: Any, text: str, mode: str) -> Any:
         messages = messages_in(request, "messages")

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.messages import OWN_FIELDS, checked_field
+from memwarden.remember.messages import OWN_FIELDS, ROLES, checked_field
 
 WORDS: Final = ("text", "input_text", "output_text")
 """The types of the parts of a content that hold words."""
 SPEAKERS: Final = ("user", "assistant")
 SYSTEM: Final = ("system", "developer")
+MAX_ROLE: Final = 32
+"""A longer role is none, and is not repeated: it may be what somebody said."""
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +101,26 @@ def spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dic
         | {name: value for name in own if (value := field(one, name)) is not None and _can_be_kept(name, value)}
         for one in map(messages.__getitem__, speaking(messages))
     ]
+
+
+def unread(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
+    """Why messages are not read that look as if somebody says something in them; without their words."""
+    told = []
+    for number, one in enumerate(messages):
+        role, content = field(one, "role"), field(one, "content")
+        if field(one, "type") not in (None, "message"):
+            continue
+        if role not in roles:
+            told.append(f"{what}[{number}].role is one of {', '.join(roles)}, not {_short(role)}")
+        elif isinstance(content, Mapping | bytes | bool | int | float):
+            told.append(f"{what}[{number}].content is text or a list of parts, not {type(content).__name__}")
+        elif role == "user" and content is None:
+            told.append(f"{what}[{number}].content is missing; give what was said, or leave the message out")
+    return told
+
+
+def _short(role: Any) -> str:
+    return repr(role) if role is None or (isinstance(role, str) and len(role) <= MAX_ROLE) else type(role).__name__
 
 
 def _can_be_kept(name: str, value: Any) -> bool:
