@@ -74,6 +74,8 @@ async def main(file: str) -> None:
         me = warden.scope(user="ana", thread=str(uuid4()))
         talk: list[Any] = []
         while line := await asyncio.to_thread(sys.stdin.readline):
+            if not line.strip():
+                continue
             talk.append({"role": "user", "content": line.strip()})
             try:
                 await answer(me, client, talk)
@@ -82,4 +84,9 @@ async def main(file: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    if len(sys.argv) != 2 or not os.environ.get("ANTHROPIC_API_KEY"):
+        sys.exit("usage: ANTHROPIC_API_KEY=... python examples/anthropic_loop.py FILE")
+    try:
+        asyncio.run(main(sys.argv[1]))
+    except KeyboardInterrupt:  # Ctrl-C; what was shown of an answer is stored
+        sys.exit(130)

@@ -58,10 +58,15 @@ def main(file: str, thread: str) -> None:
     """Talk in a thread until the input ends."""
     with Warden.open(f"sqlite:///{file}") as warden:
         graph = build(warden, warden.scope(user="ana", thread=thread))
-        for line in sys.stdin:
-            state = graph.invoke({"messages": [HumanMessage(line.strip())]}, {"configurable": {"thread_id": thread}})
+        for line in filter(None, map(str.strip, sys.stdin)):
+            state = graph.invoke({"messages": [HumanMessage(line)]}, {"configurable": {"thread_id": thread}})
             print(state["messages"][-1].text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) != 3 or not os.environ.get("OPENAI_API_KEY"):
+        sys.exit("usage: OPENAI_API_KEY=... python examples/langgraph_agent.py FILE THREAD")
+    try:
+        main(*sys.argv[1:])
+    except KeyboardInterrupt:  # Ctrl-C
+        sys.exit(130)

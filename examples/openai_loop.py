@@ -43,10 +43,15 @@ def main(file: str) -> None:
     with Warden.open(f"sqlite:///{file}") as warden, OpenAI() as client:
         me = warden.scope(user="ana", thread=str(uuid4()))
         talk: list[Any] = [SYSTEM]
-        for line in sys.stdin:
-            talk.append({"role": "user", "content": line.strip()})
+        for line in filter(None, map(str.strip, sys.stdin)):
+            talk.append({"role": "user", "content": line})
             answer(me, client, talk)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if len(sys.argv) != 2 or not os.environ.get("OPENAI_API_KEY"):
+        sys.exit("usage: OPENAI_API_KEY=... python examples/openai_loop.py FILE")
+    try:
+        main(sys.argv[1])
+    except KeyboardInterrupt:  # Ctrl-C; what was shown of an answer is stored
+        sys.exit(130)

@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -128,6 +129,30 @@ def test_a_line_that_cannot_be_kept_ends_no_conversation(db: str, talk: Talk, sc
 def test_wrong_use_is_told(talk: Talk, arguments: list[str], words: str) -> None:
     _, said = talk(*arguments, lines="Hello?\n", code=2)
     assert words in said
+
+
+def test_help_names_what_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["chat", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "/quit (or Ctrl-D) ends; /save looks through the conversation" in shown
+    assert "With --extraction on_save nothing but the words is kept until you type /save." in shown
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["terminal", "json"])
+def test_an_endpoint_that_does_not_answer_is_named(talk: Talk, as_json: list[str]) -> None:
+    with socket.socket() as taken:  # bound and not listening: whoever connects is refused
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        told, said = talk("--url", url, "--model", "gpt-5", *as_json, lines="Hello there\n", code=1)
+    assert f"Asked at {url}/chat/completions" in " ".join((told + said).split())
+
+
+def test_the_list_of_conversations_names_whose_it_is(
+    db: str, talk: Talk, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talk("--script", str(script), lines=f"{MIA}\n")
+    assert run(["thread", "list", "--db", db, "--user", "bob", "--embedder", "none"]) == 0
+    assert "No conversation of the user 'bob' was observed; --user names another one." in capsys.readouterr().out
 
 
 class Screen:

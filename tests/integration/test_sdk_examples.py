@@ -94,6 +94,25 @@ def test_the_loop_around_anthropic(talk: Talk, file: Path, upstream: Upstream) -
         assert warden.scope(user="ana").state.load("cake") == "almond"
 
 
+def test_an_invented_tool_is_told_to_the_model_and_empty_lines_say_nothing(talk: Talk, upstream: Upstream) -> None:
+    call = {"name": "bakeCake", "arguments": {"cake": "almond"}, "id": "toolu_1"}
+    upstream.script({"match": {"userMessage": ASKED, "hasToolResult": False}, "response": {"toolCalls": [call]}})
+    upstream.says("I cannot bake.", after=ASKED)
+    assert talk("anthropic_loop.py", lines=("", ASKED, "  ")) == ["I cannot bake."]
+    _, second = upstream.prompts()
+    told = json.loads(second["messages"][-1]["content"][0]["content"])
+    assert (told["success"], "there is no tool 'bakeCake'" in told["error"]) == (False, True)
+
+
+@pytest.mark.parametrize("script", ["openai_loop.py", "anthropic_loop.py", "langgraph_agent.py"])
+def test_without_a_key_an_example_says_how_it_is_used(script: str, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with pytest.raises(SystemExit, match=r"^usage: .*_API_KEY=") as ended:
+        talk(script, "monday", lines=())
+    assert ended.value.code == str(ended.value)
+
+
 def test_the_agent_of_langgraph(talk: Talk, file: Path, upstream: Upstream) -> None:
     """A tool is called between two turns of the model; the second question finds the first in the graph's state."""
     call = {"name": "nuts_in", "arguments": {"cake": "almond cake"}, "id": "call_1"}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from rich.text import Text
@@ -57,6 +58,9 @@ async def chat(
     The model is any OpenAI-compatible endpoint; its key is read from OPENAI_API_KEY. With --script no model and no key
     are needed. Lines are read from the terminal or from a pipe. Ctrl-C stops an answer; what was shown of it is stored.
     With --json each exchange is one line of JSON.
+
+    Typed alone on a line: /quit (or Ctrl-D) ends; /save looks through the conversation and keeps what is found; /help
+    names them. With --extraction on_save nothing but the words is kept until you type /save.
 
     \b
     Examples:
@@ -148,7 +152,7 @@ class _Terminal:
 
     def failed(self, error: Exception) -> None:
         self.piece("\n")
-        printer(sys.stderr).print(clean(f"memwarden: {type(error).__name__}: {error}"))
+        printer(sys.stderr).print(clean(f"memwarden: {type(error).__name__}: {_why(error)}"))
 
     def _kept(self, kept: WriteResult) -> None:
         for one in kept.results:
@@ -186,7 +190,7 @@ class _JsonLines:
         self._tell({"stopped": True})
 
     def failed(self, error: Exception) -> None:
-        self._tell({"error": _told(error)})
+        self._tell({"error": _told(error) | {"message": _why(error)}})
 
     def _tell(self, told: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(told) + "\n")
@@ -195,6 +199,15 @@ class _JsonLines:
 
 def _told(error: Exception) -> dict[str, str]:
     return {"type": type(error).__name__, "message": str(error)}
+
+
+def _why(error: Exception) -> str:
+    """What went wrong; of an endpoint that does not answer also where it was looked for, without name and password."""
+    if type(error).__name__ not in ("APIConnectionError", "APITimeoutError"):  # of the client, which is an extra
+        return str(error)
+    url = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
+    where = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    return f"{error} Asked at {where}; is it running, and is --url right?"
 
 
 def _lines(*, prompt: bool) -> Iterator[str]:
@@ -226,7 +239,7 @@ def _scripted(file: Path) -> Callable[[list[dict[str, Any]]], Iterator[str]]:
     try:
         lines = [line for line in file.read_text("utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{str(file)!r} cannot be read: {error}") from None
+        raise InvalidInput(f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not lines:
         raise InvalidInput(f"{str(file)!r} holds no line to answer with")
     said = 0

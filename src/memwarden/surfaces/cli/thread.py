@@ -45,7 +45,8 @@ async def list_(
     table = Table("thread", "turns", "first", "last", box=None)
     for row in told:
         table.add_row(*(clean(str(value)) for value in row.values()))
-    printer().print(table if told else "No conversation was observed.")
+    nobody = f"No conversation of the user {clean(options.user or 'default')!r} was observed; --user names another one."
+    printer().print(table if told else nobody)
 
 
 @app.command("show")
