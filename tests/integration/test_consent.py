@@ -449,6 +449,7 @@ WRITES: dict[str, Attempt] = {
     "AsyncScope.discard": lambda site: _each(*(site.me.discard(one) for one in _all_ids(site))),
     "AsyncScope.update": lambda site: _each(*(site.me.update(one, text="City: Evilville.") for one in _all_ids(site))),
     "AsyncScope.pin": lambda site: _each(*(site.me.pin(one) for one in _all_ids(site))),
+    "AsyncScope.feedback": lambda site: _each(*(site.me.feedback(one, "wrong", rev=1) for one in _all_ids(site))),
     "AsyncScope.undo": _undo_everything,
     "AsyncScope.propose_context": lambda site: _each(
         site.me.propose_context(EVIL, confident=True, sources=[site.turn]),
@@ -470,7 +471,7 @@ WRITES: dict[str, Attempt] = {
 }
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
-    "AsyncScope.delta", "AsyncScope.history", "AsyncScope.audit", "AsyncScope.waiting",
+    "AsyncScope.delta", "AsyncScope.history", "AsyncScope.audit", "AsyncScope.waiting", "AsyncScope.uses",
     "AsyncScope.user_context", "AsyncScope.consents", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
     "AsyncWarden.close", "AsyncWarden.back_up", "AsyncScope.events", "AsyncScope.event_counts",

@@ -22,7 +22,7 @@ CHANGES = {
     "forget": "forget", "restore": "restore", "pin": "pin", "undo": "undo", "thread": "look_through",
     "consent": "propose_context, decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
-    "waiting": "release, discard", "doctor": "a tenant of its own",
+    "waiting": "release, discard", "doctor": "a tenant of its own", "chat": "observe, look_through, and a session",
     "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip
 """The commands that write, and the verbs of ``test_consent`` that they call."""

@@ -124,7 +124,7 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     occasion = fit_to_show(memory, memory.context) if memory.context else _occasion(memory)
     values = {
-        "memoryType": kind.upper(),
+        "memoryType": escape(one_line(kind.upper())),
         "importance": str(importance.to_ten(memory.importance)),
         "age": age(memory.created_at, now),
         "summary": escape(one_line(words)),

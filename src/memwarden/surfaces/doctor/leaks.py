@@ -154,6 +154,9 @@ def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "pin": [partial(me.pin, i) for i in victim.ids],
         "forget": [partial(me.forget, i) for i in victim.ids],
         "restore": [partial(me.restore, i) for i in victim.ids],
+        "release": [partial(me.release, i, vouch=vouch) for i in victim.ids for vouch in (False, True)],
+        "discard": [partial(me.discard, i) for i in victim.ids],
+        "feedback": [partial(me.feedback, i, "wrong", rev=1) for i in victim.ids],
         "undo": [partial(me.undo, n) for n in range(victim.rev, victim.rev + 3)],
     }
 
@@ -175,6 +178,8 @@ def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "history of a guessed id": [partial(me.history, i) for i in victim.ids],
         "relations": [partial(me.relations, i) for i in victim.ids],
         "audit": [me.audit],
+        "waiting": [partial(me.waiting, limit=1000)],
+        "uses": [me.uses, *(partial(me.uses, memory_id=i) for i in victim.ids)],
         "events": [lambda: _no_events(me.events(limit=10_000), victim)],
         "events of a guessed id": [partial(_no_events_of, me, i) for i in victim.ids if i != ITEM],
         "user context": [me.user_context],
@@ -195,6 +200,9 @@ def agent_paths(me: AsyncScope, victim: Canary, hidden: str) -> dict[str, list[A
         "update to a hidden category": [partial(me.update, i, category=hidden) for i in victim.ids],
         "forget": [partial(me.forget, i) for i in victim.ids],
         "restore": [partial(me.restore, i) for i in victim.ids],
+        "release": [partial(me.release, i) for i in victim.ids],
+        "discard": [partial(me.discard, i) for i in victim.ids],
+        "feedback": [partial(me.feedback, i, "wrong", rev=1) for i in victim.ids],
         "undo": [partial(me.undo, n) for n in range(1, victim.rev + 1)],
     }
 
