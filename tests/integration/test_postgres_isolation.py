@@ -323,7 +323,10 @@ TABLE = "ALTER TABLE memwarden"
         (f"{TABLE}.journal NO FORCE ROW LEVEL SECURITY", [f"{TABLE}.journal FORCE ROW LEVEL SECURITY"], "journal"),
         (
             f"{TABLE}.versions OWNER TO memwarden_app",
-            [f"{TABLE}.versions OWNER TO CURRENT_USER", "GRANT SELECT, INSERT, DELETE ON memwarden.versions TO memwarden_app"],
+            [
+                f"{TABLE}.versions OWNER TO CURRENT_USER",
+                "GRANT SELECT, INSERT, DELETE ON memwarden.versions TO memwarden_app",
+            ],
             "owns memwarden.versions",
         ),
         ("CREATE TABLE memwarden.added (x int)", ["DROP TABLE memwarden.added"], "added"),
