@@ -776,6 +776,11 @@ class Waiting:
     memory: Memory
     why: str
 
+    @property
+    def id(self) -> str:
+        """The id of the memory, which ``release`` and ``discard`` take."""
+        return self.memory.id
+
 
 @dataclass(frozen=True, slots=True)
 class UserContext:

@@ -68,7 +68,7 @@ async def test_what_waits_is_listed_with_the_reason(me: AsyncScope) -> None:
     assert [(one.memory.id, one.memory.state) for one in found] == [(second, "quarantined"), (first, "candidate")]
     assert found[0].why == "it looks like orders for an assistant (classic, wording)"
     assert found[1].why
-    assert [one.memory.id for one in await me.waiting(limit=1)] == [second]
+    assert [one.id for one in await me.waiting(limit=1)] == [second]
     assert [one.memory.id for one in await me.waiting("candidate")] == [first]
     await me.propose_context({"city": "Lisbon"})
     assert len(await me.waiting()) == 2  # that one is listed by consents
