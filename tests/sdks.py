@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import anthropic
 import openai
 
+from memwarden import Warden
+from memwarden.sync import BoundScope
+
+_NUMBERS = count()
 QUESTION = "Which cake can Ana, who is allergic to hazelnuts, eat?"
 GPT, CLAUDE = "gpt-5", "claude-opus-5"
+FACT = "Ana is allergic to hazelnuts"
 ERRORS = (openai.OpenAIError, anthropic.AnthropicError)
 
 
@@ -154,3 +160,16 @@ APIS = (CHAT, RESPONSES, MESSAGES)
 def name_of(value: Any) -> str | None:
     """The name of an API among the parameters of a test."""
     return value.form if isinstance(value, Api) else None
+
+
+def knowing(warden: Warden) -> BoundScope:
+    """Somebody new of whom one thing is known."""
+    who = warden.scope(user=f"ana-{next(_NUMBERS)}", thread="today")
+    who.remember(f"{FACT}.")
+    return who
+
+
+def said(me: BoundScope) -> list[tuple[str | None, str]]:
+    """What the thread holds, oldest first."""
+    turns = me.find({"channel": "turn", "thread_id": me.who.thread}, order_by="written", descending=False)
+    return [(one.role, one.text) for one in turns]

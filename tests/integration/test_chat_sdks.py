@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import httpx2
@@ -20,6 +19,7 @@ from sdks import (
     APIS,
     CLAUDE,
     ERRORS,
+    FACT,
     GPT,
     QUESTION,
     USER,
@@ -27,13 +27,13 @@ from sdks import (
     AsyncClients,
     Clients,
     clients_of,
+    knowing,
     name_of,
+    said,
 )
 from upstream import Upstream
 
-FACT = "Ana is allergic to hazelnuts"
 ANSWER = "Almond cake — für Ana 🎂, no hazelnuts."
-NUMBERS = count()
 everywhere = pytest.mark.parametrize("api", APIS, ids=name_of)
 
 
@@ -60,15 +60,7 @@ def warden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warden]:
 
 @pytest.fixture
 def me(warden: Warden) -> BoundScope:
-    """Somebody of whom one thing is known."""
-    who = warden.scope(user=f"ana-{next(NUMBERS)}", thread="today")
-    who.remember(f"{FACT}.")
-    return who
-
-
-def said(me: BoundScope) -> list[tuple[str | None, str]]:
-    turns = me.find({"channel": "turn", "thread_id": me.who.thread}, order_by="written", descending=False)
-    return [(one.role, one.text) for one in turns]
+    return knowing(warden)
 
 
 def prompt(api: Api, system: str, *talk: dict[str, Any]) -> dict[str, Any]:

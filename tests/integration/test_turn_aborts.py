@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,14 @@ async def cancel_reader(turn: Any, tokens: int) -> list[str]:
     return await _cancelled(turn, tokens, len(TOKENS), abort_here=True)
 
 
+async def _cancel_when(waits: asyncio.Event, reading: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.create_task(reading)
+    await waits.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 async def _cancelled(turn: Any, tokens: int, sent: int, *, abort_here: bool) -> list[str]:
     heard, waits = list[str](), asyncio.Event()
 
@@ -172,11 +180,7 @@ async def _cancelled(turn: Any, tokens: int, sent: int, *, abort_here: bool) -> 
                     waits.set()
                     await asyncio.sleep(60)
 
-    task = asyncio.create_task(read())
-    await waits.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await _cancel_when(waits, read())
     return heard
 
 
@@ -273,11 +277,7 @@ async def cancel_chat(stream: Any, tokens: int) -> list[str]:
                     waits.set()
                     await asyncio.sleep(60)
 
-    task = asyncio.create_task(read())
-    await waits.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await _cancel_when(waits, read())
     return heard
 
 

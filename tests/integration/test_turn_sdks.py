@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Iterator
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any
 
 import httpx2
@@ -23,6 +23,7 @@ from sdks import (
     APIS,
     CHAT,
     ERRORS,
+    FACT,
     GPT,
     MESSAGES,
     QUESTION,
@@ -32,14 +33,14 @@ from sdks import (
     Clients,
     async_clients_of,
     clients_of,
+    knowing,
     name_of,
+    said,
 )
 from upstream import Upstream
 
-FACT = "Ana is allergic to hazelnuts"
 ANSWER = "Almond cake — für Ana 🎂, no hazelnuts."
 MODES = ("system_append", "context_message", "user_prefix")
-NUMBERS = count()
 CALLS_A_TOOL = (
     {
         "match": {"hasToolResult": False},
@@ -68,16 +69,7 @@ def warden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warden]:
 
 @pytest.fixture
 def me(warden: Warden) -> BoundScope:
-    """Somebody of whom one thing is known."""
-    who = warden.scope(user=f"ana-{next(NUMBERS)}", thread="today")
-    who.remember(f"{FACT}.")
-    return who
-
-
-def said(me: BoundScope) -> list[tuple[str | None, str]]:
-    """What the thread holds, oldest first."""
-    turns = me.find({"channel": "turn", "thread_id": me.who.thread}, order_by="written", descending=False)
-    return [(one.role, one.text) for one in turns]
+    return knowing(warden)
 
 
 def expected(api: Api, mode: str, block: str) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Awaitable, Callable
 
 from memwarden.errors import Denied, InvalidInput
+from memwarden.turn.outside import called
 
 Confirm = Callable[[str], bool | Awaitable[bool]]
 """Shows a question to a person and returns whether they said yes. A plain function runs in a thread of its own."""
@@ -52,7 +51,4 @@ async def confirmed(question: str, callback: Confirm | None, confirm: bool, *, m
             f"nobody was asked: {question} Give confirmation_callback, which shows the question to a person and "
             "returns their answer" + ("" if must_ask else ", or confirm=True when you have their word")
         )
-    if inspect.iscoroutinefunction(callback):
-        return await callback(question) is True
-    answer = await asyncio.to_thread(callback, question)
-    return (await answer if inspect.isawaitable(answer) else answer) is True
+    return await called(callback, question) is True

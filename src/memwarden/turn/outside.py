@@ -22,7 +22,8 @@ async def called(function: Callable[..., Any], *given: Any, **named: Any) -> Any
 
     What is awaitable is awaited. Who stops waiting leaves the thread to itself.
     """
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+    of_object = getattr(function, "__call__", None)  # noqa: B004  # not whether it can be called, but how it is
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(of_object):
         return await function(*given, **named)
     result = await beside(object(), lambda: function(*given, **named))
     return await result if inspect.isawaitable(result) else result

@@ -213,8 +213,8 @@ def _why(error: Exception) -> str:
 def _lines(*, prompt: bool) -> Iterator[str]:
     """What is typed, or comes through a pipe; empty lines say nothing."""
     if sys.stdin.isatty() and prompt:
-        with suppress(ImportError):  # the arrow keys; not on every system
-            import readline  # noqa: F401
+        with suppress(ImportError):  # not on every system
+            import readline  # noqa: F401  # to import it is what gives input() the arrow keys
     while True:
         try:
             line = input("> " if prompt and sys.stdin.isatty() else "")
