@@ -12,7 +12,7 @@ PEERS := $(VENV)/.peers
 # npm writes this file last. Node itself is a wheel of the development group.
 UPSTREAM := tests/aimock/node_modules/.package-lock.json
 SYNC = env -u VIRTUAL_ENV -u CONDA_PREFIX UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never \
-	$(BIN)/python -m uv sync --quiet --frozen --all-extras --inexact --python $(BIN)/python
+	$(BIN)/python -m uv sync --quiet --frozen --all-packages --all-extras --inexact --python $(BIN)/python
 # The tests start hundreds of processes; compiled once, each of them starts in half the time.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/.bytecode
 # Newest first; a plain python3 last, whatever it is.
@@ -74,7 +74,7 @@ $(READY): uv.lock pyproject.toml
 	fi
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --default-pip >/dev/null
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(SYNC) --no-extra bench
+	@$(SYNC) --no-extra peers
 	@touch $(READY)
 
 $(UPSTREAM): tests/aimock/package-lock.json | $(READY)

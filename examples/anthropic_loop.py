@@ -21,9 +21,9 @@ from uuid import uuid4
 from anthropic import AnthropicError, AsyncAnthropic
 
 from memwarden import AsyncWarden
-from memwarden.chat.tools import AsyncTools
+from memwarden.agent.tools import AsyncTools
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import MemwardenError
-from memwarden.scope import AsyncScope
 
 MODEL = os.environ.get("MODEL", "claude-haiku-4-5")
 SYSTEM = "You help in the kitchen. Answer in one sentence."

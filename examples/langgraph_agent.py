@@ -22,8 +22,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from memwarden import Warden
-from memwarden.surfaces.adapters.langgraph import MemwardenSaver
-from memwarden.sync import BoundScope
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 
 MODEL = os.environ.get("MODEL", "gpt-5-mini")
 NUTS = {"almond cake": "almonds", "carrot cake": "walnuts", "sponge cake": "none"}

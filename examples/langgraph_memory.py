@@ -21,7 +21,7 @@ from langgraph.prebuilt import InjectedStore, ToolNode, tools_condition
 from langgraph.store.base import BaseStore
 
 from memwarden import Warden
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 MEMORIES = ("memories",)
 

@@ -21,7 +21,7 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send, interrupt
 
-from memwarden.surfaces.adapters.langgraph import MemwardenSaver
+from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 
 ROUNDS = 3
 Noted = dict[str, Any]

@@ -19,9 +19,10 @@ import pytest
 from packaging.markers import Marker
 
 import memwarden
-from memwarden.backend import AsyncBackend
-from memwarden.blocking_chat import Sessions
-from memwarden.blocking_tiers import (
+from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.api.blocking_agent import Sessions
+from memwarden.api.blocking_conversation import Chat, Turn
+from memwarden.api.blocking_tiers import (
     ContextAssembler,
     GlobalMemoryStore,
     ProjectMemoryStore,
@@ -29,19 +30,18 @@ from memwarden.blocking_tiers import (
     Tiers,
     TierStore,
 )
-from memwarden.blocking_turn import Chat, Turn
-from memwarden.chat.stored_sessions import AsyncSessions
-from memwarden.scope import AsyncScope
-from memwarden.sync import Backend, BoundScope, Warden
+from memwarden.api.scope import AsyncScope
+from memwarden.api.warden import AsyncWarden
+from memwarden.api.warden_blocking import Backend, BoundScope, Warden
+from memwarden.conversation.chat import AsyncChat
+from memwarden.conversation.turn import AsyncTurn
 from memwarden.tiers.assembler import AsyncContextAssembler
+from memwarden.tiers.backend import AsyncBackend
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
 from memwarden.tiers.project_store import AsyncProjectMemoryStore
 from memwarden.tiers.store import AsyncTierStore
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.tiers import AsyncTiers
-from memwarden.turn.chat import AsyncChat
-from memwarden.turn.turn import AsyncTurn
-from memwarden.warden import AsyncWarden
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (*"numpy pydantic structlog tokenizers safetensors wordllama yaml rich typer sqlite3 psycopg".split(),)

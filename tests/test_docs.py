@@ -110,8 +110,8 @@ def test_every_page_can_be_reached() -> None:
 def test_every_setting_and_filter_field_is_documented() -> None:
     from dataclasses import fields
 
-    from memwarden.config import Settings
     from memwarden.filters import ALIASES, FIELDS
+    from memwarden.settings import Settings
 
     reference = ROOT / "docs/reference"
     for setting in fields(Settings):
@@ -121,8 +121,8 @@ def test_every_setting_and_filter_field_is_documented() -> None:
 
 
 def test_every_command_and_verb_is_documented() -> None:
+    from memwarden.api.warden_blocking import BoundScope
     from memwarden.surfaces.cli.main import COMMANDS
-    from memwarden.sync import BoundScope
 
     cli, python = ((ROOT / "docs/reference" / page).read_text("utf-8") for page in ("cli.md", "python.md"))
     assert all(f"`{command}" in cli for command in COMMANDS)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from memwarden.clock import microseconds
-from memwarden.recall.signals import term_bytes
+from memwarden.recall.index.encode import term_bytes
 from memwarden.records import Change, Memory, Namespace
-from memwarden.stores.base import Store
+from memwarden.stores.protocol import Store
 
 EdgeKey = tuple[str, str, str]
 Key = tuple[str, int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memwarden import AsyncWarden
-from memwarden.scope import AsyncScope
+from memwarden.api.scope import AsyncScope
 
 
 def warden_of(me: AsyncScope) -> AsyncWarden:

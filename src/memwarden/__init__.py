@@ -7,10 +7,10 @@
 ...     print(me.query("What can't I eat?").text)
 """
 
+from memwarden.api.warden import AsyncWarden
+from memwarden.api.warden_blocking import Warden
 from memwarden.errors import MemwardenError
-from memwarden.recall.block import format_context
-from memwarden.sync import Warden
-from memwarden.warden import AsyncWarden
+from memwarden.recall.answer.render import format_context
 
 __version__ = "0.1.0"
 __all__ = ["AsyncWarden", "MemwardenError", "Warden", "__version__", "format_context"]

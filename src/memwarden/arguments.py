@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any
 
 from memwarden import clock
-from memwarden.config import Settings
 from memwarden.errors import InvalidInput
 from memwarden.records import Kind, Memory
-from memwarden.remember.messages import checked_names
+from memwarden.remember.ingest.messages import checked_names
+from memwarden.settings import Settings
 
 LARGEST = 2**62
 """No whole number that a caller gives may be larger: stores count in 64 bits."""

@@ -137,7 +137,7 @@ class Memory:
     """One thing remembered.
 
     Attributes:
-        id: UUIDv7 text, or the caller's own id for items added through :class:`memwarden.backend.AsyncBackend`.
+        id: UUIDv7 text, or the caller's own id for items added through :class:`memwarden.tiers.backend.AsyncBackend`.
         namespace: where it lives. A memory lives in exactly one namespace.
         text: what is remembered; for a turn, word for word what was said. Never empty for turns and facts.
         importance: 0..1. Surfaces that show levels 1..5 or 1..10 convert with :mod:`memwarden.importance`.
@@ -205,11 +205,11 @@ class Signals:
     """What recall knows of a text without the text: made once, when it is written.
 
     Attributes:
-        terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.recall.words`).
+        terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.text.tokenizer`).
         vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
-        flags: bit set of :class:`memwarden.recall.signs.Flag`.
+        flags: bit set of :class:`memwarden.text.flags.Flag`.
         pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
-        days: the days that the text names, told from the day it was said (:func:`memwarden.recall.date_spans.encode`).
+        days: the days that the text names, told from the day it was said (:func:`memwarden.text.dates.spans.encode`).
     """
 
     terms: bytes = b""
@@ -346,7 +346,8 @@ BatchChange = Put | Remove | Restore | Link | Unlink
 class Seen:
     """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled.
 
-    ``thread_id`` names a thread, or an agent in it by a text of its own (:func:`memwarden.recall.news.looker`).
+    ``thread_id`` names a thread, or an agent in it by a text of its own
+    (:func:`memwarden.recall.time.change_cursor.looker`).
     """
 
     thread_id: str

@@ -10,7 +10,6 @@ import pytest
 
 from filled import fill
 from memwarden import Warden, clock
-from memwarden.backend import ContextItem
 from memwarden.errors import InvalidInput, UnknownAgent
 from memwarden.records import Channel, Namespace
 from memwarden.tiers import (
@@ -22,6 +21,7 @@ from memwarden.tiers import (
     Profile,
     Task,
 )
+from memwarden.tiers.backend import ContextItem
 from memwarden.tokens import estimate
 
 TASK = Task("k1", {"project_id": "web"})

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from memwarden import Warden
-from memwarden.backend import ContextItem
+from memwarden.api.warden_blocking import Backend
 from memwarden.errors import InvalidFilter, InvalidInput, MemoryBackendError, StoreError
 from memwarden.models import wordllama
-from memwarden.sync import Backend
+from memwarden.tiers.backend import ContextItem
 
 
 @pytest.fixture

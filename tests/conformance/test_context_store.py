@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.backend import ContextItem
-from memwarden.context_store import ContextStore as StoredContext
+from memwarden.api.context_store import ContextStore as StoredContext
 from memwarden.errors import InvalidInput
 from memwarden.tiers import ContextRequest, Task
+from memwarden.tiers.backend import ContextItem
 
 
 @dataclass

@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memwarden.stores.base import Store
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.protocol import Store
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
 from memwarden.testing.store_tests import StoreTests
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memwarden.stores.base import Store
 from memwarden.stores.jsonfile import JsonStore
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.store_tests import StoreTests
 

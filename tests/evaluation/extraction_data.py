@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from memwarden.recall.words import terms
-from memwarden.remember.extraction.exchange import exchange_items
-from memwarden.remember.extraction.records import Extracted
-from memwarden.surfaces.conversations import Conversation, read_conversations
+from memwarden.remember.extract.records import Extracted
+from memwarden.remember.extract.rules.exchange import exchange_items
+from memwarden.surfaces.conversation_files import Conversation, read_conversations
+from memwarden.text.tokenizer import terms
 
 
 @dataclass(frozen=True, slots=True)

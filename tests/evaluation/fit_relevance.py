@@ -16,10 +16,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from memwarden.chat.relevance import Features, asked, features, wording
-from memwarden.chat.state import _cosines, _text, words_of
-from memwarden.models.base import Embedder
-from memwarden.recall.asking import is_latin
+from memwarden.agent.relevance import Features, asked, features, wording
+from memwarden.agent.state import _cosines, _text, words_of
+from memwarden.models.protocols import Embedder
+from memwarden.recall.query_analysis import is_latin
 
 STRENGTH = 0.3
 """Inverse strength of the regularisation."""

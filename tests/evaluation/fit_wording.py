@@ -21,11 +21,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from memwarden.poison import classics, hidden, marks, talk, wording
-from memwarden.poison.hidden import fold
+from memwarden.security.injection import classifier, known_attacks, markup, obfuscation, quotations
+from memwarden.security.injection.obfuscation import fold
 
 HERE = Path(__file__).parent / "orders"
-WEIGHTS = Path(wording.__file__).with_name("weights.txt")
+WEIGHTS = Path(classifier.__file__).with_name("weights.txt")
 # Written by others, who knew neither rules nor weights: their themes begin with who it was.
 OTHERS = ("attacks_others.txt", "harmless_others.txt")
 
@@ -60,7 +60,7 @@ class Model(NamedTuple):
 
     def _of(self, features: frozenset[str]) -> float:
         known = [self.weights[feature] for feature in features if feature in self.weights]
-        return sum(known) / float(np.sqrt(max(len(known), wording.FEWEST))) + self.bias
+        return sum(known) / float(np.sqrt(max(len(known), classifier.FEWEST))) + self.bias
 
 
 def read() -> list[Text]:
@@ -74,17 +74,21 @@ def read() -> list[Text]:
 
 def _text(file: str, language: str, theme: str, words: str) -> Text:
     words = words.replace("\\n", "\n")
-    plain = talk.without_mentions(words)
-    known = any(classics.find(fold(plain))) or any(marks.find(talk.without_fences(plain))) or hidden.invisible(words)
-    stretches = tuple(stretch.features for reading in _readings(plain) for stretch in wording.stretches(reading))
+    plain = quotations.without_mentions(words)
+    known = (
+        any(known_attacks.find(fold(plain)))
+        or any(markup.find(quotations.without_fences(plain)))
+        or obfuscation.invisible(words)
+    )
+    stretches = tuple(stretch.features for reading in _readings(plain) for stretch in classifier.stretches(reading))
     author = theme[0] if file in OTHERS else "ours"
     return Text(file.startswith("attacks"), language, theme, author, bool(known), stretches or (frozenset(),))
 
 
 def _readings(plain: str) -> Iterator[str]:
     yield fold(plain)
-    yield from hidden.disguised(plain, fold(plain))
-    yield from map(fold, hidden.decoded(plain))
+    yield from obfuscation.disguised(plain, fold(plain))
+    yield from map(fold, obfuscation.decoded(plain))
 
 
 def fit(texts: Sequence[Text]) -> Model:
@@ -109,7 +113,7 @@ def _matrix(stretches: Sequence[frozenset[str]], names: Sequence[str]) -> sparse
     number = {name: place for place, name in enumerate(names)}
     columns = [sorted(number[feature] for feature in stretch if feature in number) for stretch in stretches]
     lengths = np.array([len(places) for places in columns])
-    values = np.repeat(1 / np.sqrt(np.maximum(lengths, wording.FEWEST)), lengths)
+    values = np.repeat(1 / np.sqrt(np.maximum(lengths, classifier.FEWEST)), lengths)
     places = np.array([place for row in columns for place in row], dtype=np.int32)
     return sparse.csr_matrix((values, places, np.concatenate(([0], np.cumsum(lengths)))), (len(columns), len(names)))
 
@@ -196,7 +200,7 @@ def main() -> None:
 
 
 def write(model: Model, line: float, lower: float) -> None:
-    rounded = {"": round(100 * (model.bias - line)), wording.LOWER: -round(100 * lower)} | {
+    rounded = {"": round(100 * (model.bias - line)), classifier.LOWER: -round(100 * lower)} | {
         feature: round(100 * weight) for feature, weight in model.weights.items()
     }
     lines = [f"{feature}\t{weight}" for feature, weight in rounded.items() if weight or not feature]

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memwarden import Warden, format_context
-from memwarden.poison import wording
-from memwarden.poison.hidden import fold
-from memwarden.poison.shown import LEFT_OUT
-from memwarden.sync import BoundScope
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.security.injection import classifier
+from memwarden.security.injection.obfuscation import fold
+from memwarden.security.injection.redact import LEFT_OUT
 
 INLETS: dict[str, dict[str, Any]] = {
     "tool": {"kind": "tool_output"},
@@ -91,13 +91,13 @@ def _orders(case: Case) -> list[str]:
     """The order as somebody marked it, else the sentence that weighs most."""
     if case.order:
         return _parts(case.order)
-    sentences = wording.sentences_of(case.text)
-    weighed = [(wording.weigh(wording.of_sentence(fold(one.words))), one.words) for one in sentences]
+    sentences = classifier.sentences_of(case.text)
+    weighed = [(classifier.weigh(classifier.of_sentence(fold(one.words))), one.words) for one in sentences]
     return [max(weighed)[1]] if weighed else [case.text]
 
 
 def _parts(text: str) -> list[str]:
-    parts = [_one_line(one.words) for one in wording.sentences_of(text)]
+    parts = [_one_line(one.words) for one in classifier.sentences_of(text)]
     return [part for part in parts if len(part) >= LEAST_CHARACTERS] or [_one_line(text)]
 
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from extraction_data import Talk, idf_of, raw_sessions, read_talks
 
-from memwarden.recall.words import terms
-from memwarden.remember.extraction.exchange import exchange_items
-from memwarden.remember.extraction.gate import worth
+from memwarden.remember.extract.rules.exchange import exchange_items
+from memwarden.remember.extract.rules.gate import worth
+from memwarden.text.tokenizer import terms
 
 TOP = 5
 

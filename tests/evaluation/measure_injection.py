@@ -24,8 +24,8 @@ from unittest import mock
 
 from memwarden import AsyncWarden
 from memwarden.records import Channel, Memory, State
-from memwarden.remember import write
-from memwarden.surfaces.conversations import Conversation, Session, read_conversations
+from memwarden.remember import writer
+from memwarden.surfaces.conversation_files import Conversation, Session, read_conversations
 
 TURNS = 500
 ECHO_EVERY = 5
@@ -131,7 +131,7 @@ def _guard(on: bool) -> Iterator[None]:
     if on:
         yield
     else:
-        with mock.patch.object(write, "without_injected", lambda text: text):
+        with mock.patch.object(writer, "without_injected", lambda text: text):
             yield
 
 

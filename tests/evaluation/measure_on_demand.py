@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden import AsyncWarden
-from memwarden.chat.memory_tools import SEARCH
+from memwarden.agent.memory_tools import SEARCH
+from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock
-from memwarden.scope import AsyncScope
-from memwarden.surfaces.bench.metrics import mean, percentile, recall_at
-from memwarden.surfaces.conversations import Conversation, Question, read_conversations
+from memwarden.surfaces.conversation_files import Conversation, Question, read_conversations
+from memwarden_bench.metrics import mean, percentile, recall_at
 
 _ALL = 10**6
 

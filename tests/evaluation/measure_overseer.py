@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memwarden import Warden
-from memwarden.chat.overseer import OverseerSettings
+from memwarden.agent.overseer import OverseerSettings
 
 
 def tell(line: str) -> None:

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memwarden import AsyncWarden, filters
+from memwarden.conversation.prefix_meter import PrefixMeter, PrefixShare
+from memwarden.conversation.prompt_cache import from_json
+from memwarden.conversation.prompt_cache_store import SOURCE
+from memwarden.conversation.settings import ChatSettings
 from memwarden.records import Memory
-from memwarden.surfaces.conversations import Conversation, Session, TurnKey, read_conversations
-from memwarden.turn.prefix import PrefixMeter, PrefixShare
-from memwarden.turn.settings import ChatSettings
-from memwarden.turn.stable import from_json
-from memwarden.turn.stable_record import SOURCE
+from memwarden.surfaces.conversation_files import Conversation, Session, TurnKey, read_conversations
 
 T = TypeVar("T")
 RECORDS = filters.parse({"channel": "state", "source": SOURCE})

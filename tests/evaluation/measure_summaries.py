@@ -21,10 +21,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memwarden.chat.session_rules import LONG_ANSWER, LONG_SUMMARY, SHORT_ANSWER, SHORT_SUMMARY, in_words
-from memwarden.chat.shorten import shortened, size
-from memwarden.recall.dates import spans_in
-from memwarden.surfaces.conversations import read_conversations
+from memwarden.agent.sessions.rules import LONG_ANSWER, LONG_SUMMARY, SHORT_ANSWER, SHORT_SUMMARY, in_words
+from memwarden.agent.sessions.shorten import shortened, size
+from memwarden.surfaces.conversation_files import read_conversations
+from memwarden.text.dates.recognizer import spans_in
 
 ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 _LISTED = re.compile(r"^[\s*_#-]*\d{1,2}[.)]\s", re.MULTILINE)

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden import AsyncWarden
+from memwarden.conversation.memory_use import judged
 from memwarden.records import Item
-from memwarden.surfaces.bench.metrics import mean
-from memwarden.surfaces.conversations import Conversation, read_conversations
-from memwarden.turn.used import judged
+from memwarden.surfaces.conversation_files import Conversation, read_conversations
+from memwarden_bench.metrics import mean
 
 
 class Prompt(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any
 
 from extraction_data import Said, Talk, read_talks
 
-from memwarden.remember.extraction.records import Item
+from memwarden.remember.extract.records import Item
 
 FACTS_OF_ASSISTANT, FACTS_OF_TWO, OTHERS = 120, 80, 80
 

@@ -12,10 +12,10 @@ from fit_wording import MAY_BE_HELD, WEIGHTS, by_authors, fit, line_for, read
 from fit_wording import Text as Learned
 from measure_attack_texts import Case, main, measure
 
-from memwarden.poison import Suspicion, suspicion
-from memwarden.poison.hidden import fold
-from memwarden.poison.shown import without_orders
-from memwarden.poison.wording import judge
+from memwarden.security.injection import Suspicion, suspicion
+from memwarden.security.injection.classifier import judge
+from memwarden.security.injection.obfuscation import fold
+from memwarden.security.injection.redact import without_orders
 
 HERE = Path(__file__).parent / "orders"
 # Texts that were learned, but a line that lets harmless ones pass is above some of them.

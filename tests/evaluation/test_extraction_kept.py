@@ -20,10 +20,10 @@ from extraction_data import Talk, raw_sessions, read_talks
 from locomo_when import labels
 from measure_extraction import cited, gold_of, personal_auc
 
-from memwarden.recall.words import terms
-from memwarden.remember.extraction.checks import faults
-from memwarden.remember.extraction.gate import worth
-from memwarden.surfaces.conversations import read_conversations
+from memwarden.remember.extract.checks import faults
+from memwarden.remember.extract.rules.gate import worth
+from memwarden.surfaces.conversation_files import read_conversations
+from memwarden.text.tokenizer import terms
 
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 LOCOMO = DATA / "locomo" / "locomo_dev.json"

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from measure_injection import TURNS, at_most, growth
 
 import memwarden
-from memwarden.surfaces.conversations import read_conversations
+from memwarden.surfaces.conversation_files import read_conversations
 
 HISTORY = Path(memwarden.__file__).parent / "surfaces/cli/demo/history.json"
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from measure_on_demand import replayed
 
 import memwarden
-from memwarden.surfaces.bench.metrics import mean, percentile
-from memwarden.surfaces.conversations import read_conversations
+from memwarden.surfaces.conversation_files import read_conversations
+from memwarden_bench.metrics import mean, percentile
 
 HISTORY = Path(memwarden.__file__).parent / "surfaces/cli/demo/history.json"
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

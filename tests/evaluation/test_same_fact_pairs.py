@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memwarden.surfaces.bench.same_fact import measure, read_pairs
+from memwarden_bench.same_fact import measure, read_pairs
 
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 PAIRS = DATA / "same_fact_dev.json"

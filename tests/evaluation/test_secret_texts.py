@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from secret_texts import NAMED, TOKENS, Case, cases
 
-from memwarden.remember.secrets import Redacted, redact
-from memwarden.remember.secrets.formed import is_card_number
-from memwarden.remember.secrets.named import rules
-from memwarden.remember.secrets.spans import Span, joined
+from memwarden.security.secrets import Redacted, redact
+from memwarden.security.secrets.formats import is_card_number
+from memwarden.security.secrets.providers import rules
+from memwarden.security.secrets.spans import Span, joined
 
 CASES = list(cases())
 

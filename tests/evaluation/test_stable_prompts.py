@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from measure_stable import Run, chats, measured
 
 import memwarden
-from memwarden.surfaces.conversations import Conversation, read_conversations
-from memwarden.turn.settings import ChatSettings
+from memwarden.conversation.settings import ChatSettings
+from memwarden.surfaces.conversation_files import Conversation, read_conversations
 
 HISTORY = Path(memwarden.__file__).parent / "surfaces/cli/demo/history.json"
 DATA = Path(os.environ.get("MEMWARDEN_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
-from memwarden.recall.dates import spans_in
+from memwarden.text.dates.recognizer import spans_in
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -29,9 +29,10 @@ from kill_child import STORES, Death, Mortal
 from langgraph.checkpoint.base import empty_checkpoint
 
 from agent import NotingSaver, build, follow
-from memwarden import AsyncWarden, config
-from memwarden.stores.base import Store
+from memwarden import AsyncWarden
+from memwarden import settings as config
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.protocol import Store
 
 ON_SQLITE = {
     "begin": r"BEGIN IMMEDIATE",

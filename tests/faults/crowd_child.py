@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
-from memwarden.scope import AsyncScope
 
 WRITERS = 8
 SETTINGS = {"embedder": "none", "link_min": 0.1}

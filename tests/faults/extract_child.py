@@ -21,8 +21,8 @@ from replay_child import AGAIN, REPLAYED, Unsynced, serve
 
 from memwarden import AsyncWarden
 from memwarden.records import Batch, Receipt
-from memwarden.stores.base import Store
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.protocol import Store
 
 MOVE_MARK = "move mark"
 LABELLED = {**REPLAYED, MOVE_MARK: "INSERT INTO threads"}

@@ -16,13 +16,14 @@ from typing import Any
 from kill_child import Death
 from replay import MAY, SETTINGS, Tape, Undisturbed, created, tape
 
-from memwarden import AsyncWarden, config
-from memwarden.config import Settings
+from memwarden import AsyncWarden
+from memwarden import settings as config
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import ModelUnavailable
 from memwarden.records import Batch, Receipt
-from memwarden.remember import extract
-from memwarden.scope import AsyncScope
-from memwarden.stores.memory import MemoryStore
+from memwarden.remember.extract import extractor
+from memwarden.settings import Settings
+from memwarden.stores.memory.store import MemoryStore
 
 EXCHANGES = 90
 WAYS = ("rules", "model")
@@ -191,7 +192,7 @@ async def observe_all(warden: AsyncWarden, user: str, exchanges: int) -> None:
 
 async def look_through(warden: AsyncWarden, user: str) -> None:
     """Look through a user's thread, a few turns at a time."""
-    extract.MOST_TURNS = AT_A_TIME
+    extractor.MOST_TURNS = AT_A_TIME
     await warden.scope(user=user, thread=THREADS[0], actor="replay").look_through()
 
 

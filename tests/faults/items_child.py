@@ -9,7 +9,7 @@ import asyncio
 import sys
 
 from memwarden import AsyncWarden
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 
 async def main(url: str, process: str, writers: int, writes: int) -> None:

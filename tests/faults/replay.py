@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
 from memwarden.records import Memory, WriteResult
-from memwarden.scope import AsyncScope
 
 USERS = ("ana", "ben")
 CALLS = 600

@@ -28,8 +28,8 @@ import numpy  # noqa: F401  # here, so that forks do not load it again
 from kill_child import STATEMENTS, STORES, Death, Mortal
 from replay import SETTINGS, USERS, Call, Undisturbed, make_call, the_calls
 
-from memwarden import AsyncWarden, config
-from memwarden.scope import AsyncScope
+from memwarden import AsyncWarden, settings
+from memwarden.api.scope import AsyncScope
 
 REPLAYED = {
     **STATEMENTS,
@@ -74,7 +74,7 @@ async def main(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> None:
     death = Death(job.get("at"), job.get("nth", 1), REPLAYED)
     store = {**STORES, "no sync": Unsynced}[job.get("fault")](Path(job["file"]), death)
     acks = os.open(job["acks"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    async with AsyncWarden(store, config.load(None, **SETTINGS)) as warden:
+    async with AsyncWarden(store, settings.load(None, **SETTINGS)) as warden:
         death.armed = True
         scopes = [warden.scope(user=user, thread="t1", actor="replay") for user in job.get("users", USERS)]
         calls = {user: the_calls(user)[: job.get("calls")] for user in USERS}

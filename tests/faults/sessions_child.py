@@ -18,11 +18,11 @@ from typing import Any
 from kill_child import STATEMENTS, STORES, Death, Mortal
 from replay_child import serve
 
-from memwarden import AsyncWarden, config
-from memwarden.chat.stored_sessions import AsyncSessions
+from memwarden import AsyncWarden, settings
+from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.records import Namespace
-from memwarden.stores.base import Store
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.protocol import Store
 
 WRITERS = 8
 USER = "ana"
@@ -78,7 +78,7 @@ async def main(job: dict[str, Any], _: Any) -> None:
     postgres = job["file"].startswith("postgres")
     store: Store = PostgresStore(job["file"]) if postgres else FAULTS[job.get("fault")](Path(job["file"]), death)
     acks = os.open(job["acks"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    async with AsyncWarden(store, config.load(None, **SETTINGS)) as warden:
+    async with AsyncWarden(store, settings.load(None, **SETTINGS)) as warden:
         sessions = warden.scope(user=USER).sessions
         death.armed = True
         await asyncio.gather(*(write(sessions, job, writer, acks, death) for writer in range(WRITERS)))

@@ -34,7 +34,7 @@ from agent_child import POSTGRES_LABELS, SQLITE_LABELS
 
 from agent import NotingSaver, build, contents, expected, lost
 from memwarden import AsyncWarden
-from memwarden.stores.checkpoints import Search
+from memwarden.stores.shared.checkpoints import Search
 
 _CHILD = Path(__file__).with_name("agent_child.py")
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": str(_CHILD.parents[1])}

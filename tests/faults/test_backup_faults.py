@@ -18,11 +18,11 @@ import pytest
 
 from memwarden.errors import StoreError, StoreFull
 from memwarden.records import Namespace
-from memwarden.stores.backup import read
-from memwarden.stores.manifest import backed_up
-from memwarden.stores.move import Seal, seal
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.health import examine
+from memwarden.stores.transfer.backup import read
+from memwarden.stores.transfer.manifest import backed_up
+from memwarden.stores.transfer.move import Seal, seal
 from memwarden.stores.url import store_at
 from memwarden.testing.examples import OTHER_TENANT, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life
@@ -209,7 +209,7 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
             pytest.skip("only root may mount a small disk; the next test needs no mount")
         with pytest.raises(StoreFull, match="are needed"):
             asyncio.run(SqliteStore(tmp_path / "m.db").back_up(tmp_path / "small" / "b"))
-        monkeypatch.setattr("memwarden.stores.backup.need_room", lambda target, size: None)
+        monkeypatch.setattr("memwarden.stores.transfer.backup.need_room", lambda target, size: None)
         with pytest.raises(StoreFull, match=str(tmp_path / "small")):
             asyncio.run(SqliteStore(tmp_path / "m.db").back_up(tmp_path / "small" / "b"))
         assert list((tmp_path / "small").iterdir()) == []

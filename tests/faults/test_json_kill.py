@@ -13,8 +13,8 @@ from kill_child import NAMESPACE, the_batch
 
 from memwarden.errors import StoreCorrupt
 from memwarden.stores.jsonfile import JsonStore
-from memwarden.stores.memory import MemoryStore
-from memwarden.stores.pages import Page
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.transfer.pages import Page
 
 BATCHES = 12
 

@@ -28,7 +28,7 @@ from turn_child import AROUND, LABELS, acknowledged, stage_of
 from turn_talk import SETTINGS, Becomes, Dialogue, digest_of, our_dialogues, realmem_dialogues, turns_of, undisturbed
 
 from memwarden import AsyncWarden
-from memwarden.turn.settings import ChatSettings
+from memwarden.conversation.settings import ChatSettings
 from told import Told, check_steps, check_store, replay
 
 _CHILD = Path(__file__).with_name("turn_child.py")

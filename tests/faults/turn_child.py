@@ -20,9 +20,10 @@ from kill_child import STORES, Death, Mortal
 from replay_child import REPLAYED, Unsynced, serve
 from turn_talk import SETTINGS, Dialogue, exchange
 
-from memwarden import AsyncWarden, config
+from memwarden import AsyncWarden
+from memwarden import settings as config
+from memwarden.conversation.settings import ChatSettings
 from memwarden.records import Batch, Channel, Put, Receipt
-from memwarden.turn.settings import ChatSettings
 
 AT_ONCE = 4
 """So many dialogues a process serves at the same time."""

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from extract_replay import the_talk
 
 from memwarden import AsyncWarden
-from memwarden.scope import AsyncScope
-from memwarden.surfaces.conversations import read_conversations
-from memwarden.turn.settings import ChatSettings
+from memwarden.api.scope import AsyncScope
+from memwarden.conversation.settings import ChatSettings
+from memwarden.surfaces.conversation_files import read_conversations
 
 SETTINGS = {"embedder": "none", "facts_a_day": 1_000_000}
 _PIECE = 40

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memwarden import AsyncWarden, clock
-from memwarden.recall.signals import make_signals
+from memwarden.recall.index.encode import make_signals
 from memwarden.records import Batch, Event, Namespace, Put, WriteMode
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from memwarden import AsyncWarden, Warden
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 CONFIG = {"embedder": "none"}
 """Tests that are not about the warden's own embedder do without it: it takes a second to load."""

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, format_context
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput
 from memwarden.models import wordllama
-from memwarden.recall.signals import signals_of
+from memwarden.recall.index.encode import signals_of
 from memwarden.records import CARD, EXTRACTED_BY, Audit, Batch, Finding, Memory, Put, State
-from memwarden.remember.audit import auditor
-from memwarden.scope import AsyncScope
+from memwarden.remember.resolve.audit import auditor
 from memwarden.testing.examples import a_memory
 from whose import warden_of
 
@@ -100,7 +100,7 @@ async def test_nothing_is_wrong_where_nothing_is(url: str) -> None:
 
 
 def _item(name: str, payload: dict[str, Any]) -> Any:
-    from memwarden.backend import ContextItem
+    from memwarden.tiers.backend import ContextItem
 
     return ContextItem(name, "note", payload=payload)
 

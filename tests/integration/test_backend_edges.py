@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from memwarden import Warden
-from memwarden.backend import MAX_DEPTH, ContextItem
 from memwarden.errors import Conflict, InvalidConfig, InvalidFilter, InvalidInput
 from memwarden.filters import WRITTEN, parse
 from memwarden.records import Put, WriteMode
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.testing.examples import NAMESPACE, SIGNALS, a_batch, a_memory, a_put
+from memwarden.tiers.backend import MAX_DEPTH, ContextItem
 
 
 def item(**fields: Any) -> ContextItem:

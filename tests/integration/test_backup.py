@@ -23,15 +23,15 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from memwarden.stores import backup
-from memwarden.stores.backup import read, refuse_existing
-from memwarden.stores.base import Store
-from memwarden.stores.checkpoints import Search, Value
-from memwarden.stores.manifest import Manifest, Stand, backed_up
-from memwarden.stores.memory import MemoryStore
-from memwarden.stores.move import seal
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres.backup import refuse_undecided
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.checkpoints import Search, Value
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.stores.transfer import backup
+from memwarden.stores.transfer.backup import read, refuse_existing
+from memwarden.stores.transfer.manifest import Manifest, Stand, backed_up
+from memwarden.stores.transfer.move import seal
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.checkpoint_tests import a_saved, a_write

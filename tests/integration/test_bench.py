@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden import Warden
-from memwarden.config import FEATURES
-from memwarden.surfaces.bench import measure, quality, report, sentences, speed
-from memwarden.surfaces.bench.app import app
-from memwarden.surfaces.bench.fresh import Installed, TrialFailed
-from memwarden.surfaces.bench.metrics import area_under_curve
-from memwarden.surfaces.bench.peers import PEERS, ask_peer
-from memwarden.surfaces.bench.replay import Judged, Variant, replay, sample, timeline, without_gold
-from memwarden.surfaces.conversations import Conversation, Question, Session, TurnKey, read_conversations
+from memwarden.settings import FEATURES
+from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey, read_conversations
+from memwarden_bench import measure, quality, report, sentences, speed
+from memwarden_bench.app import app
+from memwarden_bench.fresh import Installed, TrialFailed
+from memwarden_bench.metrics import area_under_curve
+from memwarden_bench.peers import PEERS, ask_peer
+from memwarden_bench.replay import Judged, Variant, replay, sample, timeline, without_gold
 
 WORDS = Variant("words", {"embedder": "none"})
 
@@ -206,7 +206,7 @@ def test_a_derived_memory_takes_a_rank_for_each_turn_that_it_rests_on() -> None:
         me = warden.scope(user="u", thread="t")
         me.remember("Ida owns a canoe and a kayak", sources=["a", "b"])
         found = me.query("Does Ida own a canoe?", top_k=5, threshold=0.0)
-    from memwarden.surfaces.bench.replay import turns_of
+    from memwarden_bench.replay import turns_of
 
     assert turns_of(found) == (TurnKey("t", "a"), TurnKey("t", "b"))
 

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from memwarden.errors import InvalidConfig
 from memwarden.models.wordllama import shared
-from memwarden.surfaces.bench import beside, seat, sentences, speed
-from memwarden.surfaces.bench.app import app
-from memwarden.surfaces.bench.beside import Beside, Layout, Plan
-from memwarden.surfaces.bench.beside_report import beside_markdown, beside_plot, cell
-from memwarden.surfaces.bench.fresh import install
-from memwarden.surfaces.bench.rounds import Figure, Seat, SeatFailed, Sheet, Table, turned
-from memwarden.surfaces.bench.systems import BASE, FLOOR, SYSTEMS, Floor, Kind, model
+from memwarden_bench import beside, seat, sentences, speed
+from memwarden_bench.app import app
+from memwarden_bench.beside import Beside, Layout, Plan
+from memwarden_bench.beside_report import beside_markdown, beside_plot, cell
+from memwarden_bench.fresh import install
+from memwarden_bench.rounds import Figure, Seat, SeatFailed, Sheet, Table, turned
+from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Floor, Kind, model
 
 CROWD = Layout(3, 12)
 ALONE = Layout(1, 40)

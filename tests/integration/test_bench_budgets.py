@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from memwarden.surfaces.bench import budgets, measure
-from memwarden.surfaces.bench.app import app
-from memwarden.surfaces.bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point, packed
-from memwarden.surfaces.bench.budgets_report import budgets_markdown
-from memwarden.surfaces.bench.metrics import Estimate
-from memwarden.surfaces.conversations import TurnKey
+from memwarden.surfaces.conversation_files import TurnKey
 from memwarden.tokens import estimate
+from memwarden_bench import budgets, measure
+from memwarden_bench.app import app
+from memwarden_bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point, packed
+from memwarden_bench.budgets_report import budgets_markdown
+from memwarden_bench.metrics import Estimate
 
 BUDGETS = (60, 300)
 

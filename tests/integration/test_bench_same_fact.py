@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.bench.app import app
-from memwarden.surfaces.bench.profiles import read_profiles
-from memwarden.surfaces.bench.same_fact import read_pairs
+from memwarden_bench.app import app
+from memwarden_bench.profiles import read_profiles
+from memwarden_bench.same_fact import read_pairs
 
 PAIRS = [
     ["Otto lives in Graz.", "Otto resides in Graz.", "same", "paraphrase", "en"],

@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden.models.wordllama import shared
-from memwarden.surfaces.bench import report, speed, tier_systems, tiers
-from memwarden.surfaces.bench.app import app
-from memwarden.surfaces.bench.tier_systems import TIER_SYSTEMS, LangGraphTiers, Tiers, TiersOnDisk
-from memwarden.surfaces.bench.tiers import TiersReport
 from memwarden.tokens import estimate
+from memwarden_bench import report, speed, tier_systems, tiers
+from memwarden_bench.app import app
+from memwarden_bench.tier_systems import TIER_SYSTEMS, LangGraphTiers, Tiers, TiersOnDisk
+from memwarden_bench.tiers import TiersReport
 
 TEXTS = ["Ana keeps bees.", "Tom repairs old clocks.", "The ferry leaves at nine."]
 NAMES = {one for one, _, _ in tiers.READS} | {"add one", "add, each of many", "memory", "empty"}

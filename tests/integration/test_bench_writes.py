@@ -7,8 +7,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from memwarden.surfaces.bench.app import app
-from memwarden.surfaces.bench.sentences import facts
+from memwarden_bench.app import app
+from memwarden_bench.sentences import facts
 
 
 def test_every_sort_of_write_is_measured(tmp_path: Path) -> None:

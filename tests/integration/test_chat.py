@@ -20,13 +20,13 @@ import openai
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.chat.tools import AsyncTools, Parameter, Tool
+from memwarden.agent.tools import AsyncTools, Parameter, Tool
+from memwarden.api.scope import AsyncScope
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.conversation import exchange, turn, upstreams
+from memwarden.conversation.chat import Action
+from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, ModelUnavailable, NotKept, StoreUnavailable
-from memwarden.scope import AsyncScope
-from memwarden.sync import BoundScope
-from memwarden.turn import running, turn, upstreams
-from memwarden.turn.chat import Action
-from memwarden.turn.settings import ChatSettings
 from upstream import Upstream
 
 MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
@@ -88,9 +88,9 @@ def test_the_pipeline_goes_in_design_cs_order(me: BoundScope, monkeypatch: pytes
     def check(message: str) -> None:
         steps.append("action")
 
-    from memwarden.chat.stored_sessions import AsyncSessions
-    from memwarden.remember.extract import Extractor
-    from memwarden.remember.write import Writer
+    from memwarden.agent.sessions.stored_sessions import AsyncSessions
+    from memwarden.remember.extract.extractor import Extractor
+    from memwarden.remember.writer import Writer
 
     watch(AsyncScope, "context", "inject")
     watch(Writer, "observe", "store")
@@ -263,8 +263,8 @@ def test_a_session_that_hangs_is_given_up(me: BoundScope, monkeypatch: pytest.Mo
     async def hang(*args: Any, **named: Any) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(running, "TAKE_IN_SECONDS", 0.05)
-    monkeypatch.setattr("memwarden.chat.stored_sessions.AsyncSessions.finalize_current_cycle", hang)
+    monkeypatch.setattr(exchange, "TAKE_IN_SECONDS", 0.05)
+    monkeypatch.setattr("memwarden.agent.sessions.stored_sessions.AsyncSessions.finalize_current_cycle", hang)
     with pytest.raises(NotKept, match="session") as told:
         me.chat(Model("Rice cakes.")).continue_chat(ASKED)
     assert told.value.answer == "Rice cakes."
@@ -275,7 +275,7 @@ def test_a_look_that_hangs_is_put_off(me: BoundScope, monkeypatch: pytest.Monkey
         await asyncio.sleep(60)
 
     monkeypatch.setattr(turn, "AFTER_SECONDS", 0.3)
-    monkeypatch.setattr("memwarden.turn.turn_log.TurnLog.look", hang)
+    monkeypatch.setattr("memwarden.conversation.turn_log.TurnLog.look", hang)
     reply = me.chat(Model("Rice cakes."), EVERY).continue_chat(ASKED)
     assert [type(one) for one in reply.failures] == [TimeoutError]
     assert turns(me) == [("user", ASKED), ("assistant", "Rice cakes.")]
@@ -559,7 +559,7 @@ def test_a_session_that_cannot_be_saved_is_told_with_the_answer(
     async def refuse(*args: Any, **named: Any) -> Any:
         raise StoreUnavailable("the database cannot be reached")
 
-    from memwarden.chat.stored_sessions import AsyncSessions
+    from memwarden.agent.sessions.stored_sessions import AsyncSessions
 
     monkeypatch.setattr(AsyncSessions, "finalize_current_cycle", refuse)
     with pytest.raises(NotKept, match="session") as told:

@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from memwarden import Warden
-from memwarden.sync import BoundScope
-from memwarden.turn import upstreams
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.conversation import upstreams
 from sdks import (
     APIS,
     CLAUDE,

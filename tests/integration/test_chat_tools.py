@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.chat.tools import AsyncTools, Parameter, Tool
-from memwarden.sync import BoundScope
-from memwarden.turn import upstreams
+from memwarden.agent.tools import AsyncTools, Parameter, Tool
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.conversation import upstreams
 
 
 @pytest.fixture

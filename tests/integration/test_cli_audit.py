@@ -16,7 +16,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.records import Fix
-from memwarden.surfaces.cli.audit import command_of
+from memwarden.surfaces.cli.admin.audit import command_of
 from memwarden.surfaces.cli.main import run
 from memwarden.surfaces.cli.options import Options
 

@@ -14,7 +14,7 @@ import pytest
 
 from memwarden import AsyncWarden, clock
 from memwarden.records import Batch, Link, Relation
-from memwarden.surfaces.cli.graph import around
+from memwarden.surfaces.cli.commands.graph import around
 from memwarden.surfaces.cli.main import run
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.backend import AsyncBackend, ContextItem
+from memwarden.api.scope import AsyncScope
+from memwarden.api.warden_blocking import BoundScope
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, MemwardenError, NotFound
 from memwarden.records import Change, Consent, State, UserContext
-from memwarden.scope import AsyncScope
-from memwarden.sync import BoundScope
+from memwarden.tiers.backend import AsyncBackend, ContextItem
 
 SENSITIVE = ("preferred_name", "pronouns", "city", "language")
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ from test_consent import EVIL, SENSITIVE, WRITES, Site, _each
 
 from memwarden import AsyncWarden
 from memwarden.errors import Conflict
-from memwarden.recall.block import PREFIX
-from memwarden.stores.memory import MemoryStore
-from memwarden.stores.move import move
+from memwarden.recall.answer.render import PREFIX
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.transfer.move import move
 from memwarden.surfaces.cli.main import COMMANDS
 from memwarden.testing.scripted import ScriptedModel
 

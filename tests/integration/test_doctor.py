@@ -18,13 +18,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from memwarden import AsyncWarden, config
+from memwarden import AsyncWarden
+from memwarden import settings as config
+from memwarden.api.scope import AsyncScope
 from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
-from memwarden.scope import AsyncScope
-from memwarden.stores.base import Store
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
@@ -84,8 +85,8 @@ async def test_every_verb_is_tried() -> None:
     """A verb that is new has to be aimed at what is another's too."""
     import inspect
 
-    from memwarden.backend import AsyncBackend
     from memwarden.surfaces.doctor import leaks
+    from memwarden.tiers.backend import AsyncBackend
 
     text = inspect.getsource(leaks)
     verbs = {(owner, name) for owner in (AsyncScope, AsyncBackend) for name in _coroutines(owner)}
@@ -298,7 +299,7 @@ def test_the_command_prints_a_table_and_leaves_nothing(tmp_path: Path) -> None:
 def test_a_leak_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(_make(tmp_path / "m.db"))
     store = _hole("find")()
-    monkeypatch.setattr("memwarden.warden.store_at", lambda url: store)
+    monkeypatch.setattr("memwarden.api.warden.store_at", lambda url: store)
     db = f"sqlite:///{tmp_path / 'm.db'}"
     assert "LEAK across user by find" in cli("doctor", "--leaks", "--db", db, code=1)
     told = json.loads(cli("doctor", "--leaks", "--json", "--db", db, code=1))

@@ -20,15 +20,17 @@ import numpy as np
 import psycopg
 import pytest
 
-from memwarden import AsyncWarden, Warden, clock, config, event_queue
+from memwarden import AsyncWarden, Warden, clock
+from memwarden import settings as config
+from memwarden.api.warden_blocking import BoundScope
 from memwarden.errors import InvalidInput, MemwardenError, ModelUnavailable, NotFound, StoreError
-from memwarden.events import OpEvent
-from memwarden.models import answers
+from memwarden.models import json_answers
+from memwarden.observability import queue
+from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
-from memwarden.sync import BoundScope
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 from memwarden.testing.scripted import ScriptedModel
@@ -130,7 +132,7 @@ def test_looking_through_is_episodic(warden: Warden) -> None:
 
 
 def test_items_of_a_backend_are_told_with_nobody(warden: Warden) -> None:
-    from memwarden.backend import ContextItem
+    from memwarden.tiers.backend import ContextItem
 
     items = warden.backend("user/ana")
     items.add(ContextItem("one", "note", payload={"text": "Water the plants."}))
@@ -172,7 +174,7 @@ def test_a_chat_model_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     }
     for reason, model in told.items():
         assert relations_asked(model) == [("hotpath", "model", "error", reason)]
-    monkeypatch.setattr(answers, "SECONDS", 0.05)
+    monkeypatch.setattr(json_answers, "SECONDS", 0.05)
     assert relations_asked(Slow("{}")) == [("hotpath", "model", "error", "chat_model_late")]
 
 
@@ -228,7 +230,7 @@ class DownEmbedder:
 
 
 def test_an_embedder_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memwarden.warden._embedder", lambda settings: DownEmbedder())
+    monkeypatch.setattr("memwarden.api.warden._embedder", lambda settings: DownEmbedder())
     with Warden.open("memory://", config={}) as warden:
         me = warden.scope(user="ana")
         me.remember("Ana keeps bees on the roof.")
@@ -309,7 +311,7 @@ def test_words_that_are_none_are_refused(warden: Warden) -> None:
 
 
 def test_they_are_written_by_themselves_and_seen_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_queue, "FLUSH_SECONDS", 0.05)
+    monkeypatch.setattr(queue, "FLUSH_SECONDS", 0.05)
     url = f"sqlite:///{tmp_path / 'm.db'}"
     with Warden.open(url, config=WORDS_ONLY) as one, Warden.open(url, config=WORDS_ONLY) as two:
         one.scope(user="ana").query("Where does Ana live?")
@@ -358,7 +360,7 @@ async def test_the_old_are_not_told_and_removed(url: str) -> None:
 
 
 async def test_many_are_pruned_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_queue, "PRUNE_EVERY", 20)
+    monkeypatch.setattr(queue, "PRUNE_EVERY", 20)
     settings = config.settings_from({**WORDS_ONLY, "events_rows": 10})
     async with AsyncWarden(MemoryStore(), settings) as warden:
         me = warden.scope(user="ana")
@@ -400,7 +402,7 @@ async def test_what_cannot_be_written_is_counted_and_told(error: Exception, capl
 
 
 async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_queue, "MOST_WAITING", 5)
+    monkeypatch.setattr(queue, "MOST_WAITING", 5)
     async with AsyncWarden.open("memory://", config=WORDS_ONLY) as warden:
         me, tom = warden.scope(user="ana"), warden.scope(user="tom")
         for _ in range(8):
@@ -432,7 +434,7 @@ async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.Monke
 
 
 async def test_what_closing_breaks_off_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_queue, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(queue, "CLOSE_SECONDS", 0.05)
     async with AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
         await warden.scope(user="ana").query("Where does Ana live?")
     assert warden._parts.events.lost == {ANA: 1}
@@ -444,8 +446,8 @@ class Hanging(MemoryStore):
 
 
 async def test_a_store_that_hangs_holds_up_neither_calls_nor_closing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_queue, "FLUSH_SECONDS", 0.01)
-    monkeypatch.setattr(event_queue, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(queue, "FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr(queue, "CLOSE_SECONDS", 0.05)
     async with asyncio.timeout(5), AsyncWarden(Hanging(), config.settings_from(WORDS_ONLY)) as warden:
         me = warden.scope(user="ana")
         for _ in range(3):
@@ -544,7 +546,7 @@ def test_a_kill_loses_the_last_second_and_no_write(tmp_path: Path) -> None:
 
 
 async def test_moving_a_store_leaves_them_behind(tmp_path: Path) -> None:
-    from memwarden.stores.move import move
+    from memwarden.stores.transfer.move import move
 
     source, target = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "b.db")
     for one in (source, target):

@@ -18,10 +18,10 @@ import pytest
 
 import memwarden
 from memwarden import AsyncWarden
-from memwarden.backend import AsyncBackend, ContextItem
+from memwarden.api.scope import AsyncScope
 from memwarden.records import EXTRACTED_BY, Change
-from memwarden.scope import AsyncScope
-from memwarden.stores.base import Store
+from memwarden.stores.protocol import Store
+from memwarden.tiers.backend import AsyncBackend, ContextItem
 
 CLASSES: tuple[type[Any], ...] = (AsyncScope, AsyncBackend, AsyncWarden)
 MAY = datetime(2026, 5, 1, tzinfo=UTC)

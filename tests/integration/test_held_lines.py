@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden, clock
-from memwarden.backend import ContextItem
-from memwarden.config import Settings
 from memwarden.errors import Conflict
 from memwarden.filters import Where
 from memwarden.records import Memory, Namespace, State
-from memwarden.stores.memory import MemoryStore
+from memwarden.settings import Settings
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.tiers.backend import ContextItem
 
 BOAT = [{"role": "user", "content": "Which boat does Ana sail?"}]
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.backend import ContextItem
 from memwarden.clock import now
-from memwarden.config import Settings
-from memwarden.recall import words
-from memwarden.recall.held import HeldMemories, HeldMemory
+from memwarden.recall.answer.memory_cache import HeldMemories, HeldMemory
 from memwarden.records import Memory, Namespace
+from memwarden.settings import Settings
 from memwarden.stores.sqlite import SqliteStore
+from memwarden.text import tokenizer
+from memwarden.tiers.backend import ContextItem
 
 WORDS = Settings(embedder="none")
 BOAT = "Which boat does Ana sail?"
@@ -109,7 +109,7 @@ def test_they_take_no_more_memory_than_they_say() -> None:
     """With all that is worked out from them, for short texts and long ones."""
     for sentences in (1, 5, 100):
         held = HeldMemories(10**9)
-        words.terms("Boat number 7 sails around the island of Fehmarn today.")  # what is loaded once
+        tokenizer.terms("Boat number 7 sails around the island of Fehmarn today.")  # what is loaded once
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         for place in range(200):

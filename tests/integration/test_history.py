@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, Event, HistoryEntry, Link, Unlink
-from memwarden.scope import AsyncScope
 from whose import warden_of
 
 
@@ -111,7 +111,7 @@ async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
 
 @pytest.mark.parametrize("agent", [None, "planner"])
 async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch, agent: str | None) -> None:
-    monkeypatch.setattr("memwarden.recall.history.PAGE", 2)
+    monkeypatch.setattr("memwarden.recall.time.history.PAGE", 2)
     for number in range(9):
         await stated(me, f"Goal {'abcdefghi'[number] * 5}.", category="profile" if number % 3 else "goals")
     one = await stated(me, "Ship v1 by August.", category="goals")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
+from memwarden.concurrency.isolated import AT_ONCE, beside
 from memwarden.errors import ModelUnavailable
-from memwarden.models.answers import asked
-from memwarden.models.beside import AT_ONCE, beside
+from memwarden.models.json_answers import asked
 
 SOON = 0.05
 THREADS = min(32, (os.cpu_count() or 1) + 4)

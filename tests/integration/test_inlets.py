@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, format_context
-from memwarden.backend import ContextItem
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict
 from memwarden.records import Memory, State
-from memwarden.remember.inlet import value_without_secrets
-from memwarden.scope import AsyncScope
+from memwarden.remember.ingest.intake import value_without_secrets
+from memwarden.tiers.backend import ContextItem
 from whose import warden_of
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"[:36]

@@ -23,7 +23,7 @@ from memwarden.records import Batch, Namespace, Put, WriteMode
 from memwarden.stores.jsonfile import JsonStore
 from memwarden.stores.jsonfile.folder import Folder
 from memwarden.stores.jsonfile.names import folder_of
-from memwarden.surfaces.adapters.langgraph import MemwardenSaver
+from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 from memwarden.testing.examples import START, a_batch, a_memory, a_put
 
 NAMES = (

@@ -17,8 +17,8 @@ from langgraph_ways import CONFIG
 
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import CategoryDenied, InvalidFilter, InvalidInput
-from memwarden.surfaces.adapters.langchain import MemwardenByteStore, MemwardenRetriever
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langchain import MemwardenByteStore, MemwardenRetriever
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 QUESTION = "What does Ana like to eat?"
 FACTS = ["Ana likes to eat pasta.", "Ana likes to eat tomatoes.", "Ana eats at noon.", "Ana never eats nuts."]

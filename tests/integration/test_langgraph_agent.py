@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from langgraph_ways import Letters
 
 from memwarden import AsyncWarden, Warden
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "langgraph_memory.py"
 CONFIG = {"embedder": "none"}

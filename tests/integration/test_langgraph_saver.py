@@ -31,8 +31,8 @@ from langgraph.graph import START, StateGraph
 from agent import ROUNDS, build, contents, expected, follow
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput
-from memwarden.stores.checkpoints import PAGE, Key, Saved
-from memwarden.surfaces.adapters.langgraph import MemwardenSaver, acopy_from_memory, copy_from_memory
+from memwarden.stores.shared.checkpoints import PAGE, Key, Saved
+from memwarden.surfaces.integrations.langgraph import MemwardenSaver, acopy_from_memory, copy_from_memory
 
 CAPABILITIES = {
     "put": 17,

@@ -20,8 +20,8 @@ from langgraph_ways import CONFIG, Letters
 
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput, StoreUnavailable
-from memwarden.surfaces.adapters.langchain import MemwardenByteStore
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langchain import MemwardenByteStore
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 CHILD = Path(__file__).parents[1] / "faults" / "items_child.py"
 

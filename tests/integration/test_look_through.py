@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden, looking
+from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
-from memwarden.models import answers
-from memwarden.models.base import ChatModel
+from memwarden.models import json_answers
+from memwarden.models.protocols import ChatModel
 from memwarden.records import Batch, Memory, Receipt, State
-from memwarden.remember import extract
-from memwarden.remember.extract_model import SYSTEM, is_foreign
-from memwarden.scope import AsyncScope
+from memwarden.remember import extraction_tasks
+from memwarden.remember.extract import extractor as extract
+from memwarden.remember.extract.model import SYSTEM, is_foreign
 from memwarden.testing.scripted import ScriptedModel
 from whose import warden_of
 
@@ -413,7 +414,7 @@ class Late:
 async def test_a_model_that_is_late_is_left_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(answers, "SECONDS", 0.05)
+    monkeypatch.setattr(json_answers, "SECONDS", 0.05)
     texts = [one.text for one in await with_model(Late(), MIA)]
     assert "The user's daughter Mia is allergic to peanuts." in texts
     assert "Much too late for Mia." not in texts
@@ -451,7 +452,7 @@ async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
 async def test_a_model_that_is_late_when_the_store_closes_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(looking, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(extraction_tasks, "CLOSE_SECONDS", 0.05)
     url, settings, model = f"sqlite:///{tmp_path / 'm.db'}", {"extraction": "every_turn"}, Slow()
     async with AsyncWarden.open(url, settings, chat_model=model) as warden:
         await warden.scope(user="ana", thread="t1").observe(talk(MIA))

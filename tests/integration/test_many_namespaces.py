@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.config import Settings
-from memwarden.recall.index import Indexes, NamespaceIndex
+from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
 from memwarden.records import Head, Namespace, Scan
-from memwarden.stores.memory import MemoryStore
+from memwarden.settings import Settings
+from memwarden.stores.memory.store import MemoryStore
 
 HOUR = 3_600.0
 

@@ -12,12 +12,12 @@ from unittest import mock
 import pytest
 
 from memwarden import Warden
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.conversation import memory_use as rules
+from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
-from memwarden.events import MemoryUse, Node, Op, OpEvent, Verdict, uses_of
+from memwarden.observability.records import MemoryUse, Node, Op, OpEvent, Verdict, uses_of
 from memwarden.records import Namespace
-from memwarden.sync import BoundScope
-from memwarden.turn import used as rules
-from memwarden.turn.settings import ChatSettings
 
 ASKED = "Which snacks can my daughter Mia take on the school trip on Friday?"
 FACTS = ("Mia is allergic to peanuts and to sesame.", "Mia's school trip on Friday goes to the harbour museum.")

@@ -23,13 +23,13 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.errors import Conflict, ModelMismatch, StoreUnavailable
 from memwarden.records import Namespace, WriteMode
-from memwarden.stores.base import Store
-from memwarden.stores.items import PutItem, StoredItem
-from memwarden.stores.memory import MemoryStore
-from memwarden.stores.move import move, plan, seal
-from memwarden.stores.pages import Page
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.items import PutItem, StoredItem
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.rows import CONTENT
+from memwarden.stores.transfer.move import move, plan, seal
+from memwarden.stores.transfer.pages import Page
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.checkpoint_tests import a_saved

@@ -11,7 +11,7 @@ import pytest
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
 from memwarden.models.minilm import KEPT_PIECES, MAX_END, QUESTION_ENDS, MiniLMEmbedder
-from memwarden.recall import maxsim
+from memwarden.recall.rank import maxsim
 
 TEXTS = [
     "She adopted a puppy from the shelter last spring.",

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
-from memwarden.config import Settings
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.records import Batch, Change, Event, Link, Memory, Namespace, Remove, ThreadMarks
-from memwarden.scope import AsyncScope
-from memwarden.stores.memory import MemoryStore
+from memwarden.settings import Settings
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.tokens import estimate
 
 QUESTION = "Where is the key?"

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, clock
-from memwarden.chat.overseer import (
+from memwarden.agent.overseer import (
     PROMPT_TOKENS,
     SAVE_SYSTEM,
     SYSTEM,
     OverseerSettings,
     relevance_prompt,
 )
-from memwarden.chat.state import StateKey
-from memwarden.chat.worth import worth_saving
+from memwarden.agent.save_rules import worth_saving
+from memwarden.agent.state import StateKey
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, ModelUnavailable
-from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
 from memwarden.tokens import estimate
 
@@ -187,8 +187,8 @@ async def test_ten_thousand_keys_are_preselected() -> None:
     model = ScriptedModel('{"relevant_keys": ["kudos_givers_2025"]}')
     async with AsyncWarden.open("memory://", {"embedder": "none"}, chat_model=model) as warden:
         me = warden.scope(user="ana")
-        from memwarden.chat import state as saving
-        from memwarden.recall.signals import make_signals
+        from memwarden.agent import state as saving
+        from memwarden.recall.index.encode import make_signals
         from memwarden.records import Batch, Channel, Memory, Put
 
         now = clock.now()

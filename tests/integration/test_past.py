@@ -11,9 +11,9 @@ import pytest
 from closing import close_validity
 
 from memwarden import AsyncWarden, clock
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
 from memwarden.records import Batch, Event, Remove, State
-from memwarden.scope import AsyncScope
 from whose import warden_of
 
 QUESTION = "Where does Ana live?"

@@ -15,10 +15,10 @@ from psycopg import errors
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, Remove, Seen, WriteMode
-from memwarden.stores.checkpoints import Value
-from memwarden.stores.items import PutItem, StoredItem
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.searching import Legs, Open, word
+from memwarden.stores.shared.checkpoints import Value
+from memwarden.stores.shared.items import PutItem, StoredItem
+from memwarden.stores.shared.search import Legs, Open, word
 from memwarden.testing.checkpoint_tests import a_saved, a_write
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put

@@ -12,8 +12,8 @@ import pytest
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, State
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.postgres.columns import teach
 from memwarden.stores.postgres.read import Reader
+from memwarden.stores.postgres.sql.columns import teach
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 
 NAMESPACES = [Namespace("test", f"user/{number}") for number in range(20)]

@@ -15,13 +15,13 @@ from psycopg import errors
 
 from memwarden import AsyncWarden
 from memwarden.errors import StoreUnavailable
-from memwarden.recall.large import Reach
-from memwarden.recall.larges import Larges
+from memwarden.recall.large.registry import Larges
+from memwarden.recall.large.search import Reach
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.postgres.making import names
-from memwarden.stores.searching import Searching
-from memwarden.surfaces.bench import sentences
+from memwarden.stores.postgres.search.vector_indexes import names
+from memwarden.stores.shared.search import Searching
+from memwarden_bench import sentences
 
 ABOVE = 300
 HERE = Namespace("default", "user/ana")

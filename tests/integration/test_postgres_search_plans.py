@@ -14,10 +14,10 @@ from test_postgres_plans import Noting
 
 from memwarden.records import Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.postgres.columns import teach
-from memwarden.stores.postgres.making import names
-from memwarden.stores.postgres.search import Searcher
-from memwarden.stores.searching import Legs, Open, word
+from memwarden.stores.postgres.search.searcher import Searcher
+from memwarden.stores.postgres.search.vector_indexes import names
+from memwarden.stores.postgres.sql.columns import teach
+from memwarden.stores.shared.search import Legs, Open, word
 from memwarden.testing.examples import a_batch, a_memory
 
 HERE, OTHER = Namespace("test", "user/large"), Namespace("test", "user/other")

@@ -12,9 +12,9 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.records import Remove
-from memwarden.stores.backup import read
-from memwarden.stores.manifest import Stand
 from memwarden.stores.postgres import PostgresStore, schema
+from memwarden.stores.transfer.backup import read
+from memwarden.stores.transfer.manifest import Stand
 from memwarden.testing.examples import a_batch
 from told import Told, check_steps, check_store, replay
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
+from memwarden.api.warden_blocking import BoundScope
 from memwarden.errors import CategoryDenied, InvalidInput
-from memwarden.sync import BoundScope
 
 STEPS = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
 ASKED = f"Please remember how to deploy the shop:\n{STEPS}"

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from memwarden import Warden
-from memwarden.backend import ContextItem
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.records import Batch, Change, Namespace, Put, Receipt, WriteMode
+from memwarden.tiers.backend import ContextItem
 
 
 def journal(warden: Warden, path: str) -> list[Change]:

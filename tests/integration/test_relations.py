@@ -9,9 +9,9 @@ import pytest
 from closing import close_validity
 
 from memwarden import AsyncWarden, clock
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
 from memwarden.records import Batch, Link, QueryResult
-from memwarden.scope import AsyncScope
 from memwarden.tokens import estimate
 from whose import warden_of
 

@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 
 from memwarden.errors import MemwardenError, StoreCorrupt, StoreError
-from memwarden.stores.items import PutItem, StoredItem
-from memwarden.stores.move import seal
+from memwarden.stores.shared.items import PutItem, StoredItem
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.health import examine, repair
+from memwarden.stores.transfer.move import seal
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life

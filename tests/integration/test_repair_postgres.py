@@ -13,10 +13,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from memwarden.stores.backup import read
-from memwarden.stores.health import Finding
-from memwarden.stores.move import seal
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.shared.health import Finding
+from memwarden.stores.transfer.backup import read
+from memwarden.stores.transfer.move import seal
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, a_batch, a_put

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memwarden import Warden
-from memwarden.surfaces.bench import quality
-from memwarden.surfaces.bench.measure import read_sources
-from memwarden.surfaces.bench.replay import Answer, Replay, replay
+from memwarden_bench import quality
+from memwarden_bench.measure import read_sources
+from memwarden_bench.replay import Answer, Replay, replay
 
 DEMO = Path(__file__).parents[2] / "src/memwarden/surfaces/cli/demo"
 

@@ -23,10 +23,10 @@ import pytest
 
 from memwarden.errors import StoreCorrupt, StoreError, StoreFull
 from memwarden.records import Namespace, Remove
-from memwarden.stores.backup import read
-from memwarden.stores.manifest import Stand
 from memwarden.stores.sqlite import SqliteStore, file
 from memwarden.stores.sqlite.upgrade import KEPT, copies
+from memwarden.stores.transfer.backup import read
+from memwarden.stores.transfer.manifest import Stand
 from memwarden.testing.examples import a_batch
 from told import Told, check_steps, check_store, replay
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden, clock
-from memwarden.chat.state import PREVIEW, words_of
-from memwarden.chat.tools import Parameter, Tool
+from memwarden.agent.state import PREVIEW, words_of
+from memwarden.agent.tools import Parameter, Tool
+from memwarden.api.warden_blocking import BoundScope
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, NotFound
-from memwarden.sync import BoundScope
 
 GIVERS = ["athlete_123", "athlete_456"]
 
@@ -154,7 +154,7 @@ def test_no_key_reaches_the_user_context(ana: BoundScope) -> None:
 
 
 def test_somebody_elses_id_is_not_overwritten(warden: Warden) -> None:
-    from memwarden.backend import ContextItem
+    from memwarden.tiers.backend import ContextItem
 
     warden.backend("user/ana").add(ContextItem("state:a", "note", payload={"text": "mine"}))
     with pytest.raises(Conflict, match="in use"):
@@ -306,7 +306,7 @@ def test_what_others_put_into_the_channel_breaks_nothing(ana: BoundScope, warden
     ana.remember("Something else.", channel="state", source="state")
     assert [one.key for one in ana.state.list_keys()] == ["a"]
     assert ana.overseer().relevant("Something else") == {}
-    from memwarden.backend import ContextItem
+    from memwarden.tiers.backend import ContextItem
 
     items = warden.backend("user/ana")
     with pytest.raises(Conflict):

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, Conflict, InvalidInput, NotFound
 from memwarden.records import Change, Memory
-from memwarden.scope import AsyncScope
 from memwarden.testing.scripted import ScriptedModel
 from whose import warden_of
 

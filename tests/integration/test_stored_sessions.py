@@ -199,9 +199,9 @@ def test_what_is_refused() -> None:
 
 
 def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from memwarden.chat import stored_sessions
+    from memwarden.agent.sessions import stored_sessions
     from memwarden.errors import Stale
-    from memwarden.remember.write import Writer
+    from memwarden.remember.writer import Writer
 
     async def overtaken(*given: Any, **named: Any) -> None:
         raise Stale("somebody was faster")

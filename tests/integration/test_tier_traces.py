@@ -11,6 +11,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.errors import UnknownAgent
+from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
 from memwarden.tiers import ContextRequest, FailureSignature, Task
 from memwarden.tiers.assembler import AsyncContextAssembler
@@ -54,6 +55,11 @@ class Site:
 async def _full(site: Site) -> Any:
     await site.project.add_decision("One too many.")
     return await site.warden.tiers.project("p", max_items=1).make_room()
+
+
+async def _events(tier: Any, **given: Any) -> list[OpEvent]:
+    told: list[OpEvent] = await tier._scope.events(**given)
+    return told
 
 
 Call = Callable[[Site], Awaitable[Any]]
@@ -140,7 +146,7 @@ async def test_events_of_a_project_name_no_user() -> None:
         project = warden.tiers.project("p")
         item = await project.add_decision("Clocks are UTC.")
         await project.pin(item.context_item_id)
-        told = await project._scope.events()
+        told = await _events(project)
         assert [(one.op, one.user_id) for one in told] == [("update", None), ("create", None)]
 
 
@@ -154,7 +160,7 @@ async def test_a_context_that_is_built_leaves_an_event_in_its_task() -> None:
         await assembler.build_context(TASK, ContextRequest(1))
         with pytest.raises(UnknownAgent):
             await assembler.build_context(TASK, ContextRequest(500, agent="nobody"))
-        told = await task._scope.events(descending=False)
+        told = await _events(task, descending=False)
         assert [(one.node, one.op, one.status, one.reason) for one in told] == [
             ("context", "search", "skipped", "nothing_there"),
             ("context", "search", "ok", ""),
@@ -171,4 +177,4 @@ async def test_a_context_is_built_without_events_when_they_are_off() -> None:
     async with AsyncWarden.open("memory://", config={"embedder": "none", "events": "off"}) as warden:
         await warden.tiers.task("k").add_reasoning("It is late.", "plan")
         assert (await warden.tiers.assembler().build_context(TASK, ContextRequest(500))).items
-        assert await warden.tiers.task("k")._scope.events() == []
+        assert await _events(warden.tiers.task("k")) == []

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
+from memwarden.api.scope import AsyncScope
+from memwarden.concurrency import shielded
+from memwarden.conversation import turn as turns
+from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import InvalidInput, NotKept, StoreUnavailable
 from memwarden.records import Memory
-from memwarden.scope import AsyncScope
-from memwarden.turn import insisting
-from memwarden.turn import turn as turns
-from memwarden.turn.settings import ChatSettings
 
 MIA = "My daughter Mia is allergic to peanuts and I need ideas for snacks."
 ASKED = "Which snacks can my daughter Mia, who is allergic to peanuts, take to school?"
@@ -362,7 +362,7 @@ async def test_work_is_begun_again_when_it_was_broken_off_itself() -> None:
         await asyncio.sleep(0.01)
         return "done"
 
-    task = asyncio.create_task(insisting.insisted(work))
+    task = asyncio.create_task(shielded.insisted(work))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert begun[0] is not None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.turn import turn as turns
+from memwarden.conversation import turn as turns
 
 TOKENS = [
     "Dear", " Mia", ",", "\n\n", "1", ".", " Rice", " cakes", " —", " no", " pea", "nuts", "!", " 🥜", "👩\u200d", "👧",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.recall.block import PREFIX, SUFFIX
-from memwarden.turn.forms import reading
-from memwarden.turn.settings import ChatSettings
+from memwarden.conversation.formats import reading
+from memwarden.conversation.settings import ChatSettings
+from memwarden.recall.answer.render import PREFIX, SUFFIX
 
 MODES = ("system_append", "context_message", "user_prefix", "cache_stable")
 ASKED = "Which snacks can my daughter Mia, who is allergic to peanuts, take to school?\n"

@@ -16,9 +16,9 @@ import httpx2
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.sync import BoundScope
-from memwarden.turn.prefix import PrefixMeter
-from memwarden.turn.settings import ChatSettings, read_chat_settings
+from memwarden.api.warden_blocking import BoundScope
+from memwarden.conversation.prefix_meter import PrefixMeter
+from memwarden.conversation.settings import ChatSettings, read_chat_settings
 from sdks import (
     APIS,
     CHAT,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
+from memwarden.conversation.prefix_meter import PrefixMeter
+from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import NotFound
-from memwarden.turn.prefix import PrefixMeter
-from memwarden.turn.settings import ChatSettings
 
 STABLE = ChatSettings(
     use_memory=True,

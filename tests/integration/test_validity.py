@@ -9,7 +9,7 @@ import pytest
 from closing import close_validity
 
 from memwarden import AsyncWarden
-from memwarden.recall.select import GATES
+from memwarden.recall.answer.select import GATES
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)

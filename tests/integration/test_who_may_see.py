@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.backend import ContextItem
+from memwarden.api.warden_blocking import BoundScope
 from memwarden.errors import NotFound
 from memwarden.models import wordllama
-from memwarden.sync import BoundScope
+from memwarden.tiers.backend import ContextItem
 
 
 def shop(warden: Warden, agent: str | None = None) -> BoundScope:

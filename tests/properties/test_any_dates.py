@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memwarden.recall import dates
-from memwarden.recall.date_match import closeness, overlap, unpack
-from memwarden.recall.date_spans import MOST_STORED, Span, decode, encode
-from memwarden.recall.date_words import LANGUAGES
-from memwarden.recall.dates import asked_spans, may_name_days, spans_in
+from memwarden.recall.rank.date_match import closeness, overlap, unpack
+from memwarden.text.dates import recognizer
+from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
+from memwarden.text.dates.spans import MOST_STORED, Span, decode, encode
+from memwarden.text.dates.words import LANGUAGES
 
 WORDS = sorted({word for language in LANGUAGES.values() for word in language.words})
 OTHER = [
@@ -48,7 +48,7 @@ def test_spans_are_in_order_and_the_same_each_time(text: str, said: datetime, la
 
 @given(texts, clocks, languages)
 def test_the_gate_hides_nothing(text: str, said: datetime, language: str | None) -> None:
-    ungated = dates._read(text, said.date(), language, question=False)
+    ungated = recognizer._read(text, said.date(), language, question=False)
     assert spans_in(text, said, language) == ungated
     if ungated:
         assert may_name_days(text)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.remember.extraction.checks import faults
-from memwarden.remember.extraction.exchange import exchange_items
-from memwarden.remember.extraction.records import MOST_A_TURN, MOST_CHARACTERS
+from memwarden.remember.extract.checks import faults
+from memwarden.remember.extract.records import MOST_A_TURN, MOST_CHARACTERS
+from memwarden.remember.extract.rules.exchange import exchange_items
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)
 

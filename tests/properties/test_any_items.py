@@ -19,7 +19,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from memwarden import Warden
-from memwarden.surfaces.adapters.langgraph import MemwardenStore
+from memwarden.surfaces.integrations.langgraph import MemwardenStore
 
 LABELS = st.sampled_from(["a", "b", "ab", "_", "%"])
 PATHS = st.lists(LABELS, min_size=1, max_size=3).map(tuple)

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwarden import AsyncWarden, clock
-from memwarden.recall.past import as_known, edges_at
-from memwarden.recall.signals import make_signals
+from memwarden.api.scope import AsyncScope
+from memwarden.recall.index.encode import make_signals
+from memwarden.recall.time.past import as_known, edges_at
 from memwarden.records import (
     Batch,
     BatchChange,
@@ -31,8 +32,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.scope import AsyncScope
-from memwarden.stores.rows import index_row
+from memwarden.stores.shared.index_rows import index_row
 from memwarden.testing.examples import NAMESPACE, SIGNALS, START, a_memory
 
 DAY = timedelta(days=1)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwarden import AsyncWarden, filters
-from memwarden.recall.columns import Columns
-from memwarden.recall.index import Indexes
+from memwarden.recall.index.columns import Columns
+from memwarden.recall.index.namespace_index import Indexes
 from memwarden.records import Item
 
 SUBJECTS = ["Ana", "Ben", "the dog", "our flat", "the van", "Ida's baby"]

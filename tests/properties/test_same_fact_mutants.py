@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.remember.same_fact import judge
+from memwarden.remember.resolve.same_fact import judge
 
 # What they say, and the same in other words. "{who}" and "{whom}" are people.
 BASES: dict[str, list[str | tuple[str, ...]]] = {

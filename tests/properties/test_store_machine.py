@@ -12,10 +12,10 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from memwarden.filters import Where
 from memwarden.records import Batch, Memory, Namespace, Receipt, Scan, State
-from memwarden.stores.base import Store
 from memwarden.stores.jsonfile import JsonStore
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres import PostgresStore
+from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.testing.state_machine import store_machine
 

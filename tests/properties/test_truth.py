@@ -21,12 +21,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
 from memwarden.records import Change, Link, Memory, Put, Remove, Signals, WriteResult
-from memwarden.remember import facts, settle, write
+from memwarden.remember import writer
+from memwarden.remember.resolve import resolution, resolver
 from memwarden.remember.undo import inverse
-from memwarden.scope import AsyncScope
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
 from told import Key, Told, check_steps, check_store, content, replay
 
 NewUrl = Callable[[Path], str]
@@ -301,13 +302,13 @@ def _closes_nothing_again(*given: Any) -> tuple[Any, ...]:
     )
 
 
-def _merges_without_removing(*given: Any, **named: Any) -> settle.Settled:
-    settled = settle.settle(*given, **named)
+def _merges_without_removing(*given: Any, **named: Any) -> resolution.Settled:
+    settled = resolution.settle(*given, **named)
     return replace(settled, changes=tuple(one for one in settled.changes if not isinstance(one, Remove)))
 
 
-def _supersedes_without_a_link(*given: Any, **named: Any) -> settle.Settled:
-    settled = settle.settle(*given, **named)
+def _supersedes_without_a_link(*given: Any, **named: Any) -> resolution.Settled:
+    settled = resolution.settle(*given, **named)
     kept = tuple(one for one in settled.changes if not (isinstance(one, Link) and one.type == "supersedes"))
     return replace(settled, changes=kept)
 
@@ -331,12 +332,12 @@ async def _latest_version(self: MemoryStore, namespace: Any, wanted: Sequence[tu
 
 _JOURNAL = MemoryStore.journal
 BROKEN: tuple[tuple[Any, str, Any], ...] = (
-    (write, "inverse", _drops_the_last_change),
-    (write, "inverse", _closes_nothing_again),
-    (write, "check_last", _takes_no_heed),
-    (write, "signals_of", _signals_of_nothing),
-    (facts, "settle", _merges_without_removing),
-    (facts, "settle", _supersedes_without_a_link),
+    (writer, "inverse", _drops_the_last_change),
+    (writer, "inverse", _closes_nothing_again),
+    (writer, "check_last", _takes_no_heed),
+    (writer, "signals_of", _signals_of_nothing),
+    (resolver, "settle", _merges_without_removing),
+    (resolver, "settle", _supersedes_without_a_link),
     (MemoryStore, "journal", _without_deletes),
     (MemoryStore, "versions", _latest_version),
 )

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from memwarden.errors import ModelUnavailable
-from memwarden.models import answers
+from memwarden.models import json_answers
 from memwarden.recall.nearby import Near
-from memwarden.remember.ask_model import MOST_PAIRS, SCHEMA, judged_by_model
-from memwarden.remember.same_fact import Judgement
-from memwarden.remember.settle import Pair
+from memwarden.remember.resolve.model_judge import MOST_PAIRS, SCHEMA, judged_by_model
+from memwarden.remember.resolve.resolution import Pair
+from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import a_memory
 from memwarden.testing.scripted import ScriptedModel
 
@@ -96,7 +96,7 @@ async def test_a_failing_model_costs_nothing(error: Exception) -> None:
 
 
 async def test_a_late_model_costs_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "SECONDS", 0.05)
+    monkeypatch.setattr(json_answers, "SECONDS", 0.05)
     over = threading.Event()
 
     class Slow:

@@ -7,9 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from memwarden.recall.signs import Flag
 from memwarden.records import Finding, Fix
-from memwarden.remember.audit.judge import (
+from memwarden.remember.resolve.audit.findings import (
     Known,
     Twins,
     alone,
@@ -20,6 +19,7 @@ from memwarden.remember.audit.judge import (
     twins,
 )
 from memwarden.testing.examples import START, a_memory
+from memwarden.text.flags import Flag
 
 
 def known(memory_id: str, day: int = 0) -> Known:

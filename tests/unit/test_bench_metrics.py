@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from memwarden.surfaces.bench import metrics
+from memwarden_bench import metrics
 
 RANKED = ["a", "b", "c", "d", "e", "f"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from memwarden.conversation.settings import ChatSettings, read_chat_settings
 from memwarden.errors import InvalidConfig
-from memwarden.turn.settings import ChatSettings, read_chat_settings
 
 # Word for word from design C, sections 3 and 6.
 DESIGN_C = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memwarden import config
+from memwarden import settings as config
 from memwarden.categories import read_categories
 from memwarden.errors import InvalidConfig
-from memwarden.recall import features, score
+from memwarden.recall.rank import features, score
 
 
 def test_flag_over_environment_over_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

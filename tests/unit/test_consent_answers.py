@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.remember.consent.answers import acknowledged
-from memwarden.remember.consent.context import Edit
+from memwarden.remember.resolve.consent.answers import acknowledged
+from memwarden.remember.resolve.consent.user_context import Edit
 
 CITY = Edit("city", "Berlin")
 PLAIN = [

@@ -6,7 +6,8 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.records import UserContext
-from memwarden.remember.consent.context import (
+from memwarden.remember.resolve.consent.rules import Step, Verdict, Waiting, judge
+from memwarden.remember.resolve.consent.user_context import (
     ASKED,
     EDITABLE,
     MOST_GOALS,
@@ -17,7 +18,6 @@ from memwarden.remember.consent.context import (
     read_patch,
     text_of,
 )
-from memwarden.remember.consent.rules import Step, Verdict, Waiting, judge
 
 NOBODY = UserContext()
 ONE, TWO = frozenset({"m1"}), frozenset({"m1", "m2"})

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.continuation import PASSED_OVER, continued
-from memwarden.remember.messages import Message
+from memwarden.remember.ingest.deduplicate import PASSED_OVER, continued
+from memwarden.remember.ingest.messages import Message
 
 NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.surfaces.conversations import (
+from memwarden.surfaces.conversation_files import (
     Conversation,
     Dropped,
     TurnKey,

@@ -7,10 +7,10 @@ from datetime import date, datetime
 import numpy as np
 import pytest
 
-from memwarden.recall.calendar_days import easter, holiday
-from memwarden.recall.date_match import closeness, overlap, unpack
-from memwarden.recall.date_spans import Span, decode, encode
-from memwarden.recall.dates import asked_spans, may_name_days, spans_in
+from memwarden.recall.rank.date_match import closeness, overlap, unpack
+from memwarden.text.dates.calendar import easter, holiday
+from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
+from memwarden.text.dates.spans import Span, decode, encode
 
 FRIDAY = datetime(2023, 6, 9, 19, 55)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memwarden.recall.delta import Net, bullet, delta, fitted, label, net_changes
+from memwarden.recall.time.changes import Net, bullet, delta, fitted, label, net_changes
 from memwarden.records import Change, Memory
 from memwarden.testing.examples import NAMESPACE, START, a_memory
 from memwarden.tokens import estimate

@@ -8,16 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.recall import features
-from memwarden.recall.edges import Edges
-from memwarden.recall.index import NamespaceIndex
+from memwarden.recall.index.edges import Edges
+from memwarden.recall.index.encode import make_signals
+from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.question import Question
-from memwarden.recall.score import rank
-from memwarden.recall.signals import make_signals
-from memwarden.recall.words import term_id
+from memwarden.recall.rank import features
+from memwarden.recall.rank.score import rank
 from memwarden.records import Edge, Head, Scan
-from memwarden.stores.rows import index_row
+from memwarden.stores.shared.index_rows import index_row
 from memwarden.testing.examples import START, a_memory
+from memwarden.text.tokenizer import term_id
 
 TEXTS = {"a": "Ana sails her boat", "b": "The boat is blue", "c": "Ben cooks soup", "d": "A lamp stands there"}
 

@@ -9,18 +9,18 @@ from datetime import UTC, date, datetime
 import pytest
 
 from memwarden.records import Channel, Kind
-from memwarden.remember.extraction.checks import faults, tidied, trimmed
-from memwarden.remember.extraction.clauses import clauses, lead_and_rest, written_out
-from memwarden.remember.extraction.dating import with_dates
-from memwarden.remember.extraction.exchange import exchange_items
-from memwarden.remember.extraction.frames import framed
-from memwarden.remember.extraction.gate import worth
-from memwarden.remember.extraction.person import Rewritten, third_person
-from memwarden.remember.extraction.presumed import presumed
-from memwarden.remember.extraction.pronouns import without_pointers
-from memwarden.remember.extraction.records import Extracted
-from memwarden.remember.extraction.sentences import is_somebodys_words, sentences, without_openers
-from memwarden.remember.extraction.veto import vetoed, vetoed_clause
+from memwarden.remember.extract.checks import faults, tidied, trimmed
+from memwarden.remember.extract.records import Extracted
+from memwarden.remember.extract.rules.clauses import clauses, lead_and_rest, written_out
+from memwarden.remember.extract.rules.dating import with_dates
+from memwarden.remember.extract.rules.exchange import exchange_items
+from memwarden.remember.extract.rules.gate import worth
+from memwarden.remember.extract.rules.patterns import framed
+from memwarden.remember.extract.rules.presuppositions import presumed
+from memwarden.remember.extract.rules.pronouns import without_pointers
+from memwarden.remember.extract.rules.rejections import vetoed, vetoed_clause
+from memwarden.remember.extract.rules.sentences import is_somebodys_words, sentences, without_openers
+from memwarden.remember.extract.rules.third_person import Rewritten, third_person
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)  # a Wednesday
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memwarden.config import Settings, settings_from
 from memwarden.errors import InvalidConfig, InvalidFilter
 from memwarden.filters import parse, sort_field
+from memwarden.settings import Settings, settings_from
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletio
 from openai.types.responses import Response, ResponseOutputMessage
 from pydantic import TypeAdapter
 
+from memwarden.conversation.formats import FORMS, ToolCall
 from memwarden.errors import InvalidInput
-from memwarden.turn.forms import FORMS, ToolCall
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage, convert_to_openai_messages
 
+from memwarden.conversation.formats import FORMS, MODES, form_of
 from memwarden.errors import InvalidInput
-from memwarden.turn.forms import FORMS, MODES, form_of
 
 BLOCK = "<memories>\n1. Ana lives in Porto.\n</memories>"
 CACHED = {"cache_control": {"type": "ephemeral"}}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from memwarden.recall.block import PREFIX, SUFFIX, format_context
-from memwarden.remember.injected import holds_injected, without_injected
+from memwarden.recall.answer.render import PREFIX, SUFFIX, format_context
+from memwarden.remember.ingest.strip_context import holds_injected, without_injected
 from memwarden.testing.examples import START, a_memory
 
 SHOWN = [a_memory("a", text="Ana lives in Berlin."), a_memory("b", text="Ana has <memories> of it.")]

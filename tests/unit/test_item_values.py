@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.surfaces.adapters.langgraph import namespaces, values
+from memwarden.surfaces.integrations.langgraph import namespaces, values
 
 VALUE = {
     "name": "apple",

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from memwarden import AsyncWarden, chat
-from memwarden.chat.concepts import concepts_of, lexicon, needed_by, pattern, plain
-from memwarden.chat.general import asks_generally
-from memwarden.chat.relevance import (
+from memwarden import AsyncWarden, agent
+from memwarden.agent.concepts import concepts_of, lexicon, needed_by, pattern, plain
+from memwarden.agent.relevance import (
     ALIKE,
     NEEDED,
     SAME_CONCEPT,
@@ -32,7 +31,8 @@ from memwarden.chat.relevance import (
     wording,
     words_in,
 )
-from memwarden.chat.state import BAR
+from memwarden.agent.state import BAR
+from memwarden.agent.world_questions import asks_generally
 from memwarden.models.wordllama import WordLlamaEmbedder
 from memwarden.recall.recall import Recall, Request
 from memwarden.records import Scope
@@ -129,7 +129,7 @@ def test_concepts_are_found_by_word_beginning_ending_and_phrase() -> None:
 
 
 def test_what_concepts_need_are_concepts_and_no_word_stands_twice_in_one() -> None:
-    listed = tomllib.loads((Path(chat.__file__).parent / "concepts.toml").read_text(encoding="utf-8"))
+    listed = tomllib.loads((Path(agent.__file__).parent / "concepts.toml").read_text(encoding="utf-8"))
     words = {concept: of_it.split() for concept, of_it in listed["words"].items()}
     assert len(words) > 300
     assert {concept for concept, found in words.items() if len(found) != len({*found})} == set()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from memwarden.recall.block import format_context, memories_block
+from memwarden.conversation.render import render
+from memwarden.conversation.settings import ChatSettings
+from memwarden.recall.answer.render import format_context, memories_block
 from memwarden.records import ContextBlock, Item, Memory, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
-from memwarden.turn.render import render
-from memwarden.turn.settings import ChatSettings
 
 NOW = START + timedelta(days=3)
 

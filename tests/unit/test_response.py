@@ -8,7 +8,7 @@ import time
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.response import Extracted, read_response
+from memwarden.remember.extract.response import Extracted, read_response
 
 BEES = [Extracted("Ana keeps bees.")]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from same_fact_pairs import APART
 
-from memwarden.remember.same_fact import Judgement, judge, signature
-from memwarden.remember.same_fact.guards import GUARDS
-from memwarden.remember.same_fact.listing import LISTED, listing
+from memwarden.remember.resolve.same_fact import Judgement, judge, signature
+from memwarden.remember.resolve.same_fact.guards import GUARDS
+from memwarden.remember.resolve.same_fact.word_lists import LISTED, listing
 
 SAME = [
     # other words

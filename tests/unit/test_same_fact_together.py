@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.remember.same_fact import judge, signature
+from memwarden.remember.resolve.same_fact import judge, signature
 
 TOGETHER = {
     "one subject": (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memwarden.chat.session_views import agent_receives, cache_state, memory_state
-from memwarden.chat.sessions import SessionMemory
-from memwarden.chat.shorten import size
+from memwarden.agent.sessions.plain_sessions import SessionMemory
+from memwarden.agent.sessions.shorten import size
+from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.testing.scripted import ScriptedModel
 

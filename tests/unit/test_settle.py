@@ -10,8 +10,17 @@ import pytest
 
 from memwarden.recall.nearby import Near
 from memwarden.records import Event, Link, Memory, Put, Remove, State
-from memwarden.remember.same_fact import Judgement
-from memwarden.remember.settle import LINKS, MOST_SOURCES, MOST_SUPERSEDED, Band, Pair, Settled, pair_up, settle
+from memwarden.remember.resolve.resolution import (
+    LINKS,
+    MOST_SOURCES,
+    MOST_SUPERSEDED,
+    Band,
+    Pair,
+    Settled,
+    pair_up,
+    settle,
+)
+from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import SIGNALS, START, a_memory
 
 AT = START + timedelta(days=9)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.recall.block import memories_block
+from memwarden.conversation.formats import FORMS
+from memwarden.conversation.prompt_cache import Stable, decided, from_json, mark, places, to_answer, to_json
+from memwarden.conversation.settings import ChatSettings
+from memwarden.recall.answer.render import memories_block
 from memwarden.records import ContextBlock, Item, Memory, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
-from memwarden.turn.forms import FORMS
-from memwarden.turn.settings import ChatSettings
-from memwarden.turn.stable import Stable, decided, from_json, mark, places, to_answer, to_json
 
 NOW = START + timedelta(days=3)
 STABLE = ChatSettings(use_memory=True, memory_injection_mode="cache_stable")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.draft import Draft
-from memwarden.remember.steps import CATEGORY, MOST_STEPS, as_steps, stated, taught
+from memwarden.remember.extract.procedures import CATEGORY, MOST_STEPS, as_steps, stated, taught
+from memwarden.remember.ingest.draft import Draft
 
 DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
 

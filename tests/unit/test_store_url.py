@@ -11,7 +11,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import InvalidConfig
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at, without_login

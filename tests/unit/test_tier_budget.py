@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.injected import holds_injected, without_injected
+from memwarden.remember.ingest.strip_context import holds_injected, without_injected
 from memwarden.tiers.budget import GATES, SHARES, TIERS, Filled, Offer, Tier, fill, one_line, read_shares, title
 from memwarden.tokens import TokenCounter, estimate
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from memwarden.conversation.memory_use import LONGEST, judged
 from memwarden.records import Item, Memory, Namespace, Why
-from memwarden.turn.used import LONGEST, judged
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

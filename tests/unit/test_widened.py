@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.recall.pack import Packed, widened
+from memwarden.recall.answer.budget import Packed, widened
 from memwarden.records import Item, Memory, Namespace, Why
 from memwarden.tokens import TokenCounter, estimate
 

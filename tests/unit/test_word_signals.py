@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.recall.view import View
-from memwarden.recall.word_signals import Word, by_table, idf, word_by_word, word_signals
-from memwarden.recall.words import term_ids
-from memwarden.surfaces.bench import sentences
+from memwarden.recall.index.view import View
+from memwarden.recall.rank.word_signals import Word, by_table, idf, word_by_word, word_signals
+from memwarden.text.tokenizer import term_ids
+from memwarden_bench import sentences
 
 
 async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> View:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.recall import asking, signs, words
+from memwarden.recall import query_analysis
+from memwarden.text import flags, tokenizer
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from memwarden.recall import asking, signs, words
     ],
 )
 def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
-    assert set(words.terms(one)) & set(words.terms(other))
+    assert set(tokenizer.terms(one)) & set(tokenizer.terms(other))
 
 
 @pytest.mark.parametrize(
@@ -39,36 +40,41 @@ def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
     ],
 )
 def test_scripts_without_spaces_give_pairs_of_characters(text: str, held: list[str]) -> None:
-    found = words.terms(text)
+    found = tokenizer.terms(text)
     assert set(held) <= set(found)
-    assert words.terms("犬の名前は何ですか？") == ["犬", "名前"]  # grammar is left out
-    assert words.terms("你叫什么名字？") == ["叫", "名字"]
+    assert tokenizer.terms("犬の名前は何ですか？") == ["犬", "名前"]  # grammar is left out
+    assert tokenizer.terms("你叫什么名字？") == ["叫", "名字"]
 
 
 def test_addresses_are_found_whole_and_in_parts() -> None:
-    found = words.terms("Write to ana.berg@example.org or see https://example.org/menu.")
+    found = tokenizer.terms("Write to ana.berg@example.org or see https://example.org/menu.")
     assert "ana.berg@example.org" in found
     assert "https://example.org/menu" in found
     assert {"ana", "berg"} <= set(found)
 
 
 def test_question_words_are_stop_words_but_a_question_is_never_empty() -> None:
-    assert words.terms("what when where who how why did does") == []
-    assert asking.question_terms("What does Ana like?", ["Ana"]) != []
-    assert asking.question_terms("Who is Ana?", ["Ana"]) == words.terms("Ana")
+    assert tokenizer.terms("what when where who how why did does") == []
+    assert query_analysis.question_terms("What does Ana like?", ["Ana"]) != []
+    assert query_analysis.question_terms("Who is Ana?", ["Ana"]) == tokenizer.terms("Ana")
 
 
 def test_a_name_of_a_partner_does_not_count_as_a_word_of_the_question() -> None:
-    assert asking.question_terms("What did Ana plant?", ["Ana", "Ben"]) == words.terms("plant")
+    assert query_analysis.question_terms("What did Ana plant?", ["Ana", "Ben"]) == tokenizer.terms("plant")
 
 
 def test_partners_become_pronouns_on_the_dense_side() -> None:
-    assert asking.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"]) == "What does I think of my dog?"
-    assert asking.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
+    assert (
+        query_analysis.to_pronouns("What does Ana Berg think of Ana's dog?", ["Ana Berg"])
+        == "What does I think of my dog?"
+    )
+    assert query_analysis.to_pronouns("Is Anastasia here?", ["Ana"]) == "Is Anastasia here?"
 
 
 def test_one_accented_function_word_tells_the_language_of_a_short_question() -> None:
-    assert set(words.terms("¿Dónde trabajo?")) <= set(words.terms("Trabajo como enfermera en el hospital La Fe."))
+    assert set(tokenizer.terms("¿Dónde trabajo?")) <= set(
+        tokenizer.terms("Trabajo como enfermera en el hospital La Fe.")
+    )
 
 
 def test_the_words_of_a_question_are_shown_as_they_stand() -> None:
@@ -77,38 +83,38 @@ def test_the_words_of_a_question_are_shown_as_they_stand() -> None:
         ("¿Dónde trabajo?", {"trabajo"}),
         ("犬の名前は？", {"犬", "名前"}),
     ):
-        assert set(asking.words_of(text, asking.question_terms(text, [])).values()) == shown
+        assert set(query_analysis.words_of(text, query_analysis.question_terms(text, [])).values()) == shown
 
 
 def test_term_ids_are_stable() -> None:
     # Stored in every row: another value here means that every store must be indexed anew.
-    assert words.term_id("peanut") == 801184389
-    assert words.term_id("花茶") == 126417254
+    assert tokenizer.term_id("peanut") == 801184389
+    assert tokenizer.term_id("花茶") == 126417254
 
 
 @pytest.mark.parametrize("text", ["", " ", "!!!", "\u0000", "🙂🙃", "\ud83d", "\u200d\u200d", "'" * 50, "a" * 10_000])
 def test_odd_texts_break_nothing(text: str) -> None:
-    words.terms(text.encode("utf-8", "replace").decode("utf-8"))
-    signs.flags(text.encode("utf-8", "replace").decode("utf-8"))
+    tokenizer.terms(text.encode("utf-8", "replace").decode("utf-8"))
+    flags.flags(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 @pytest.mark.parametrize(
     "text", ["last week", "in May", "on 8 May 2023", "yesterday", "2022", "nächste Woche", "昨天", "at 9 pm"]
 )
 def test_time_words(text: str) -> None:
-    assert signs.has_time_word(f"We met {text} there")
+    assert flags.has_time_word(f"We met {text} there")
 
 
 @pytest.mark.parametrize("text", ["may I come in", "the second-hand van", "a marching band"])
 def test_no_time_words(text: str) -> None:
-    assert not signs.has_time_word(text)
+    assert not flags.has_time_word(text)
 
 
 @pytest.mark.parametrize(
     "text", ["When did Ana move?", "What year was it?", "How long ago?", "Wann kommst du?", "什么时候?"]
 )
 def test_when_questions(text: str) -> None:
-    assert asking.is_when_question(text)
+    assert query_analysis.is_when_question(text)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +129,8 @@ def test_when_questions(text: str) -> None:
         ("a nice march", []),
     ],
 )
-def test_dates_of_a_question(text: str, dates: list[asking.Date]) -> None:
-    assert asking.dates_in(text) == dates
+def test_dates_of_a_question(text: str, dates: list[query_analysis.Date]) -> None:
+    assert query_analysis.dates_in(text) == dates
 
 
 @pytest.mark.parametrize(
@@ -145,7 +151,7 @@ def test_dates_of_a_question(text: str, dates: list[asking.Date]) -> None:
     ],
 )
 def test_chatter(text: str) -> None:
-    assert signs.is_chatter(text)
+    assert flags.is_chatter(text)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +167,7 @@ def test_chatter(text: str) -> None:
     ],
 )
 def test_short_answers_are_not_chatter(text: str) -> None:
-    assert not signs.is_chatter(text)
+    assert not flags.is_chatter(text)
 
 
 def test_the_gate_of_time_words_hides_nothing() -> None:
@@ -176,4 +182,4 @@ def test_the_gate_of_time_words_hides_nothing() -> None:
     )
     texts += "pasado|próxima|scorsa|amanhã|вчера|昨天|3月|at 9 pm|10:30|the 5th|in 1999|aujourd'hui".split("|")
     for text in texts:
-        assert signs.has_time_word(text) == (signs._TIME_WORD.search(text) is not None), text
+        assert flags.has_time_word(text) == (flags._TIME_WORD.search(text) is not None), text

@@ -19,7 +19,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from memwarden.errors import InvalidConfig
-from memwarden.models.base import EncodedQuestion, EncodedTexts
+from memwarden.models.protocols import EncodedQuestion, EncodedTexts
 
 Floats = npt.NDArray[np.float32]
 PieceVectors = npt.NDArray[np.int8]
@@ -69,7 +69,7 @@ class MiniLMEmbedder:
 
     @property
     def ready(self) -> bool:
-        """See :class:`memwarden.models.base.Embedder`."""
+        """See :class:`memwarden.models.protocols.Embedder`."""
         return self._parts is not None
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -47,7 +47,7 @@ class OpenAIEmbedder:
         self._client = _client(url, key, "embedding")
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """See :meth:`memwarden.models.base.Embedder.embed`. Raises ModelUnavailable."""
+        """See :meth:`memwarden.models.protocols.Embedder.embed`. Raises ModelUnavailable."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         worded = [place for place, text in enumerate(texts) if text.strip()]
         for start in range(0, len(worded), BATCH):
@@ -85,7 +85,7 @@ class OpenAIEmbedder:
 
 
 class OpenAIChat:
-    """A chat model behind an endpoint (:class:`memwarden.models.base.ChatModel`).
+    """A chat model behind an endpoint (:class:`memwarden.models.protocols.ChatModel`).
 
     Every call has a time limit; a failing one raises ModelUnavailable.
 
@@ -99,7 +99,7 @@ class OpenAIChat:
         self._client = _client(url, key, "chat")
 
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
-        """See :meth:`memwarden.models.base.ChatModel.complete`. Raises ModelUnavailable."""
+        """See :meth:`memwarden.models.protocols.ChatModel.complete`. Raises ModelUnavailable."""
         try:
             answer = self._client.chat.completions.create(
                 model=self.name,

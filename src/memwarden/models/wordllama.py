@@ -44,11 +44,11 @@ class WordLlamaEmbedder:
 
     @property
     def ready(self) -> bool:
-        """See :class:`memwarden.models.base.Embedder`."""
+        """See :class:`memwarden.models.protocols.Embedder`."""
         return self._table is not None
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """See :meth:`memwarden.models.base.Embedder.embed`."""
+        """See :meth:`memwarden.models.protocols.Embedder.embed`."""
         table, tokenizer = self._loaded()
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BATCH):

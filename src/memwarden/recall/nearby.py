@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.asking import everyday_share
-from memwarden.recall.columns import Mask
-from memwarden.recall.index import NamespaceIndex
-from memwarden.recall.score import pair_score
-from memwarden.recall.view import Floats
-from memwarden.recall.word_signals import PSEUDO_MASS, idf
-from memwarden.recall.words import term_id, terms
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.view import Floats
+from memwarden.recall.query_analysis import everyday_share
+from memwarden.recall.rank.score import pair_score
+from memwarden.recall.rank.word_signals import PSEUDO_MASS, idf
+from memwarden.text.tokenizer import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]
 

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.clock import moment
-from memwarden.models.base import EncodedQuestion
-from memwarden.recall import asking, words
-from memwarden.recall.date_spans import Span
-from memwarden.recall.dates import asked_spans
-from memwarden.recall.view import View
+from memwarden.models.protocols import EncodedQuestion
+from memwarden.recall import query_analysis
+from memwarden.recall.index.view import View
+from memwarden.text import tokenizer
+from memwarden.text.dates.recognizer import asked_spans
+from memwarden.text.dates.spans import Span
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,17 @@ class Wording:
     @cached_property
     def spelled(self) -> Mapping[str, str]:
         """How each stem stands in the question."""
-        return asking.words_of(self.text, self.stems)
+        return query_analysis.words_of(self.text, self.stems)
 
     def matched(self, text: str) -> tuple[str, ...]:
         """Return the words of the question that a text holds in some form, in the order of the question."""
-        held = set(words.terms(text))
+        held = set(tokenizer.terms(text))
         return tuple(self.spelled.get(stem, stem) for stem in self.stems if stem in held)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a question's signals spread over a whole namespace (:mod:`memwarden.recall.whole`).
+    """How a question's signals spread over a whole namespace (:mod:`memwarden.recall.large.statistics`).
 
     Attributes:
         deviations: standard deviation of each signal, by name. session_means: of the sessions' own signals.
@@ -77,7 +78,7 @@ class Question:
     piece_words: tuple[str, ...] = ()
     speakers: tuple[int, ...] = ()
     when: bool = False
-    dates: tuple[asking.Date, ...] = ()
+    dates: tuple[query_analysis.Date, ...] = ()
     asked_days: tuple[Span, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
@@ -101,7 +102,7 @@ class Question:
 
 def dense_text(text: str, view: View) -> str:
     """A question as it is embedded: speakers' names as pronouns, as they speak of themselves."""
-    return asking.to_pronouns(text, list(view.speakers))
+    return query_analysis.to_pronouns(text, list(view.speakers))
 
 
 def ask(
@@ -118,20 +119,20 @@ def ask(
     partners = list(view.speakers)
     asked_days = _asked_days(text, view, now)
     text = _ends(text)
-    stems = asking.question_terms(_without_relative(text, asked_days), partners)
+    stems = query_analysis.question_terms(_without_relative(text, asked_days), partners)
     return Question(
         text=text,
-        terms=tuple(words.term_id(stem) for stem in stems),
-        idf_prior=tuple(asking.everyday_share(stem) for stem in stems),
+        terms=tuple(tokenizer.term_id(stem) for stem in stems),
+        idf_prior=tuple(query_analysis.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
         vector=encoded.vector if encoded else None,
         pieces=encoded.pieces if encoded else None,
         piece_words=tuple(encoded.words) if encoded else (),
-        speakers=tuple(view.speakers[name] for name in asking.partner_names(text, partners)),
-        when=asking.is_when_question(text),
-        dates=tuple(asking.dates_in(text)),
+        speakers=tuple(view.speakers[name] for name in query_analysis.partner_names(text, partners)),
+        when=query_analysis.is_when_question(text),
+        dates=tuple(query_analysis.dates_in(text)),
         asked_days=asked_days,
-        small_talk=asking.is_small_talk(text, partners),
+        small_talk=query_analysis.is_small_talk(text, partners),
         left_out=left_out,
     )
 
@@ -151,7 +152,7 @@ def _asked_days(text: str, view: View, now: datetime) -> tuple[Span, ...]:
 def _without_relative(text: str, asked: tuple[Span, ...]) -> str:
     """A question without "yesterday", "last week": they say on which days, and mean others in what was said then."""
     for span in asked:
-        if not any(sign.isdigit() for sign in span.text) and not asking.names_month(span.text):
+        if not any(sign.isdigit() for sign in span.text) and not query_analysis.names_month(span.text):
             text = text.replace(span.text, " ")
     return text
 

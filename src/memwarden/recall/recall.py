@@ -14,29 +14,32 @@ from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
-from memwarden.models.base import Embedder, EncodedQuestion, PieceEmbedder, Reranker
-from memwarden.recall import beside, block, items, words
-from memwarden.recall.asking import is_english
-from memwarden.recall.columns import Mask
-from memwarden.recall.delta import fitted
-from memwarden.recall.held import HeldMemories, HeldMemory
-from memwarden.recall.index import Indexes, NamespaceIndex
-from memwarden.recall.items import Found
-from memwarden.recall.large import Large, Part, on, open_rows, with_pieces
-from memwarden.recall.larges import Larges
-from memwarden.recall.links import following
-from memwarden.recall.news import Moment, News
-from memwarden.recall.on_demand import is_unsure
-from memwarden.recall.pack import Packed, pack, widened
-from memwarden.recall.past import AsOf, Pasts
+from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
+from memwarden.observability.instrument import model_failed
+from memwarden.recall.answer import items
+from memwarden.recall.answer import related as beside
+from memwarden.recall.answer import render as block
+from memwarden.recall.answer.budget import Packed, pack, widened
+from memwarden.recall.answer.items import Found
+from memwarden.recall.answer.memory_cache import HeldMemories, HeldMemory
+from memwarden.recall.answer.on_demand import is_unsure
+from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection, select
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.links import following
+from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.index.view import View
+from memwarden.recall.large.registry import Larges
+from memwarden.recall.large.search import Large, Part, on, open_rows, with_pieces
+from memwarden.recall.large.statistics import measure
+from memwarden.recall.query_analysis import is_english
 from memwarden.recall.question import Question, ask, dense_text
-from memwarden.recall.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
-from memwarden.recall.select import GATES, Candidate, Gates, Selection, select
-from memwarden.recall.view import View
-from memwarden.recall.whole import measure
+from memwarden.recall.rank.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
+from memwarden.recall.time.change_cursor import Moment, News
+from memwarden.recall.time.changes import fitted
+from memwarden.recall.time.past import AsOf, Pasts
 from memwarden.records import Channel, ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
-from memwarden.stores.base import Store
-from memwarden.telling import model_failed
+from memwarden.stores.protocol import Store
+from memwarden.text import tokenizer
 from memwarden.tokens import TokenCounter, estimate
 
 RERANKED = 50
@@ -350,7 +353,7 @@ class Recall:
         the parts of an answer together, or leave out what was said before a tool was called.
         """
         index = here.index
-        found = [(place, _bare(text)) for text in said for place in index.same_words(words.term_ids(text))]
+        found = [(place, _bare(text)) for text in said for place in index.same_words(tokenizer.term_ids(text))]
         if not found:
             return []
         ids = index.columns.ids
@@ -477,7 +480,7 @@ async def _echoing(
     read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: Part, said: Sequence[str]
 ) -> list[int]:
     """Return the places of a part that only repeat what stands in the prompt."""
-    found = [(place, _bare(text)) for text in said for place in part.same_words(words.term_ids(text))]
+    found = [(place, _bare(text)) for text in said for place in part.same_words(tokenizer.term_ids(text))]
     if not found:
         return []
     stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))

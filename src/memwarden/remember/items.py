@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memwarden.ids import new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
-from memwarden.models.base import Embedder
-from memwarden.recall.signals import signals_of
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import signals_of
 from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, Restore, State, WriteMode
-from memwarden.remember.inlet import Looked, look_at, without_secrets
-from memwarden.remember.made import new_id
-from memwarden.stores.base import Store
+from memwarden.remember.ingest.intake import Looked, look_at, without_secrets
+from memwarden.stores.protocol import Store
 
 
 async def put(

@@ -13,12 +13,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from memwarden.errors import Conflict, NotFound
-from memwarden.models.base import Embedder
-from memwarden.recall.past import entries_after
-from memwarden.recall.signals import signals_of
+from memwarden.ids import new_id
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import signals_of
+from memwarden.recall.time.past import entries_after
 from memwarden.records import Batch, Event, Memory, Namespace, Put, WriteMode
-from memwarden.remember.made import new_id
-from memwarden.stores.base import Store
+from memwarden.stores.protocol import Store
 
 MOST_TRIES = 5
 """So often the source is read again when somebody changed it between the reading and the note."""

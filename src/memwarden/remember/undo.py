@@ -21,8 +21,8 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.remember.candidates import KEPT_DAYS, WAS
-from memwarden.remember.consent.rules import was_closed_apart
+from memwarden.remember.resolve.candidates import KEPT_DAYS, WAS
+from memwarden.remember.resolve.consent.rules import was_closed_apart
 
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)

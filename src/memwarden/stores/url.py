@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from memwarden.errors import InvalidConfig
-from memwarden.stores.base import Store
+from memwarden.stores.protocol import Store
 
 
 def store_at(url: str) -> Store:
@@ -14,7 +14,7 @@ def store_at(url: str) -> Store:
     if not isinstance(url, str):
         raise InvalidConfig(f"the URL of a store is a text such as sqlite:///file.db, not {url!r:.80}")
     if url == "memory://":
-        from memwarden.stores.memory import MemoryStore
+        from memwarden.stores.memory.store import MemoryStore
 
         return MemoryStore()
     place = place_of(url)

@@ -28,7 +28,7 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.stores.base import Store
+from memwarden.stores.protocol import Store
 from memwarden.testing.examples import NAMESPACE, OTHER_USER, SIGNALS, START, a_batch, a_memory, a_put
 
 AT = START + timedelta(hours=1)

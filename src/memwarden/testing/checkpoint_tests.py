@@ -10,8 +10,8 @@ import pytest
 
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.records import Head
-from memwarden.stores.base import Store
-from memwarden.stores.checkpoints import Found, Key, PendingWrite, Saved, Search, Value
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.checkpoints import Found, Key, PendingWrite, Saved, Search, Value
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
 
 BYTES = bytes(range(256))
@@ -33,7 +33,7 @@ async def ids(store: Store, search: Search = Search(), limit: int = 100) -> list
 
 
 class CheckpointTests:
-    """What :class:`memwarden.stores.checkpoints.Checkpoints` promises."""
+    """What :class:`memwarden.stores.shared.checkpoints.Checkpoints` promises."""
 
     async def test_checkpoint_comes_back_as_it_was_put(self, store: Store) -> None:
         metadata = {"source": "loop", "step": -1, "deep": {"a": [1, 2.5, None, True, "ü\x00\x01"]}}

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.events import EVERYTHING, EventFilter, OpEvent, Viewer, counted, in_utc
-from memwarden.stores.base import Store
-from memwarden.stores.pages import CANARY_TENANT, Tally
+from memwarden.observability.records import EVERYTHING, EventFilter, OpEvent, Viewer, counted, in_utc
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.pages import CANARY_TENANT, Tally
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, START, a_batch, a_put
 
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)

@@ -9,10 +9,10 @@ import pytest
 
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Event, Extracted, Head, Link, Put, Remove, Restore, Seen, State, Unlink, WriteMode
-from memwarden.stores.base import Store
-from memwarden.stores.memory import MemoryStore
-from memwarden.stores.move import seal
-from memwarden.stores.pages import CANARY_TENANT, Page, Tally
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.move import seal
+from memwarden.stores.transfer.pages import CANARY_TENANT, Page, Tally
 from memwarden.testing.examples import FULL, NAMESPACE, OTHER_USER, SIGNALS, START, VARIED, a_batch, a_memory, a_put
 
 UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT

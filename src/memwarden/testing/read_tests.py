@@ -13,7 +13,7 @@ import pytest
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
 from memwarden.records import Change, Event, Head, Put, Remove, Signals, WriteMode
-from memwarden.stores.base import Store
+from memwarden.stores.protocol import Store
 from memwarden.testing.examples import (
     FILTERS,
     FULL,

@@ -18,7 +18,7 @@ class Asked(NamedTuple):
 
 
 class ScriptedModel:
-    """A :class:`memwarden.models.base.ChatModel` with its answers given beforehand.
+    """A :class:`memwarden.models.protocols.ChatModel` with its answers given beforehand.
 
     Args:
         answers: given one after another; an exception is raised. After the last one ModelUnavailable is raised.

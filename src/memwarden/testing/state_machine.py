@@ -32,8 +32,8 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.stores.base import Store
-from memwarden.stores.memory import MemoryStore
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.protocol import Store
 from memwarden.testing.examples import NAMESPACE, OTHER_USER, START
 
 # Few values of each, so that ids, keys and filters meet.

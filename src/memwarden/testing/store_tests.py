@@ -1,4 +1,4 @@
-"""The contract of :class:`memwarden.stores.base.Store` as tests, for whoever writes a store."""
+"""The contract of :class:`memwarden.stores.protocol.Store` as tests, for whoever writes a store."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest_asyncio
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Applied, Head, Promises, Put, Remove, Signals, State, WriteMode
-from memwarden.stores.base import Store
-from memwarden.stores.pages import CANARY_TENANT, Page
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.pages import CANARY_TENANT, Page
 from memwarden.testing.change_tests import ChangeTests
 from memwarden.testing.checkpoint_tests import CheckpointTests
 from memwarden.testing.event_tests import EventTests, an_event

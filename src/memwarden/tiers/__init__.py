@@ -1,10 +1,10 @@
 """Design E's view of memory: a task's scratch pad, a project's knowledge and what holds everywhere.
 
 The three stores are views of the one record and its one way in, and an assembler makes one context of them;
-:attr:`memwarden.warden.AsyncWarden.tiers` makes all four.
+:attr:`memwarden.api.warden.AsyncWarden.tiers` makes all four.
 """
 
-from memwarden.backend import ContextItem
+from memwarden.tiers.backend import ContextItem
 from memwarden.tiers.failure import FailureSignature
 from memwarden.tiers.package import (
     ContextPackage,

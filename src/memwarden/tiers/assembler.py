@@ -8,15 +8,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from memwarden import arguments, clock, filters
-from memwarden.backend import ContextItem, as_item
 from memwarden.errors import InvalidInput
-from memwarden.events import Node, Op, Status
-from memwarden.parts import Parts
+from memwarden.observability.instrument import Deed, opened
+from memwarden.observability.records import Node, Op, Status
 from memwarden.records import Channel, Item, Memory, Namespace, Trust
-from memwarden.remember.inlet import trust_of
-from memwarden.remember.messages import checked_text
-from memwarden.telling import Deed, opened
+from memwarden.remember.ingest.intake import trust_of
+from memwarden.remember.ingest.messages import checked_text
+from memwarden.runtime import Parts
 from memwarden.tiers import budget, items
+from memwarden.tiers.backend import ContextItem, as_item
 from memwarden.tiers.budget import TIERS, Filled, Offer, Tier
 from memwarden.tiers.package import (
     DEFAULT_PROJECT,
@@ -30,7 +30,7 @@ from memwarden.tiers.package import (
 )
 from memwarden.tiers.store import Place, name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.uses import Uses
+from memwarden.tiers.usage import Uses
 from memwarden.tokens import TokenCounter, estimate
 
 USUAL = 20
@@ -178,8 +178,8 @@ class AsyncContextAssembler:
 
     async def _list(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan) -> Looked:
         """What matters most, without a question; of a task its two ends first."""
-        from memwarden.recall.select import GATES
-        from memwarden.recall.standing import standing
+        from memwarden.recall.answer.select import GATES
+        from memwarden.recall.default_order import standing
 
         now = clock.now()
         index = await self._parts.working.indexes.current(place.namespace)
@@ -293,7 +293,7 @@ def _answers(item: Item) -> str:
 
 
 def _matters(memory: Memory, edge: bool, now: datetime) -> str:
-    from memwarden.recall.block import age
+    from memwarden.recall.answer.render import age
 
     said = f"importance {memory.importance:.2f}, {age(memory.created_at, now)}"
     return ("pinned, " if memory.pinned else "") + ("at an end of the task, " if edge else "") + said
@@ -304,6 +304,8 @@ def _shown(item: ContextItem) -> str:
     said = items.words(item)
     if trust_of(None, item.kind, item.source) != Trust.EXTERNAL:
         return said
-    from memwarden.poison import fit_for_prompt  # its tables are for those alone who keep what came from outside
+    from memwarden.security.injection import (
+        fit_for_prompt,  # its tables are for those alone who keep what came from outside
+    )
 
     return fit_for_prompt(said)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.recall.block import TASK_CLOSE as CLOSE
-from memwarden.recall.block import TASK_OPEN as OPEN
+from memwarden.recall.answer.render import TASK_CLOSE as CLOSE
+from memwarden.recall.answer.render import TASK_OPEN as OPEN
 from memwarden.tokens import TokenCounter
 
 TIERS: Final = ("task", "project", "global")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from memwarden.concurrency.user_code import called
 from memwarden.errors import Denied, InvalidInput
-from memwarden.turn.outside import called
 
 Confirm = Callable[[str], bool | Awaitable[bool]]
 """Shows a question to a person and returns whether they said yes. A plain function runs in a thread of its own."""

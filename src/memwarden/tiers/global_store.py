@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memwarden.backend import ITEMS, ContextItem, as_item, as_memory
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.parts import Parts
 from memwarden.records import WriteResult
+from memwarden.runtime import Parts
 from memwarden.tiers import confirm as asking
 from memwarden.tiers import items
+from memwarden.tiers.backend import ITEMS, ContextItem, as_item, as_memory
 from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
-from memwarden.tiers.uses import Uses
+from memwarden.tiers.usage import Uses
 from memwarden.tokens import estimate
 
 
@@ -98,7 +98,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     async def undo(self, change: int, *, confirm: bool = False) -> WriteResult | None:
         """Take a decision back, whole. None when the person declined.
 
-        See :meth:`memwarden.scope.AsyncScope.undo`; raises Denied as well.
+        See :meth:`memwarden.api.scope.AsyncScope.undo`; raises Denied as well.
         """
         if isinstance(change, bool) or not isinstance(change, int):
             raise InvalidInput(f"change is the number of a change, not {change!r:.80}")

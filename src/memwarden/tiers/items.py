@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memwarden.backend import ContextItem
 from memwarden.errors import InvalidInput
+from memwarden.ids import new_id
 from memwarden.records import Kind
-from memwarden.remember.made import new_id
-from memwarden.remember.messages import checked_name, checked_names
+from memwarden.remember.ingest.messages import checked_name, checked_names
+from memwarden.tiers.backend import ContextItem
 from memwarden.tokens import TokenCounter, estimate
 
 IMPORTANCE: Final[Mapping[str, float]] = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from memwarden.backend import ContextItem
 from memwarden.late import Late
+from memwarden.tiers.backend import ContextItem
 
 DEFAULT_PROJECT = "default"
 """The project of tasks that name none."""

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from memwarden import arguments
-from memwarden.backend import ITEMS, ContextItem, as_item
 from memwarden.errors import InvalidInput, Stale
-from memwarden.parts import Parts
 from memwarden.records import Namespace, WriteResult
-from memwarden.tiers import confirm, evict, items
+from memwarden.runtime import Parts
+from memwarden.tiers import confirm, eviction, items
+from memwarden.tiers.backend import ITEMS, ContextItem, as_item
 from memwarden.tiers.failure import read_failure
 from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
-from memwarden.tiers.uses import Uses
+from memwarden.tiers.usage import Uses
 
 MOST_TRIES = 5
 """So often the items are looked at again when somebody changed one that was to go."""
@@ -28,7 +28,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         place: Place,
         uses: Uses,
         project_id: str,
-        max_items: int = evict.MAX_ITEMS,
+        max_items: int = eviction.MAX_ITEMS,
         confirmation_callback: confirm.Confirm | None = None,
     ) -> None:
         super().__init__(parts, place, uses)
@@ -90,7 +90,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return await self._scope.restore(item_id)
 
     async def undo(self, change: int) -> WriteResult:
-        """Take a decision back, whole, such as an eviction. See :meth:`memwarden.scope.AsyncScope.undo`."""
+        """Take a decision back, whole, such as an eviction. See :meth:`memwarden.api.scope.AsyncScope.undo`."""
         return await self._scope.undo(change)
 
     async def promote(self, item_id: str, *, confirm: bool = False) -> str | None:
@@ -126,7 +126,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
                 return 0
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [one.id for one in found])
-            going = evict.victims(found, used, self.max_items, () if new is None else (new,))
+            going = eviction.victims(found, used, self.max_items, () if new is None else (new,))
             try:
                 await self._parts.working.writer.evict(going, head.rev, self.max_items)
             except Stale:

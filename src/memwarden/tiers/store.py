@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from memwarden import clock
-from memwarden.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
 from memwarden.errors import InvalidInput, NotFound
-from memwarden.parts import Parts
 from memwarden.records import HistoryEntry, Memory, Namespace, Scope
-from memwarden.remember.messages import checked_name, checked_text
-from memwarden.scope import AsyncScope
-from memwarden.tiers.uses import Uses
+from memwarden.remember.ingest.messages import checked_name, checked_text
+from memwarden.runtime import Parts
+from memwarden.tiers.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
+from memwarden.tiers.usage import Uses
 
 QUARANTINED = "quarantined"
 """The tag of an item that was held back: it is stored apart, and nobody who asks is given it."""
@@ -37,7 +36,7 @@ class AsyncTierStore:
 
     def __init__(self, parts: Parts, place: Place, uses: Uses) -> None:
         self._parts = parts
-        self._scope = AsyncScope(parts, place)
+        self._scope = parts.verbs(place)
         self._uses = uses
         self.namespace = place.namespace
 
@@ -45,7 +44,7 @@ class AsyncTierStore:
         self, filters: Mapping[str, Any], limit: int = 100, order_by: str = "timestamp"
     ) -> list[ContextItem]:
         """Return items that match every filter, newest or largest first. See
-        :meth:`memwarden.backend.AsyncBackend.query`."""
+        :meth:`memwarden.tiers.backend.AsyncBackend.query`."""
         found = await self._backend.query(filters, limit, order_by)
         self._uses.note(self.namespace, [one.context_item_id for one in found], clock.now())
         return found
@@ -68,7 +67,7 @@ class AsyncTierStore:
     async def history(
         self, item_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
     ) -> list[HistoryEntry]:
-        """Return what happened to an item, or in the whole tier. See :meth:`memwarden.scope.AsyncScope.history`."""
+        """Return what happened to an item, or in the whole tier. See :meth:`memwarden.api.scope.AsyncScope.history`."""
         return await self._scope.history(item_id, since=since, limit=limit, descending=descending)
 
     @property

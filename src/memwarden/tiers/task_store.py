@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from memwarden import arguments
-from memwarden.backend import ITEMS, ContextItem
 from memwarden.errors import InvalidInput
-from memwarden.parts import Parts
 from memwarden.records import State
+from memwarden.runtime import Parts
 from memwarden.tiers import items
+from memwarden.tiers.backend import ITEMS, ContextItem
 from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
 from memwarden.tiers.store import AsyncTierStore, Place, name
-from memwarden.tiers.uses import Uses
+from memwarden.tiers.usage import Uses
 
 STAGE_LIMIT = 1000
 RUNNING = ("pending", "running", "waiting")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memwarden.errors import InvalidInput
-from memwarden.parts import Parts
+from memwarden.runtime import Parts
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.confirm import Confirm
-from memwarden.tiers.evict import MAX_ITEMS
+from memwarden.tiers.eviction import MAX_ITEMS
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
 from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
 from memwarden.tiers.store import Place, name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.uses import Uses
+from memwarden.tiers.usage import Uses
 
 
 class AsyncTiers:
-    """Makes the stores of tasks, projects and what holds everywhere: :attr:`memwarden.warden.AsyncWarden.tiers`.
+    """Makes the stores of tasks, projects and what holds everywhere: :attr:`memwarden.api.warden.AsyncWarden.tiers`.
 
     Each is a view of one namespace; nothing is copied, and two of one namespace see the same.
     """

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from memwarden.events import OpEvent
+from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.event_rows import COLUMNS, event_of, row_of
 from memwarden.stores.jsonfile.folder import make_folder, opened, said_of_system
+from memwarden.stores.shared.event_rows import COLUMNS, event_of, row_of
 
 NAME = "events.jsonl"
 

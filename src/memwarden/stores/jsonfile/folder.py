@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.jsonfile.forms import page_json, page_lines, page_of
-from memwarden.stores.pages import Page
+from memwarden.stores.transfer.pages import Page
 
 FORMAT = 1
 """Number of the form of these files. A store of a higher one was written by a later memwarden."""

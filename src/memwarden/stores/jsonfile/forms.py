@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from memwarden.records import Applied, Change, Memory, Namespace, Receipt, Relation, Signals
-from memwarden.stores.pages import Answer, Earlier, Kept, KeptEdge, Mark, Page
+from memwarden.stores.transfer.pages import Answer, Earlier, Kept, KeptEdge, Mark, Page
 
 _TIMES = {"created_at", "updated_at", "valid_from", "valid_to", "purge_at", "at"}
 _TUPLES = {"tags", "sources", "characters"}

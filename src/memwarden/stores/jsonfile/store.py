@@ -16,15 +16,15 @@ from typing import Any, ClassVar, TypeVar
 from filelock import FileLock, Timeout
 
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
-from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
+from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import Batch, Namespace, Promises, Receipt
-from memwarden.stores.event_list import EventList
 from memwarden.stores.jsonfile import events as event_file
 from memwarden.stores.jsonfile.folder import FORMAT, SNAPSHOT, Folder, make_folder, said_of_system, sync_folder
 from memwarden.stores.jsonfile.names import folder_of
-from memwarden.stores.memory import MemoryStore
-from memwarden.stores.pages import About, Page
-from memwarden.stores.space import Space
+from memwarden.stores.memory.space import Space
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.shared.event_list import EventList
+from memwarden.stores.transfer.pages import About, Page
 
 MOST_ITEMS = 10_000
 """A namespace of more memories than these belongs in a store that does not hold and write all of it."""

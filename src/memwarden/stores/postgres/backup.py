@@ -1,4 +1,4 @@
-"""Backup and restore of the PostgreSQL database (:mod:`memwarden.stores.backup`).
+"""Backup and restore of the PostgreSQL database (:mod:`memwarden.stores.transfer.backup`).
 
 Whole tables travel through COPY, read from one snapshot by the login that owns the schema: what one namespace at a time
 shows would leave out rows of a namespace that nobody named. Which tables there are is asked of the database, so that a
@@ -18,12 +18,12 @@ from psycopg import Connection
 from psycopg.sql import SQL, Composed, Identifier
 
 from memwarden.errors import Conflict, NotFound, StoreCorrupt, StoreUnavailable
-from memwarden.stores import backup
-from memwarden.stores.manifest import Manifest, Stand, Table, Tick, no_tick
 from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.explain import explained
-from memwarden.stores.postgres.rows import told
+from memwarden.stores.postgres.sql.errors import explained
+from memwarden.stores.postgres.sql.rows import told
+from memwarden.stores.transfer import backup
+from memwarden.stores.transfer.manifest import Manifest, Stand, Table, Tick, no_tick
 
 ENGINE = "postgres"
 TABLES = "rp"

@@ -12,7 +12,10 @@ from psycopg import Connection
 from uuid_utils import uuid7
 
 from memwarden.records import Namespace
-from memwarden.stores.checkpoints import (
+from memwarden.stores.postgres.sql.rows import Values, stored, told
+from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.writing.write import gather_statistics
+from memwarden.stores.shared.checkpoints import (
     PAGE,
     Found,
     Key,
@@ -25,10 +28,7 @@ from memwarden.stores.checkpoints import (
     metadata_text,
     unneeded,
 )
-from memwarden.stores.forms import check_text
-from memwarden.stores.postgres.rows import Values, stored, told
-from memwarden.stores.postgres.transaction import Kind, begin, here
-from memwarden.stores.postgres.write import gather_statistics
+from memwarden.stores.shared.sql_values import check_text
 
 T = TypeVar("T")
 Question = tuple[str, Sequence[Any]]
@@ -135,7 +135,7 @@ Later = Callable[[Callable[[Connection[Any]], None]], None]
 
 
 class PostgresCheckpoints:
-    """See :class:`memwarden.stores.checkpoints.Checkpoints`.
+    """See :class:`memwarden.stores.shared.checkpoints.Checkpoints`.
 
     Args:
         in_thread: does something over a connection. later: the same, with nobody waiting for it.

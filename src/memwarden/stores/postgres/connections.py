@@ -13,8 +13,8 @@ from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memwarden.errors import InvalidConfig
-from memwarden.stores.postgres.columns import teach
-from memwarden.stores.postgres.explain import explain, is_lost, is_rolled_back_by_others
+from memwarden.stores.postgres.sql.columns import teach
+from memwarden.stores.postgres.sql.errors import explain, is_lost, is_rolled_back_by_others
 
 T = TypeVar("T")
 
@@ -68,7 +68,8 @@ class Connections:
             connection.close()
 
     def run(self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool]) -> T:
-        """The same as :meth:`attempt`, but raises the errors of :func:`memwarden.stores.postgres.explain.explain`."""
+        """The same as :meth:`attempt`, but raises the errors of
+        :func:`memwarden.stores.postgres.sql.errors.explain`."""
         try:
             return self.attempt(work, may_repeat)
         except Error as error:

@@ -11,14 +11,14 @@ from typing import Any
 from psycopg import Connection
 
 from memwarden.clock import microseconds
-from memwarden.events import EventFilter, OpCount, OpEvent
+from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.event_list import checked_limit, checked_span
-from memwarden.stores.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
-from memwarden.stores.postgres.columns import arrays
-from memwarden.stores.postgres.rows import stored, told
-from memwarden.stores.postgres.transaction import Kind, begin, here
-from memwarden.stores.postgres.write import insert
+from memwarden.stores.postgres.sql.columns import arrays
+from memwarden.stores.postgres.sql.rows import stored, told
+from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.writing.write import insert
+from memwarden.stores.shared.event_list import checked_limit, checked_span
+from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 
 _KINDS = {"ts": "int8", "rev": "int8", "count": "int8", "sim": "float8", "ms": "float8"}
 _EVENT = {name: _KINDS.get(name, "text") for name in COLUMNS}

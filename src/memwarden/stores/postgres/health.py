@@ -1,4 +1,5 @@
-"""Looking through the whole database, and mending it (:mod:`memwarden.stores.health`), as the login that owns it.
+"""Looking through the whole database, and mending it (:mod:`memwarden.stores.shared.health`), as the login that owns
+it.
 
 Contents of indexes are checked where the extension amcheck is installed in the database: PostgreSQL has no other way to
 see them. Rows are removed and counted anew in one transaction, each under the wall of its own namespace.
@@ -18,11 +19,11 @@ from psycopg.sql import SQL, Identifier
 
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import Namespace
-from memwarden.stores.health import Finding, Repaired
-from memwarden.stores.move import Beside
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.explain import explained
+from memwarden.stores.postgres.sql.errors import explained
+from memwarden.stores.shared.health import Finding, Repaired
+from memwarden.stores.transfer.move import Beside
 
 _MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
 _DROPPED = re.compile(r"DROP INDEX (?:IF EXISTS )?(?:memwarden\.)?(\w+)")
@@ -147,7 +148,7 @@ def examine(connections: Connections) -> list[Finding]:
 
 
 def repair(connections: Connections, copy: Path | None) -> Repaired:
-    """Mend it. See :class:`memwarden.stores.health.Examined`."""
+    """Mend it. See :class:`memwarden.stores.shared.health.Examined`."""
     with explained(connections.place):
         with closing(connections.connect()) as db:
             _ready(db, connections)

@@ -1,4 +1,5 @@
-"""Items in the database: see :mod:`memwarden.stores.items`. A write is its own transaction and locks no namespace."""
+"""Items in the database: see :mod:`memwarden.stores.shared.items`. A write is its own transaction and locks no
+namespace."""
 
 from __future__ import annotations
 
@@ -9,10 +10,10 @@ from psycopg import Connection
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
-from memwarden.stores.items import DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
-from memwarden.stores.postgres.columns import array, arrays, unnest
-from memwarden.stores.postgres.rows import Values, stored, told
-from memwarden.stores.postgres.transaction import Kind, begin, here
+from memwarden.stores.postgres.sql.columns import array, arrays, unnest
+from memwarden.stores.postgres.sql.rows import Values, stored, told
+from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.shared.items import DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Pages of a namespace, read from the database and taken in (:mod:`memwarden.stores.pages`)."""
+"""Pages of a namespace, read from the database and taken in (:mod:`memwarden.stores.transfer.pages`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,34 @@ from psycopg import Connection, Error
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import Applied, Memory, Namespace, Put, Receipt, Signals
-from memwarden.stores.forms import meta_text
-from memwarden.stores.pages import (
+from memwarden.stores.postgres.sql.columns import arrays
+from memwarden.stores.postgres.sql.rows import (
+    CONTENT,
+    JOURNAL_COLUMNS,
+    Values,
+    change,
+    decode,
+    encode,
+    relation,
+    stored,
+    told,
+)
+from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.writing import decide
+from memwarden.stores.postgres.writing.write import (
+    DROP,
+    DROP_VERSIONS,
+    EDGE,
+    JOURNAL,
+    NEW,
+    NUMBERED_SIGNALS,
+    RECEIPT,
+    VERSION,
+    insert,
+    receipt_row,
+)
+from memwarden.stores.shared.sql_values import meta_text
+from memwarden.stores.transfer.pages import (
     About,
     Answer,
     Earlier,
@@ -25,32 +51,6 @@ from memwarden.stores.pages import (
     check_follows,
     dropped,
     last_of,
-)
-from memwarden.stores.postgres import decide
-from memwarden.stores.postgres.columns import arrays
-from memwarden.stores.postgres.rows import (
-    CONTENT,
-    JOURNAL_COLUMNS,
-    Values,
-    change,
-    decode,
-    encode,
-    relation,
-    stored,
-    told,
-)
-from memwarden.stores.postgres.transaction import Kind, begin, here
-from memwarden.stores.postgres.write import (
-    DROP,
-    DROP_VERSIONS,
-    EDGE,
-    JOURNAL,
-    NEW,
-    NUMBERED_SIGNALS,
-    RECEIPT,
-    VERSION,
-    insert,
-    receipt_row,
 )
 
 _HERE = "tenant = %s AND namespace = %s"

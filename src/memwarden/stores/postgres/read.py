@@ -12,8 +12,8 @@ from psycopg import Connection
 from memwarden.clock import microseconds
 from memwarden.filters import Where
 from memwarden.records import Change, Channel, Head, Memory, Namespace, Relation, Scan, State, ThreadMarks
-from memwarden.stores.postgres.query import condition_sql, order_sql
-from memwarden.stores.postgres.rows import (
+from memwarden.stores.postgres.sql.query import condition_sql, order_sql
+from memwarden.stores.postgres.sql.rows import (
     CONTENT,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
@@ -26,7 +26,7 @@ from memwarden.stores.postgres.rows import (
     stored,
     told,
 )
-from memwarden.stores.postgres.transaction import Kind, begin, here
+from memwarden.stores.postgres.sql.transaction import Kind, begin, here
 
 _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)

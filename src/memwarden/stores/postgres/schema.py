@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from psycopg import Connection, errors
 
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
-from memwarden.stores.postgres.transaction import ROLE, SEARCH_ROLE
+from memwarden.stores.postgres.sql.transaction import ROLE, SEARCH_ROLE
 
 _OLDEST_SERVER = 160_000
 MIGRATING = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock

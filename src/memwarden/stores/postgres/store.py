@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from psycopg import Connection, Error, OperationalError
 
 from memwarden.errors import InvalidInput, StoreUnavailable
-from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.filters import Where
+from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
     Change,
@@ -31,24 +31,25 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
-from memwarden.stores.health import Finding, Repaired
-from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
-from memwarden.stores.move import Beside
-from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
 from memwarden.stores.postgres import events as event_rows
-from memwarden.stores.postgres import making, pages
+from memwarden.stores.postgres import pages
 from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.explain import explain
-from memwarden.stores.postgres.group import GroupWriter
 from memwarden.stores.postgres.items import PostgresItems
-from memwarden.stores.postgres.lanes import Lanes
 from memwarden.stores.postgres.read import Reader
+from memwarden.stores.postgres.rls_probe import try_wall
 from memwarden.stores.postgres.schema import make_ready
-from memwarden.stores.postgres.search import Searcher
-from memwarden.stores.postgres.wall import try_wall
-from memwarden.stores.searching import Found, Legs, Open, Packed, Standing
-from memwarden.stores.tried import Tried
+from memwarden.stores.postgres.search import vector_indexes
+from memwarden.stores.postgres.search.searcher import Searcher
+from memwarden.stores.postgres.sql.errors import explain
+from memwarden.stores.postgres.writing.group_commit import GroupWriter
+from memwarden.stores.postgres.writing.write_queue import Lanes
+from memwarden.stores.shared.health import Finding, Repaired
+from memwarden.stores.shared.probe import Tried
+from memwarden.stores.shared.search import Found, Legs, Open, Packed, Standing
+from memwarden.stores.transfer.manifest import Manifest, Tick, in_thread, no_tick
+from memwarden.stores.transfer.move import Beside
+from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
 
 T = TypeVar("T")
 
@@ -187,34 +188,36 @@ class PostgresStore:
         await self._in_thread(lambda db: pages.discard(db, namespace))
 
     async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
-        """Copy the store into a new file (:class:`memwarden.stores.backup.BackedUp`). It need not be open."""
+        """Copy the store into a new file (:class:`memwarden.stores.transfer.backup.BackedUp`). It need not be open."""
         from memwarden.stores.postgres import backup  # seldom used, so not loaded with every store
 
         connections = Connections(self._url, self._connect_seconds)
         return await in_thread(lambda tell: backup.back_up(connections, target, tell), tick)
 
     async def restore(self, path: Path, tick: Tick = no_tick) -> Manifest:
-        """Make this store of a backup (:class:`memwarden.stores.backup.BackedUp`). It must not be there yet."""
+        """Make this store of a backup (:class:`memwarden.stores.transfer.backup.BackedUp`). It must not be there
+        yet."""
         from memwarden.stores.postgres import backup
 
         connections = Connections(self._url, self._connect_seconds)
         return await in_thread(lambda tell: backup.restore(path, connections, tell), tick)
 
     async def examine(self) -> list[Finding]:
-        """Look through the whole store (:class:`memwarden.stores.health.Examined`). It need not be open."""
+        """Look through the whole store (:class:`memwarden.stores.shared.health.Examined`). It need not be open."""
         from memwarden.stores.postgres import health
 
         connections = Connections(self._url, self._connect_seconds)
         return await asyncio.to_thread(health.examine, connections)
 
     async def beside(self) -> list[Beside]:
-        """Return what lies beside the memories (:class:`memwarden.stores.move.HoldsMore`). The owner alone may look."""
+        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.HoldsMore`). The owner alone
+        may look."""
         from memwarden.stores.postgres import health
 
         return await asyncio.to_thread(health.beside, Connections(self._url, self._connect_seconds))
 
     async def repair(self, copy: Path | None = None) -> Repaired:
-        """Mend the store (:class:`memwarden.stores.health.Examined`). It need not be open."""
+        """Mend the store (:class:`memwarden.stores.shared.health.Examined`). It need not be open."""
         from memwarden.stores.postgres import health
 
         connections = Connections(self._url, self._connect_seconds)
@@ -224,10 +227,12 @@ class PostgresStore:
         return await self._search(lambda searcher: searcher.standing(namespace))
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
-        return await self._at_length(lambda db: making.make(db, namespace, dimensions, self._seconds, self.place))
+        return await self._at_length(
+            lambda db: vector_indexes.make(db, namespace, dimensions, self._seconds, self.place)
+        )
 
     async def drop_search(self, namespace: Namespace) -> bool:
-        return await self._at_length(lambda db: making.drop(db, namespace, self._seconds))
+        return await self._at_length(lambda db: vector_indexes.drop(db, namespace, self._seconds))
 
     async def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         return await self._search(lambda searcher: searcher.digest(namespace))
@@ -248,7 +253,7 @@ class PostgresStore:
         return await self._search(lambda searcher: searcher.rows(namespace, numbers))
 
     async def try_wall(self, own: Namespace, victim: Namespace) -> list[Tried]:
-        """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.wall`)."""
+        """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.rls_probe`)."""
         connections = self._ready().connections
         return await asyncio.to_thread(try_wall, connections, self._seconds, own, victim)
 

@@ -1,4 +1,4 @@
-"""Backup and restore of the SQLite file (:mod:`memwarden.stores.backup`)."""
+"""Backup and restore of the SQLite file (:mod:`memwarden.stores.transfer.backup`)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memwarden.errors import NotFound, StoreCorrupt
-from memwarden.stores import backup
-from memwarden.stores.manifest import Manifest, Stand, Table, Tick, no_tick
 from memwarden.stores.sqlite import file
+from memwarden.stores.transfer import backup
+from memwarden.stores.transfer.manifest import Manifest, Stand, Table, Tick, no_tick
 
 ENGINE = "sqlite"
 STORE = "store.db"

@@ -13,7 +13,7 @@ from uuid_utils import uuid7
 
 from memwarden.clock import microseconds, now
 from memwarden.records import Namespace
-from memwarden.stores.checkpoints import (
+from memwarden.stores.shared.checkpoints import (
     PAGE,
     Found,
     Key,
@@ -83,7 +83,7 @@ Writing = Callable[[Callable[[sqlite3.Connection], None]], Awaitable[Any]]
 
 
 class SqliteCheckpoints:
-    """See :class:`memwarden.stores.checkpoints.Checkpoints`."""
+    """See :class:`memwarden.stores.shared.checkpoints.Checkpoints`."""
 
     durable: ClassVar[bool] = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from memwarden.stores.health import Finding
+from memwarden.stores.shared.health import Finding
 
 RESTORE = "restore a backup"
 

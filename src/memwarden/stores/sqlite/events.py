@@ -10,10 +10,10 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memwarden.events import EventFilter, OpCount, OpEvent
+from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.event_list import checked_limit, checked_span
-from memwarden.stores.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
+from memwarden.stores.shared.event_list import checked_limit, checked_span
+from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 
 BUSY_SECONDS = 1.0
 """Events wait no longer for another process than this, and are lost then."""
@@ -80,7 +80,7 @@ def encode(events: Sequence[OpEvent]) -> list[Values]:
 def read(
     db: sqlite3.Connection, namespace: Namespace, where: EventFilter, limit: int, descending: bool
 ) -> list[OpEvent]:
-    """See :meth:`memwarden.stores.base.Store.events`."""
+    """See :meth:`memwarden.stores.protocol.Store.events`."""
     conditions, values = where_sql(where, "?")
     order = "DESC" if descending else "ASC"
     sql = f"SELECT {', '.join(COLUMNS)} FROM events WHERE {_HERE}{conditions} ORDER BY ts {order}, id {order} LIMIT ?"
@@ -89,7 +89,7 @@ def read(
 
 
 def counts(db: sqlite3.Connection, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
-    """See :meth:`memwarden.stores.base.Store.event_counts`."""
+    """See :meth:`memwarden.stores.protocol.Store.event_counts`."""
     span = checked_span(seconds) * 1_000_000
     conditions, values = where_sql(where, "?")
     # SQLite's remainder of a time before 1970 is negative.

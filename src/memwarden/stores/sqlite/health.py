@@ -1,4 +1,4 @@
-"""Looking through the whole file, and mending it (:mod:`memwarden.stores.health`).
+"""Looking through the whole file, and mending it (:mod:`memwarden.stores.shared.health`).
 
 Whether damage is in the indexes alone is found out on a copy from which the indexes were taken: what is still wrong
 there is in the tables, and no repair brings that back. A repair is done to a copy first; only when that copy is whole
@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memwarden.errors import NotFound, StoreCorrupt
-from memwarden.stores import backup
-from memwarden.stores.health import Finding, Repaired
+from memwarden.stores.shared.health import Finding, Repaired
 from memwarden.stores.sqlite import checks, file
 from memwarden.stores.sqlite.backup import copy_pages, explained, plain
+from memwarden.stores.transfer import backup
 
 _BUSY_SECONDS = 30.0
 _LINES = 200  # of what SQLite finds wrong; more say nothing more
@@ -42,7 +42,7 @@ def examine(path: Path) -> list[Finding]:
 
 
 def repair(path: Path, kept: Path | None = None) -> Repaired:
-    """Mend a file of the present schema. See :class:`memwarden.stores.health.Examined`."""
+    """Mend a file of the present schema. See :class:`memwarden.stores.shared.health.Examined`."""
     found = examine(path)
     if not found:
         return Repaired(None, (), ())

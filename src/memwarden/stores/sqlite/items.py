@@ -1,4 +1,5 @@
-"""Items in the file: see :mod:`memwarden.stores.items`. They are written by the store's one writer, in its commits."""
+"""Items in the file: see :mod:`memwarden.stores.shared.items`. They are written by the store's one writer, in its
+commits."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from itertools import takewhile
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from memwarden.records import Namespace
-from memwarden.stores.items import CHUNK, DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
+from memwarden.stores.shared.items import CHUNK, DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
 
 T = TypeVar("T")
 Write = Callable[[sqlite3.Connection], Any]

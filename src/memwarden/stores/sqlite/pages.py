@@ -1,4 +1,4 @@
-"""Pages of a namespace, read from the file and taken in (:mod:`memwarden.stores.pages`)."""
+"""Pages of a namespace, read from the file and taken in (:mod:`memwarden.stores.transfer.pages`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from itertools import groupby
 
 from memwarden.clock import microseconds, moment
 from memwarden.records import Applied, Channel, Memory, Namespace, Put, Receipt, Signals
-from memwarden.stores.forms import meta_text
-from memwarden.stores.move import Beside
-from memwarden.stores.pages import (
+from memwarden.stores.shared.sql_values import meta_text
+from memwarden.stores.sqlite.rows import CONTENT, JOURNAL_COLUMNS, Values, change, decode, decode_any, encode, relation
+from memwarden.stores.transfer.move import Beside
+from memwarden.stores.transfer.pages import (
     About,
     Answer,
     Earlier,
@@ -25,7 +26,6 @@ from memwarden.stores.pages import (
     dropped,
     last_of,
 )
-from memwarden.stores.sqlite.rows import CONTENT, JOURNAL_COLUMNS, Values, change, decode, decode_any, encode, relation
 
 _SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
 _KEPT = (

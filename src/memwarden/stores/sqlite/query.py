@@ -8,7 +8,7 @@ from typing import Any
 from memwarden.clock import microseconds
 from memwarden.errors import InvalidFilter
 from memwarden.filters import FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
-from memwarden.stores.forms import COMPARE, NEVER_UNSET, all_of
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, all_of
 from memwarden.stores.sqlite.rows import list_needle
 
 _MOST_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
@@ -23,7 +23,7 @@ def condition_sql(where: Where) -> tuple[str, list[Any]]:
 
 
 def order_sql(order_by: str, descending: bool) -> str:
-    """Return the order of :meth:`memwarden.stores.base.Store.find`; ``row`` grows in the order of writing."""
+    """Return the order of :meth:`memwarden.stores.protocol.Store.find`; ``row`` grows in the order of writing."""
     field = sort_field(order_by)
     direction = "DESC" if descending else "ASC"
     if field == WRITTEN:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import Change, IndexRow, Memory, Namespace, Put, Relation
-from memwarden.stores.forms import once
+from memwarden.stores.shared.sql_values import once
 
 CONTENT = (
     "created_at",

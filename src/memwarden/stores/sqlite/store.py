@@ -18,8 +18,8 @@ from typing import Any, ClassVar, TypeVar
 
 from memwarden.clock import microseconds
 from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
-from memwarden.events import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.filters import Where
+from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
     Change,
@@ -35,10 +35,7 @@ from memwarden.records import (
     State,
     ThreadMarks,
 )
-from memwarden.stores.health import Finding, Repaired
-from memwarden.stores.manifest import Manifest, Tick, in_thread, no_tick
-from memwarden.stores.move import Beside
-from memwarden.stores.pages import PAGE, About, Page, Tally, check_canary
+from memwarden.stores.shared.health import Finding, Repaired
 from memwarden.stores.sqlite import events as event_rows
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
@@ -56,6 +53,9 @@ from memwarden.stores.sqlite.rows import (
 )
 from memwarden.stores.sqlite.write import bind_model, prepare
 from memwarden.stores.sqlite.writer import Write, Writer
+from memwarden.stores.transfer.manifest import Manifest, Tick, in_thread, no_tick
+from memwarden.stores.transfer.move import Beside
+from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
 
 T = TypeVar("T")
 Read = Callable[[sqlite3.Connection], T]
@@ -246,29 +246,31 @@ class SqliteStore:
         await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
 
     async def beside(self) -> list[Beside]:
-        """Return what lies beside the memories (:class:`memwarden.stores.move.HoldsMore`)."""
+        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.HoldsMore`)."""
         return await self._read(pages.beside, rows=_INLINE_ROWS + 1)
 
     async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
-        """Copy the store into a new file (:class:`memwarden.stores.backup.BackedUp`). It need not be open."""
+        """Copy the store into a new file (:class:`memwarden.stores.transfer.backup.BackedUp`). It need not be open."""
         from memwarden.stores.sqlite import backup  # seldom used, so not loaded with every store
 
         return await in_thread(lambda tell: backup.back_up(self.path, target, tell), tick)
 
     async def restore(self, path: Path, tick: Tick = no_tick) -> Manifest:
-        """Make this store of a backup (:class:`memwarden.stores.backup.BackedUp`). It must not be there yet."""
+        """Make this store of a backup (:class:`memwarden.stores.transfer.backup.BackedUp`). It must not be there
+        yet."""
         from memwarden.stores.sqlite import backup
 
         return await in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
 
     async def examine(self) -> list[Finding]:
-        """Look through the whole file (:class:`memwarden.stores.health.Examined`). The store need not be open."""
+        """Look through the whole file (:class:`memwarden.stores.shared.health.Examined`). The store need not be
+        open."""
         from memwarden.stores.sqlite import health
 
         return await asyncio.to_thread(health.examine, self.path)
 
     async def repair(self, copy: Path | None = None) -> Repaired:
-        """Mend the file (:class:`memwarden.stores.health.Examined`). The store need not be open."""
+        """Mend the file (:class:`memwarden.stores.shared.health.Examined`). The store need not be open."""
         from memwarden.stores.sqlite import health
 
         return await asyncio.to_thread(health.repair, self.path, copy)

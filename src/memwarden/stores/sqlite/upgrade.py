@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memwarden.errors import StoreError
-from memwarden.stores.backup import PARTIAL
 from memwarden.stores.sqlite.backup import back_up
+from memwarden.stores.transfer.backup import PARTIAL
 
 KEPT = 3
 """So many copies are kept of one file, the newest: each upgrade makes one, and each is as large as the store was."""

@@ -1,7 +1,7 @@
 """What a batch does to the file: read what is there, decide in Python, write with few statements.
 
-A batch is cut into chunks whose changes do not depend on each other (:mod:`memwarden.stores.chunks`), so that each
-table is written with one ``executemany``; :mod:`memwarden.stores.decide` says what becomes of each change.
+A batch is cut into chunks whose changes do not depend on each other (:mod:`memwarden.stores.shared.chunks`), so that
+each table is written with one ``executemany``; :mod:`memwarden.stores.shared.decide` says what becomes of each change.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import Applied, Batch, BatchChange, Channel, Link, Namespace, Put, Receipt, Remove, State, Unlink
-from memwarden.stores.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
-from memwarden.stores.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
-from memwarden.stores.forms import meta_text, once
+from memwarden.stores.shared.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
+from memwarden.stores.shared.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
+from memwarden.stores.shared.sql_values import meta_text, once
 from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode
 
 _MOST_IDS = 500

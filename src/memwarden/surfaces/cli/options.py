@@ -11,10 +11,11 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 
 import typer
 
-from memwarden import AsyncWarden, config
-from memwarden.config import Settings
+from memwarden import AsyncWarden
+from memwarden import settings as config
+from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
-from memwarden.scope import AsyncScope
+from memwarden.settings import Settings
 from memwarden.stores.url import place_of
 
 P = ParamSpec("P")

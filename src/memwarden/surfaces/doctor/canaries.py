@@ -7,13 +7,13 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memwarden.backend import ContextItem
+from memwarden.api.scope import AsyncScope
+from memwarden.api.warden import AsyncWarden
 from memwarden.errors import StoreError
 from memwarden.records import Memory, Namespace
-from memwarden.scope import AsyncScope
-from memwarden.stores.base import Store
-from memwarden.stores.pages import CANARY_TENANT
-from memwarden.warden import AsyncWarden
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.pages import CANARY_TENANT
+from memwarden.tiers.backend import ContextItem
 
 KEY, THREAD, MESSAGE, ITEM = "canary-key", "canary-thread", "canary-message", "canary-item"
 """The same for all of them on purpose: whoever mixes namespaces up answers with what is another's."""

@@ -12,18 +12,18 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from memwarden.backend import AsyncBackend, ContextItem
+from memwarden.api.scope import AsyncScope
+from memwarden.api.warden import AsyncWarden
 from memwarden.errors import Conflict, MemwardenError, StoreError
-from memwarden.events import OpEvent
 from memwarden.filters import FIELDS, TEXT, parse
+from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace, QueryResult, WriteResult
-from memwarden.scope import AsyncScope
-from memwarden.stores.base import Store
-from memwarden.stores.tried import Tried
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.probe import Tried
 from memwarden.surfaces.doctor import canaries
 from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
 from memwarden.surfaces.doctor.tier_leaks import tier_paths
-from memwarden.warden import AsyncWarden
+from memwarden.tiers.backend import AsyncBackend, ContextItem
 
 QUESTIONS = ("Where does the spare key hang?", "Where does canary Ana live?", HOME)
 

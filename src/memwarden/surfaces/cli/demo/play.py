@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock, Cut, Memory
-from memwarden.scope import AsyncScope
-from memwarden.surfaces.cli.demo.changing import change
-from memwarden.surfaces.cli.demo.held import hold
+from memwarden.surfaces.cli.commands.observe import Summary, planned, store
+from memwarden.surfaces.cli.demo.change_scene import change
+from memwarden.surfaces.cli.demo.consent_scene import ask
+from memwarden.surfaces.cli.demo.quarantine_scene import hold
 from memwarden.surfaces.cli.demo.script import Asked, history, questions
-from memwarden.surfaces.cli.demo.waiting import ask
-from memwarden.surfaces.cli.observe import Summary, planned, store
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, progress
 

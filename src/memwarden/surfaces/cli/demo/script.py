@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from memwarden.surfaces.conversations import Conversation, recognise
+from memwarden.surfaces.conversation_files import Conversation, recognise
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from rich.text import Text
 
 from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
-from memwarden.surfaces.cli.demo.changing import Changing, show_changing
-from memwarden.surfaces.cli.demo.held import Held, show_held
+from memwarden.surfaces.cli.commands.observe import Summary
+from memwarden.surfaces.cli.demo.change_scene import Changing, show_changing
+from memwarden.surfaces.cli.demo.consent_scene import Asked, show_waiting
 from memwarden.surfaces.cli.demo.play import Missed, Played
-from memwarden.surfaces.cli.demo.waiting import Asked, show_waiting
-from memwarden.surfaces.cli.observe import Summary
+from memwarden.surfaces.cli.demo.quarantine_scene import Held, show_held
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.cli.output import Printer, printer
-from memwarden.surfaces.conversations import Conversation
+from memwarden.surfaces.conversation_files import Conversation
 
 
 def show(

@@ -1,0 +1,251 @@
+"""``memwarden bench``: what recall finds and what it costs, on your own machine and your own conversations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from memwarden.errors import InvalidInput
+from memwarden_bench import beside, budgets, machine, measure, report, same_fact, speed, writes
+from memwarden_bench import profiles as truths
+from memwarden_bench import tiers as three_tiers
+from memwarden_bench.beside_report import beside_plot
+from memwarden_bench.budgets_report import budgets_markdown, budgets_plot
+from memwarden_bench.fresh import install as install_fresh
+from memwarden_bench.peers import PEERS
+from memwarden_bench.quality import APART
+from memwarden_bench.replay import Tick, Variant
+from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Kind
+
+app = typer.Typer(name="bench", help=__doc__, no_args_is_help=True)
+
+
+class Embedder(StrEnum):
+    """The embedders that can be measured."""
+
+    NONE = "none"
+    WORDLLAMA = "wordllama"
+    MINILM = "minilm"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")]
+MarkdownFile = Annotated[Path | None, typer.Option("--markdown", help="Also write the report to this file.")]
+PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw a PNG (needs the extra bench).")]
+EmbedderName = Annotated[Embedder, typer.Option(help="none: words only.")]
+
+
+@app.command("quality")
+def quality_command(
+    files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    questions: Annotated[Path | None, typer.Option(help="Questions that belong to the first file.")] = None,
+    ablate: Annotated[bool, typer.Option("--ablate", help="Run every variant, not only one embedder.")] = False,
+    peers: Annotated[bool, typer.Option(help="Measure the named peers on the same questions too.")] = True,
+    captions: Annotated[bool, typer.Option(help="Add to a turn what its picture shows (LoCoMo).")] = True,
+    limit: Annotated[int, typer.Option(min=0, help="At most this many questions a conversation; 0: all.")] = 0,
+    left_out: Annotated[
+        int, typer.Option(min=0, help="Questions a conversation that are also asked of a store without their answer.")
+    ] = 40,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Replay conversations through the public API and count what their questions find."""
+    sources = measure.read_sources(files, questions=questions, captions=captions, limit=limit)
+    if not any(source.questions for source in sources):
+        raise InvalidInput('these files hold no questions; add "questions" to the file or give --questions FILE')
+    variants = measure.VARIANTS if ablate else (Variant(embedder.value, {"embedder": embedder.value}),)
+    names = tuple(PEERS) if peers else ()
+    asked = sum(source.questions for source in sources)
+    with progress(asked * (len(variants) + len(names))) as tick:
+        runs = {one.name: measure.run_variant(sources, one, left_out=left_out, tick=tick) for one in variants}
+        found = [figures for name in names for figures in measure.run_peer(sources, name, tick)]
+    result = report.QualityReport(machine.circumstances(files), runs, found, notes=NOTES)
+    _deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
+    if plot is not None:
+        report.quality_plot(result, plot)
+
+
+@app.command("budgets")
+def budgets_command(
+    files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    budget: Annotated[list[int] | None, typer.Option(min=1, help="Tokens of a text; give it several times.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most this many questions a conversation; 0: all.")] = 0,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Count how much of the evidence a text of so many tokens holds, beside the last turns and the best turns."""
+    sources = measure.read_sources(files, limit=limit)
+    asked = sum(one.category != APART for source in sources for talk in source.conversations for one in talk.questions)
+    if not asked:
+        raise InvalidInput('these files hold no questions; add "questions" to the file')
+    with progress(asked) as tick:
+        found = budgets.measure(sources, embedder.value, budget or budgets.BUDGETS, tick)
+    result = budgets.BudgetsReport(machine.circumstances(files), found, notes=BUDGET_NOTES)
+    _deliver(report.to_json(result), budgets_markdown(result), as_json, markdown)
+    if plot is not None:
+        budgets_plot(result, plot)
+
+
+@app.command("speed")
+def speed_command(
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Turns in the namespace; give it several times.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Take the turns from this file, repeated with variation.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the stores, to choose the disk.")] = None,
+    queries: Annotated[int, typer.Option(min=speed.STARTS, help="Questions a size.")] = 200,
+    peers: Annotated[bool, typer.Option(help="Measure the installed peers side by side too.")] = True,
+    peer: Annotated[
+        list[str] | None, typer.Option(help="Only this peer; give it several times. Part of its name is enough.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each figure beside peers is taken.")] = 10,
+    patience: Annotated[float, typer.Option(min=1, help="Seconds that a peer may take to add the rows.")] = 600,
+    install: Annotated[
+        str | None,
+        typer.Option(help="Also install this (a folder, wheel or name) and every peer into fresh environments."),
+    ] = None,
+    tiers: Annotated[
+        bool, typer.Option("--tiers", help="Measure tasks, projects and global memory beside LangGraph too.")
+    ] = False,
+    tier_size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Items a tier; give it several times. [default: 1000, 10000]")
+    ] = None,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+    plot: PlotFile = None,
+) -> None:
+    """Time queries and writes in namespaces of 100, 10,000 and 100,000 turns, and beside peers."""
+    sizes = size or list(speed.SIZES)
+    kinds = _kinds(peer or ()) if peers else []
+    layouts = beside.layouts_for(sizes) if peers else []
+    plan = beside.Plan(
+        embedder=embedder.value,
+        rounds=rounds,
+        questions=beside.QUESTIONS,
+        patience=patience,
+        folder=folder,
+        install=install,
+        texts=lambda amount: speed.texts_of(data, amount),
+        asked=lambda amount: speed.asked_of(data, amount),
+    )
+    tier_sizes = (tier_size or list(three_tiers.SIZES)) if tiers else []
+    with progress(4 * len(sizes) + beside.steps(layouts) + three_tiers.steps(tier_sizes)) as tick:
+        bare, added = speed.start_up()
+        found = [
+            speed.measure_size(rows, embedder.value, data=data, folder=folder, queries=queries, tick=tick)
+            for rows in sizes
+        ]
+        compared = beside.compare(kinds, layouts, plan, tick) if peers else None
+        weighed = install_fresh(install) if install and not peers else None
+        tiered = (
+            three_tiers.measure(tier_sizes, rounds, folder, patience, plan.texts, plan.asked, tick) if tiers else None
+        )
+    rows_from = data.name if data else "made-up sentences"
+    files = [data] if data else []
+    here = machine.circumstances(files)
+    result = speed.SpeedReport(here, embedder.value, rows_from, bare, added, found, weighed, compared, tiered)
+    _deliver(report.to_json(result), report.speed_markdown(result), as_json, markdown)
+    if plot is not None:
+        report.speed_plot(result, plot)
+        if compared is not None:
+            beside_plot(compared, plot.with_stem(f"{plot.stem}-beside"))
+
+
+@app.command("writes")
+def writes_command(
+    embedder: EmbedderName = Embedder.WORDLLAMA,
+    size: Annotated[
+        list[int] | None, typer.Option(min=2, help="Memories in the namespace; give it several times.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Calls of each sort a size.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, help="Statements in the one call that remembers many.")] = 1_000,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the stores, to choose the disk.")] = None,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Time observing, remembering, merging, superseding and linking beside the sync of the disk."""
+    sizes = size or list(writes.SIZES)
+    with progress(len(sizes) * (rounds + writes.WARMING + 1)) as tick:
+        found = [
+            writes.measure(rows, embedder.value, folder=folder, rounds=rounds, batch=batch, tick=tick) for rows in sizes
+        ]
+    result = writes.WritesReport(machine.circumstances(), embedder.value, rounds, found)
+    _deliver(report.to_json(result), writes.markdown(result), as_json, markdown)
+
+
+@app.command("same-fact")
+def same_fact_command(
+    file: Annotated[Path | None, typer.Argument(help="A JSON list of [old, new, label, category, language].")] = None,
+    profiles: Annotated[
+        Path | None, typer.Option(help='Instead: a JSON list of {"who", "facts"}, facts that are all true at once.')
+    ] = None,
+    as_json: Json = False,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Judge labelled pairs of statements, or profiles, by the rules: same fact, new value, link or different."""
+    if (file is None) == (profiles is None):
+        raise InvalidInput("give either a file of labelled pairs or --profiles FILE")
+    if profiles is not None:
+        told = truths.measure(truths.read_profiles(profiles), machine.circumstances([profiles]))
+        _deliver(report.to_json(told), truths.markdown(told), as_json, markdown)
+    elif file is not None:
+        result = same_fact.measure(same_fact.read_pairs(file), machine.circumstances([file]))
+        _deliver(report.to_json(result), same_fact.markdown(result), as_json, markdown)
+
+
+def _kinds(parts: Sequence[str]) -> list[Kind]:
+    """The systems to measure: memwarden, the floor, and the peers whose names hold one of the parts, or all."""
+    for part in parts:
+        if not any(part.lower() in name.lower() for name in SYSTEMS):
+            raise InvalidInput(f"no peer is called {part!r}; there are {', '.join(SYSTEMS)}")
+    always = (BASE, FLOOR)
+    wanted = [part.lower() for part in parts] or [""]
+    return [one for name, one in SYSTEMS.items() if name in always or any(part in name.lower() for part in wanted)]
+
+
+NOTES = (
+    "LoCoMo: turn figures are over categories 1 to 4; what a shared picture shows counts as part of its turn. "
+    "RealMem: sessions are the measure; its turns are those that a memory was written from, not all that help.",
+    "memwarden is asked through its public API with default settings; 200 items with the bar off for the ranking.",
+)
+
+
+BUDGET_NOTES = (
+    "memwarden is asked through its public API with default settings; `query` with 200 items at most, so that the "
+    "budget decides, `block` (context) with its five. The others never leave a question without an answer; `bar off` "
+    "is memwarden without its bar.",
+    "RealMem: its turns are those that a memory was written from, and the evidence's words those of that memory. "
+    "Elsewhere the words are those of the gold turns. Words that one in 20 turns holds, or the question, do not count.",
+)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Tick]:
+    """Show a bar on stderr, on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("reading", total=total)
+
+        def tick(what: str) -> None:
+            bar.update(task, advance=0 if what.startswith("question without") else 1, description=what)
+
+        yield tick
+
+
+def _deliver(as_json_text: str, as_markdown: str, as_json: bool, markdown: Path | None) -> None:
+    typer.echo(as_json_text if as_json else as_markdown)
+    if markdown is not None:
+        markdown.write_text(as_markdown, encoding="utf-8")

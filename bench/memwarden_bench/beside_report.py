@@ -1,0 +1,129 @@
+"""The comparison with peers as Markdown and as a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from memwarden_bench.beside import SHARED, START, Beside
+from memwarden_bench.marks import grid, number, pyplot
+from memwarden_bench.rounds import Figure
+from memwarden_bench.systems import ASPECTS, BASE
+
+HOW = (
+    "Every system runs in a process of its own, and all are measured in turn: a round of one, a round of the next, "
+    "and so on, beginning with another one each round. A cell holds the median over the rounds and, in brackets, how "
+    "many times memwarden's that is: the median of the ratios of each round, and the least and the greatest of them. "
+    "The absolute figures depend on the machine and on what else it does; the ratios much less.",
+    "All embed with the same model inside their own calls, so they hold the same vectors; all are asked for ten items "
+    "with their bar off. No system calls a language model or the network. Where a process is fresh, its time holds the "
+    f"loading of that model, which comes with memwarden and is the same for all ({SHARED!r} below).",
+)
+ASKING = ("query p50", "query p95", "another user's first query", "items", "of the exact ten")
+ADDING = ("batch add, 100 rows", "add one", "query after an add")
+KEEPING = (
+    "fresh process to an open store",
+    "fresh process to its first answer",
+    "peak memory of a fresh process",
+    "memory",
+    "on disk",
+)
+BARE = ("items", "of the exact ten")
+"""Figures without a ratio."""
+
+
+def beside_markdown(beside: Beside) -> list[str]:
+    """The parts of the report about the comparison."""
+    parts = ["## Beside others", *HOW, _does(beside)]
+    for layout in beside.layouts:
+        parts.append(f"### {layout[0].upper()}{layout[1:]}")
+        parts += [_table(beside, layout, names) for names in (ASKING, ADDING, KEEPING)]
+    parts += ["### Imports and installs", _starts(beside), "### What is missing", _remarks(beside)]
+    return parts
+
+
+def cell(figure: Figure, system: str) -> str:
+    """The median of a system, and its ratio to memwarden."""
+    if system not in figure.rounds:
+        return "–"
+    middle = number(figure.middle(system), _digits(figure.middle(system)))
+    ratio = figure.ratios.get(system)
+    if system == BASE or ratio is None or figure.name in BARE:
+        return middle
+    if len(figure.rounds[system]) == 1:
+        return f"{middle} ({times(ratio.median)})"
+    return f"{middle} ({times(ratio.median)}; {times(ratio.low)}–{times(ratio.high)})"
+
+
+def times(ratio: float) -> str:
+    """A ratio in few digits."""
+    return f"{number(ratio, 2 if ratio < 10 else 0)}×"
+
+
+def _digits(value: float) -> int:
+    return 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+
+
+def _does(beside: Beside) -> str:
+    return grid(("system", "version", *ASPECTS), [(one.name, one.version, *one.does) for one in beside.systems])
+
+
+def _table(beside: Beside, layout: str, names: Sequence[str]) -> str:
+    figures = [figure for name in names if (figure := beside.figure(layout, name))]
+    if not figures:
+        return ""
+    head = ("system", *(f"{one.name}, {one.unit}" if one.unit else one.name for one in figures))
+    return grid(head, [(kind.name, *(cell(one, kind.name) for one in figures)) for kind in beside.systems])
+
+
+def _starts(beside: Beside) -> str:
+    figure = beside.figure(START, "import")
+    names = [*(kind.name for kind in beside.systems), SHARED]
+    lines = []
+    for name in names:
+        found = beside.installed.get(name)
+        size = (str(found.packages), number(found.size_mb, 0), number(found.seconds, 0)) if found else ("–",) * 3
+        lines.append((name, cell(figure, name) if figure else "–", *size))
+    return grid(("system", "import, ms", "packages", "installed MB", "install s"), lines)
+
+
+def _remarks(beside: Beside) -> str:
+    lines = [(one.system, one.scenario, one.text) for one in beside.remarks]
+    return grid(("system", "where", "what"), lines) or "Nothing: every system was measured everywhere."
+
+
+def beside_plot(beside: Beside, file: Path) -> None:
+    """Draw the median times of each layout with what the rounds had at least and at most, on a logarithmic scale."""
+    shown = ("query p50", "add one", "fresh process to its first answer")
+    plots = pyplot()
+    size = (4.6 * len(shown), 1 + len(beside.layouts) * (0.5 + 0.3 * len(beside.systems)))
+    figure, axes = plots.subplots(len(beside.layouts), len(shown), figsize=size, squeeze=False)
+    for row, layout in enumerate(beside.layouts):
+        for axis, name in zip(axes[row], shown, strict=True):
+            _bars(axis, beside, beside.figure(layout, name))
+            axis.set_title(f"{layout}\n{name}, ms" if axis is axes[row][0] else f"{name}, ms", fontsize=9)
+        for axis in axes[row][1:]:
+            axis.set_yticklabels([])
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    plots.close(figure)
+
+
+def _bars(axis: Any, beside: Beside, figure: Figure | None) -> None:
+    names = [kind.name for kind in beside.systems]
+    rounds = [figure.rounds.get(name, []) if figure else [] for name in names]
+    middle = [figure.middle(name) if figure and one else math.nan for name, one in zip(names, rounds, strict=True)]
+    low = [m - min(one) if one else 0 for m, one in zip(middle, rounds, strict=True)]
+    high = [max(one) - m if one else 0 for m, one in zip(middle, rounds, strict=True)]
+    colors = ["tab:orange" if name == BASE else "tab:blue" for name in names]
+    axis.barh(names, middle, xerr=[low, high], color=colors, ecolor="0.3", capsize=2)
+    axis.invert_yaxis()
+    axis.set_xscale("log")
+    known = [min(one) for one in rounds if one]
+    if known:
+        axis.set_xlim(left=10 ** math.floor(math.log10(min(known))))
+    axis.tick_params(labelsize=8)
+    axis.tick_params(which="minor", labelbottom=False)
+    axis.grid(axis="x", alpha=0.3)

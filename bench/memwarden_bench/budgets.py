@@ -1,0 +1,253 @@
+"""How much of the evidence stands in a prompt of so many tokens? memwarden beside what is done without it.
+
+Every conversation is replayed through the public API, and for every question each way fills each budget with a text.
+Beside memwarden stand the last turns before the question, and the turns that a peer ranks best: whole, as many as fit.
+All texts are counted with the counter that memwarden packs with.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from memwarden import Warden
+from memwarden.records import Item
+from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey
+from memwarden.text.tokenizer import terms
+from memwarden.tokens import estimate
+from memwarden_bench import metrics
+from memwarden_bench.measure import Source, groups
+from memwarden_bench.metrics import Estimate
+from memwarden_bench.peers import PEERS, Peer, keys_of, text_of
+from memwarden_bench.quality import APART, sessions_of
+from memwarden_bench.replay import DEPTH, Tick, observe, timeline
+
+BUDGETS = (250, 500, 1_000, 2_000)
+MOST = 200
+"""So many items may be in an answer of memwarden: the budget shall decide, not their number."""
+IN_VAIN = 20
+"""After so many turns that do not fit, one after another, no more are tried."""
+RARE = 0.05
+"""Words that stand in a larger share of a conversation's turns say nothing of the evidence."""
+QUERIES = ("memwarden, query", "memwarden, query, whole texts", "memwarden, query, bar off")
+BLOCK = "memwarden, block"
+
+
+class Filled(NamedTuple):
+    """A text for a question, and the turns that it holds or was made from."""
+
+    text: str
+    turns: tuple[TurnKey, ...]
+    tokens: int
+
+
+class Found(NamedTuple):
+    """What a text holds of one question's evidence, as shares. turns, words: None where they are not known.
+
+    tokens: its size.
+    """
+
+    question: Question
+    turns: float | None
+    sessions: float
+    words: float | None
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a curve: what a way found within a budget, means over questions.
+
+    Attributes:
+        tokens: how many it took of the budget. filled: share of the questions that got any text.
+    """
+
+    way: str
+    budget: int
+    turns: Estimate
+    sessions: Estimate
+    words: Estimate
+    tokens: float
+    filled: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The curves of some conversations. excluded: what does not stand in them, and how often."""
+
+    label: str
+    layout: str
+    questions: int
+    points: Sequence[Point]
+    excluded: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetsReport:
+    """Everything that one run of ``bench budgets`` measured."""
+
+    circumstances: Mapping[str, str]
+    curves: Sequence[Curves]
+    notes: Sequence[str]
+
+
+Results = dict[tuple[str, int], list[Found]]
+
+
+def measure(
+    sources: Sequence[Source], embedder: str, budgets: Sequence[int] = BUDGETS, tick: Tick = lambda what: None
+) -> list[Curves]:
+    """Measure every way on every question: curves for each file, and for each layout that has several files."""
+    found: dict[str, tuple[Results, Counter[str]]] = {}
+    for source in sources:
+        results: Results = defaultdict(list)
+        excluded: Counter[str] = Counter()
+        for talk in source.conversations:
+            _replay(talk, embedder, budgets, results, excluded, tick)
+        found[source.label] = results, excluded
+    return [_curves(label, group, budgets, [found[one.label] for one in group]) for label, group in groups(sources)]
+
+
+def _replay(
+    talk: Conversation, embedder: str, budgets: Sequence[int], results: Results, excluded: Counter[str], tick: Tick
+) -> None:
+    said: dict[TurnKey, str] = {}
+    rare = _Rare(talk)
+    peers = {name: make() for name, make in PEERS.items()}
+    excluded.update({one.what: one.times for one in talk.dropped})
+    with (
+        TemporaryDirectory(prefix="memwarden-bench-") as folder,
+        Warden.open(f"sqlite:///{Path(folder) / 'bench.db'}", config={"embedder": embedder}) as warden,
+    ):
+        for event in timeline(talk):
+            if isinstance(event, Question):
+                if event.category == APART:
+                    excluded["adversarial questions"] += 1
+                    continue
+                for budget in budgets:
+                    for way, filled in _ways(warden, talk.name, event.text, budget, said, peers):
+                        results[way, budget].append(_judged(event, filled, rare))
+                tick("question")
+            else:
+                _take_in(event, warden, talk.name, said, peers, excluded)
+
+
+def _take_in(
+    session: Session,
+    warden: Warden,
+    user: str,
+    said: dict[TurnKey, str],
+    peers: Mapping[str, Peer],
+    excluded: Counter[str],
+) -> None:
+    refused: Counter[str] = Counter()
+    observe(warden, user, session, refused)
+    excluded.update({f"turns not stored: {reason}": times for reason, times in refused.items()})
+    if session.messages:
+        said.update(zip(keys_of(session), map(text_of, session.messages), strict=True))
+        for peer in peers.values():
+            peer.add(session)
+            peer.settle()
+
+
+def _ways(
+    warden: Warden, user: str, question: str, budget: int, said: dict[TurnKey, str], peers: Mapping[str, Peer]
+) -> Iterator[tuple[str, Filled]]:
+    """Fill a budget in every way. Only the budget, the number of items, the form and the bar are not the defaults."""
+    me = warden.scope(user=user)
+    settings: tuple[Mapping[str, Any], ...] = ({}, {"returns": "full"}, {"threshold": 0.0})
+    for way, others in zip(QUERIES, settings, strict=True):
+        found = me.query(question, top_k=MOST, budget_tokens=budget, **others)
+        yield way, Filled(found.text, _turns_of((*found.items, *found.related)), found.tokens)
+    block = me.context([{"role": "user", "content": question}], budget_tokens=budget)
+    yield BLOCK, Filled(block.text, _turns_of(block.items), block.tokens)
+    yield "last turns", packed(((one, said[one]) for one in reversed(said)), budget)
+    for name, peer in peers.items():
+        yield f"best turns, {name}", packed(((one, said[one]) for one in peer.rank(question, DEPTH)), budget)
+
+
+def packed(turns: Iterable[tuple[TurnKey, str]], budget: int) -> Filled:
+    """Take whole turns in their order as long as the text fits; one that does not is passed over."""
+    lines: list[str] = []
+    taken: list[TurnKey] = []
+    in_vain = 0
+    for key, text in turns:
+        line = f"- {text}".replace("\n", "\n  ")
+        if estimate("\n".join([*lines, line])) <= budget:
+            lines.append(line)
+            taken.append(key)
+            in_vain = 0
+        elif (in_vain := in_vain + 1) == IN_VAIN:
+            break
+    text = "\n".join(lines)
+    return Filled(text, tuple(taken), estimate(text))
+
+
+class _Rare:
+    """Which words of a conversation's evidence say something: those that few of its turns hold."""
+
+    def __init__(self, talk: Conversation) -> None:
+        said = {
+            TurnKey(session.thread, str(message.get("id"))): str(message["content"])
+            for session in talk.sessions
+            for message in session.messages
+        }
+        self._said = said
+        self._held = Counter(term for text in said.values() for term in set(terms(text)))
+        self._most = max(1.0, RARE * len(said))
+
+    def share(self, question: Question, text: str) -> float | None:
+        """The mean share of the rare words of each statement of the evidence that stand in a text; None if unknown."""
+        statements = question.evidence or [self._said[one] for one in question.gold_turns if one in self._said]
+        asked, there = set(terms(question.text)), set(terms(text))
+        shares = []
+        for statement in statements:
+            wanted = {one for one in terms(statement) if one not in asked and self._held[one] <= self._most}
+            if wanted:
+                shares.append(len(wanted & there) / len(wanted))
+        return metrics.mean(shares) if shares else None
+
+
+def _judged(question: Question, filled: Filled, rare: _Rare) -> Found:
+    every = max(1, len(filled.turns))
+    turns = metrics.recall_at(every, filled.turns, question.gold_turns) if question.gold_turns else None
+    sessions = metrics.recall_at(every, sessions_of(filled.turns), question.gold_sessions)
+    return Found(question, turns, sessions, rare.share(question, filled.text), filled.tokens)
+
+
+def _turns_of(items: Iterable[Item]) -> tuple[TurnKey, ...]:
+    keys = (TurnKey(str(item.memory.thread_id), source) for item in items for source in item.sources)
+    return tuple(metrics.distinct(keys))
+
+
+def _curves(
+    label: str, group: Sequence[Source], budgets: Sequence[int], found: Sequence[tuple[Results, Counter[str]]]
+) -> Curves:
+    excluded = sum((one for _, one in found), Counter[str]())
+    ways = list(dict.fromkeys(way for results, _ in found for way, _ in results))
+    points = [
+        _point(way, budget, [one for results, _ in found for one in results[way, budget]])
+        for way in ways
+        for budget in budgets
+    ]
+    asked = [one for results, _ in found for one in results[ways[0], budgets[0]]] if ways else []
+    excluded["questions without a known turn (in the session figures only)"] = sum(one.turns is None for one in asked)
+    excluded["questions whose evidence has no words of its own"] = sum(one.words is None for one in asked)
+    left = {what: times for what, times in sorted(excluded.items()) if times}
+    return Curves(label, group[0].layout, len(asked), points, left)
+
+
+def _point(way: str, budget: int, found: Sequence[Found]) -> Point:
+    return Point(
+        way,
+        budget,
+        turns=metrics.estimate([one.turns for one in found if one.turns is not None]),
+        sessions=metrics.estimate([one.sessions for one in found]),
+        words=metrics.estimate([one.words for one in found if one.words is not None]),
+        tokens=metrics.mean([float(one.tokens) for one in found]),
+        filled=metrics.mean([float(one.tokens > 0) for one in found]),
+    )

@@ -1,0 +1,155 @@
+"""One run of ``bench quality``: every variant and every peer over the same conversations and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memwarden import Warden
+from memwarden.settings import FEATURES
+from memwarden.surfaces.conversation_files import Conversation, Question, read_conversations, with_questions
+from memwarden_bench import metrics, quality
+from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
+from memwarden_bench.quality import Abstention, Figures
+from memwarden_bench.replay import Answer, Judged, Replay, Tick, Variant, replay, sample, without_gold
+from memwarden_bench.report import PeerFigures
+
+VARIANTS = (
+    Variant("words", {"embedder": "none"}),
+    Variant("wordllama", {"embedder": "wordllama"}),
+    *(Variant(f"without {name}", {"embedder": "wordllama", "leave_out": (name,)}) for name in FEATURES),
+)
+"""What ``--ablate`` compares: both ways of recall, and the default one without each part of its score."""
+
+LEFT_OUT_LAYOUTS = ("RealMem", "memwarden")
+"""Where a store is also asked without the sessions that answer. A store for each question is slow: not everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The conversations of one file."""
+
+    label: str
+    conversations: tuple[Conversation, ...]
+
+    @property
+    def layout(self) -> str:
+        """The layout of the file."""
+        return self.conversations[0].layout
+
+    @property
+    def questions(self) -> int:
+        """How many questions there are."""
+        return sum(len(one.questions) for one in self.conversations)
+
+
+def read_sources(
+    files: Iterable[Path], *, questions: Path | None = None, captions: bool = True, limit: int = 0
+) -> list[Source]:
+    """Read files. ``questions`` belong to the first of them; ``limit``: questions a conversation, evenly spread."""
+    sources: list[Source] = []
+    for file in files:
+        conversations = list(read_conversations(file, captions=captions))
+        if questions is not None and not sources:
+            conversations[0] = with_questions(conversations[0], questions)
+        cut = (replace(one, questions=tuple(sample(one.questions, limit))) for one in conversations)
+        sources.append(Source(file.name, tuple(cut)))
+    return sources
+
+
+def run_variant(
+    sources: Sequence[Source], variant: Variant, *, left_out: int = 0, tick: Tick = lambda what: None
+) -> list[Figures]:
+    """Measure one variant: a row for each file, and one for each layout that has several files.
+
+    ``left_out``: how many questions a conversation are also asked of a store without the sessions that answer them.
+    """
+    replays = {source.label: _replays(source, sources, variant, tick) for source in sources}
+    judged = {source.label: _left_out(source, replays[source.label], variant, left_out, tick) for source in sources}
+    rows = []
+    for label, group in groups(sources):
+        mine = [one for source in group for one in replays[source.label]]
+        everything = [one for source in sources for one in replays[source.label]]
+        rows.append(quality.figures(label, mine, _abstentions(mine, everything, [judged[one.label] for one in group])))
+    return rows
+
+
+def run_peer(sources: Sequence[Source], name: str, tick: Tick = lambda what: None) -> list[PeerFigures]:
+    """Measure one peer on the same rows."""
+    answers = {
+        source.label: [one for talk in source.conversations for one in ask_peer(PEERS[name](), talk, tick)]
+        for source in sources
+    }
+    return [
+        _peer_figures(label, group[0].layout, name, [one for source in group for one in answers[source.label]])
+        for label, group in groups(sources)
+    ]
+
+
+def groups(sources: Sequence[Source]) -> Iterator[tuple[str, list[Source]]]:
+    """Yield what gets a row: each file, then each layout that has several files."""
+    for source in sources:
+        yield source.label, [source]
+    for layout in dict.fromkeys(source.layout for source in sources):
+        same = [source for source in sources if source.layout == layout]
+        if len(same) > 1:
+            yield f"all {layout}", same
+
+
+def _replays(source: Source, sources: Sequence[Source], variant: Variant, tick: Tick) -> list[Replay]:
+    ring = [one for other in sources if other.layout == source.layout for one in other.conversations]
+    found = []
+    with (
+        TemporaryDirectory(prefix="memwarden-bench-") as folder,
+        Warden.open(f"sqlite:///{Path(folder) / 'bench.db'}", config=variant.config) as warden,
+    ):
+        for conversation in source.conversations:
+            before = ring[ring.index(conversation) - 1]
+            astray = _headline(before.questions) if len(ring) > 1 else []
+            found.append(replay(conversation, warden, astray, tick))
+    return found
+
+
+def _left_out(
+    source: Source, replays: Sequence[Replay], variant: Variant, most: int, tick: Tick
+) -> tuple[list[Answer], list[Judged]]:
+    """The answers to a sample of questions, and the same questions put to stores without their gold sessions."""
+    with_gold: list[Answer] = []
+    without: list[Judged] = []
+    if most and source.layout in LEFT_OUT_LAYOUTS:
+        for one in replays:
+            asked = sample(one.conversation.questions, most)
+            answers = {answer.question: answer for answer in one.answers}
+            with_gold.extend(answers[question] for question in asked)
+            without.extend(without_gold(one.conversation, asked, variant.config, tick))
+    return with_gold, without
+
+
+def _abstentions(
+    mine: Sequence[Replay], everything: Sequence[Replay], left_out: Sequence[tuple[list[Answer], list[Judged]]]
+) -> Mapping[str, Abstention]:
+    found = {}
+    without = [one for _, judged in left_out for one in judged]
+    if without:
+        answers = [one for answered, _ in left_out for one in answered]
+        found["its sessions were left out"] = quality.abstain(answers, without)
+    ring = [one for one in everything if one.conversation.layout == mine[0].conversation.layout]
+    if len(ring) > 1:
+        astray = [one for replayed in mine for one in ring[(ring.index(replayed) + 1) % len(ring)].astray]
+        answers = [one for replayed in mine for one in replayed.answers if one.question.category != quality.APART]
+        if astray and answers:
+            found["asked in another conversation"] = quality.abstain(answers, astray)
+    return found
+
+
+def _headline(questions: Iterable[Question]) -> list[Question]:
+    return [question for question in questions if question.category != quality.APART]
+
+
+def _peer_figures(label: str, layout: str, name: str, answers: Sequence[PeerAnswer]) -> PeerFigures:
+    headline = [one for one in answers if one.question.category != quality.APART]
+    seconds = [one.seconds * 1_000 for one in answers]
+    p50, p95 = metrics.percentile(seconds, 0.5), metrics.percentile(seconds, 0.95)
+    return PeerFigures(label, layout, name, quality.turn_table(headline), quality.session_table(headline), p50, p95)

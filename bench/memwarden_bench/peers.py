@@ -1,0 +1,185 @@
+"""Named peers: the same turns, the same questions, the same run.
+
+Each takes a session at a time and ranks the turns that it has so far. A turn is "name: text", as people paste chats.
+The optional packages come with the extra ``bench``.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from memwarden.errors import InvalidConfig
+from memwarden.models.wordllama import shared
+from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey
+from memwarden_bench.replay import DEPTH, Tick, timeline
+
+
+class Peer(Protocol):
+    """A way to find turns."""
+
+    def add(self, session: Session) -> None:
+        """Take in the turns of a session."""
+
+    def settle(self) -> None:
+        """Make ready to answer; no part of the time of a question."""
+
+    def rank(self, question: str, most: int) -> list[TurnKey]:
+        """Return the turns that answer best, best first, at most ``most``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerAnswer:
+    """What a peer found for one question, and how long that took."""
+
+    question: Question
+    turns: tuple[TurnKey, ...]
+    seconds: float
+
+
+def ask_peer(peer: Peer, conversation: Conversation, tick: Tick = lambda what: None) -> list[PeerAnswer]:
+    """Put a conversation's questions to a peer as they come."""
+    answers = []
+    for event in timeline(conversation):
+        if isinstance(event, Question):
+            peer.settle()
+            start = time.perf_counter()
+            turns = tuple(peer.rank(event.text, DEPTH))
+            answers.append(PeerAnswer(event, turns, time.perf_counter() - start))
+            tick("peer's question")
+        elif event.messages:
+            peer.add(event)
+    return answers
+
+
+class FullText:
+    """SQLite FTS5 with its Porter stemmer, all words of the question joined by OR, ranked by its bm25()."""
+
+    name = "SQLite FTS5 (porter)"
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect(":memory:")
+        self._database.execute("CREATE VIRTUAL TABLE turn USING fts5(text, tokenize = 'porter unicode61')")
+        self._keys: list[TurnKey] = []
+
+    def add(self, session: Session) -> None:
+        """See :class:`Peer`."""
+        texts = [(text_of(message),) for message in session.messages]
+        self._database.executemany("INSERT INTO turn (text) VALUES (?)", texts)
+        self._keys.extend(keys_of(session))
+
+    def settle(self) -> None:
+        """See :class:`Peer`."""
+
+    def rank(self, question: str, most: int) -> list[TurnKey]:
+        """See :class:`Peer`."""
+        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question.lower())))
+        sql = "SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY bm25(turn), rowid LIMIT ?"
+        rows = self._database.execute(sql, (words, most)).fetchall() if words else []
+        return [self._keys[row[0] - 1] for row in rows]
+
+
+QUESTION_WORDS = frozenset(
+    "what when where who whom whose which why how did do does were has have had would could should can many".split()
+)
+
+
+class Bm25s:
+    """The package bm25s at its best: Snowball stems, question words among the stop words, k1 0.9 and b 0.4.
+
+    As its documentation sets it up (English stop words, k1 1.5, b 0.75) it finds less: these
+    settings were chosen on LoCoMo chats that memwarden was developed on, in the favour of the peer.
+    """
+
+    name = "BM25 (bm25s)"
+
+    def __init__(self) -> None:
+        self._bm25s = optional("bm25s")
+        self._stem = import_module("Stemmer").Stemmer("english").stemWords
+        self._stop = QUESTION_WORDS.union(import_module("bm25s.stopwords").STOPWORDS_EN)
+        self._words: list[list[str]] = []
+        self._keys: list[TurnKey] = []
+        self._index: Any = None
+
+    def add(self, session: Session) -> None:
+        """See :class:`Peer`."""
+        self._words.extend(self._split(text_of(message)) for message in session.messages)
+        self._keys.extend(keys_of(session))
+        self._index = None
+
+    def settle(self) -> None:
+        """See :class:`Peer`. It cannot add to an index, so one is built anew when turns came since."""
+        if self._index is None and self._keys:
+            self._index = self._bm25s.BM25(k1=0.9, b=0.4)
+            self._index.index(self._words, show_progress=False)
+
+    def rank(self, question: str, most: int) -> list[TurnKey]:
+        """See :class:`Peer`."""
+        if self._index is None:
+            return []
+        most = min(most, len(self._keys))
+        found, scores = self._index.retrieve([self._split(question)], k=most, show_progress=False)
+        ranked = zip(found[0].tolist(), scores[0].tolist(), strict=True)
+        return [self._keys[place] for place, score in ranked if score > 0]
+
+    def _split(self, text: str) -> list[str]:
+        words = re.findall(r"(?u)\b\w\w+\b", text.lower())
+        return list(self._stem([word for word in words if word not in self._stop]))
+
+
+class Dense:
+    """The embedding model of memwarden alone: cosine of question and turn."""
+
+    name = "WordLlama alone"
+
+    def __init__(self) -> None:
+        self._model = shared()
+        self._numpy: Any = import_module("numpy")
+        self._blocks: list[Any] = []
+        self._keys: list[TurnKey] = []
+
+    def add(self, session: Session) -> None:
+        """See :class:`Peer`."""
+        self._blocks.append(self._model.embed([text_of(message) for message in session.messages]))
+        self._keys.extend(keys_of(session))
+
+    def settle(self) -> None:
+        """See :class:`Peer`."""
+        if len(self._blocks) > 1:
+            self._blocks = [self._numpy.concatenate(self._blocks)]
+
+    def rank(self, question: str, most: int) -> list[TurnKey]:
+        """See :class:`Peer`."""
+        if not self._keys:
+            return []
+        scores = self._blocks[0] @ self._model.embed([question])[0]
+        return [self._keys[place] for place in self._numpy.argsort(-scores, kind="stable")[:most]]
+
+
+PEERS: Mapping[str, Callable[[], Peer]] = {one.name: one for one in (FullText, Bm25s, Dense)}
+"""Every peer by its name; calling it makes one for one conversation."""
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """A message as a peer reads it."""
+    return f"{message['name']}: {message['content']}" if message.get("name") else str(message["content"])
+
+
+def keys_of(session: Session) -> list[TurnKey]:
+    """What identifies the turns of a session."""
+    return [TurnKey(session.thread, message.get("id", f"#{place}")) for place, message in enumerate(session.messages)]
+
+
+def optional(package: str) -> Any:
+    """Import a package of the extra ``bench``. Raises InvalidConfig that says how to install it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise InvalidConfig(
+            f"the package {package!r} is missing; install it with: pip install 'memwarden[bench]', or leave it out"
+        ) from None

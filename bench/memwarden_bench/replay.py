@@ -1,0 +1,174 @@
+"""Does recall find what answers a question? Whole conversations are replayed through the public API.
+
+Sessions are observed in their order, each in a thread of its own, and every question is asked when as many sessions
+are in the store as came before it. One query with the bar off gives the ranking, one with the bar on says what a user
+would have got, one with all defaults is timed and its tokens counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from memwarden import Warden
+from memwarden.records import QueryResult
+from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey
+from memwarden_bench import metrics
+
+DEPTH = 200
+"""The ranking is read to this depth, so that 20 sessions can be told from it."""
+SHOWN = 10
+"""With the bar on, this many items are asked for."""
+
+
+class Variant(NamedTuple):
+    """One way to run memwarden: a name and the settings that differ from the defaults."""
+
+    name: str
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back for one question.
+
+    Attributes:
+        turns: with the bar off, best first. An item that rests on several turns takes a rank for each.
+        shown: with the bar on, the first ten items.
+        returned: whether anything came back with the bar on. confidence: what the answer said of itself.
+        tokens: of the ten items shown. default_tokens: of the answer with every argument left at its default.
+        default_turns, seconds: the turns in that answer, and how long it took.
+    """
+
+    question: Question
+    turns: tuple[TurnKey, ...]
+    shown: tuple[TurnKey, ...]
+    returned: bool
+    confidence: float
+    tokens: int
+    default_turns: tuple[TurnKey, ...]
+    default_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether a question was answered, and how sure the store was of holding an answer."""
+
+    returned: bool
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One conversation, observed and asked about.
+
+    Attributes:
+        turns, seconds: observed, and how long that took. refused: turns that were not stored, by reason.
+        astray: another conversation's questions put to this one's full store, in the order of that one's questions.
+    """
+
+    conversation: Conversation
+    answers: tuple[Answer, ...]
+    turns: int
+    seconds: float
+    refused: Mapping[str, int]
+    astray: tuple[Judged, ...] = ()
+
+
+Tick = Callable[[str], None]
+
+
+def replay(
+    conversation: Conversation, warden: Warden, astray: Sequence[Question] = (), tick: Tick = lambda what: None
+) -> Replay:
+    """Observe a conversation and ask its questions as they come, then the ``astray`` ones that it cannot answer."""
+    me = warden.scope(user=conversation.name)
+    answers, seconds, refused = [], 0.0, Counter[str]()
+    for event in timeline(conversation):
+        if isinstance(event, Question):
+            answers.append(_ask(me, event))
+            tick("question")
+        else:
+            seconds += observe(warden, conversation.name, event, refused)
+    judged = tuple(_judge(me.query(question.text, top_k=SHOWN, budget_tokens=None)) for question in astray)
+    return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged)
+
+
+def timeline(conversation: Conversation) -> Iterator[Session | Question]:
+    """Yield sessions and questions in the order in which they happen."""
+    waiting = sorted(conversation.questions, key=lambda question: question.asked_after)
+    asked = 0
+    for number in range(len(conversation.sessions) + 1):
+        while asked < len(waiting) and waiting[asked].asked_after == number:
+            yield waiting[asked]
+            asked += 1
+        if number < len(conversation.sessions):
+            yield conversation.sessions[number]
+
+
+def without_gold(
+    conversation: Conversation, questions: Iterable[Question], config: Mapping[str, Any], tick: Tick
+) -> list[Judged]:
+    """Ask each question of a store of its own that never saw the sessions which answer it."""
+    judged = []
+    with Warden.open("memory://", config=config) as warden:
+        for number, question in enumerate(questions):
+            user = f"{conversation.name} {number}"
+            for session in conversation.sessions[: question.asked_after]:
+                if session.thread not in question.gold_sessions:
+                    observe(warden, user, session, Counter())
+            judged.append(_judge(warden.scope(user=user).query(question.text, top_k=SHOWN, budget_tokens=None)))
+            tick("question without its sessions")
+    return judged
+
+
+def sample(questions: Sequence[Question], most: int) -> list[Question]:
+    """Return at most this many of them, evenly spread; all of them for 0."""
+    if not most or len(questions) <= most:
+        return list(questions)
+    return [questions[number * len(questions) // most] for number in range(most)]
+
+
+def observe(warden: Warden, user: str, session: Session, refused: Counter[str]) -> float:
+    """Observe a session in a thread of its own, count what was refused, and return the seconds that it took."""
+    if not session.messages:
+        return 0.0
+    scope = warden.scope(user=user, thread=session.thread)
+    start = time.perf_counter()
+    written = scope.observe(session.messages)
+    seconds = time.perf_counter() - start
+    refused.update(one.reason for one in written.results if one.id is None)
+    return seconds
+
+
+def _ask(me: Any, question: Question) -> Answer:
+    ranked: QueryResult = me.query(question.text, top_k=DEPTH, threshold=0.0, budget_tokens=None)
+    shown: QueryResult = me.query(question.text, top_k=SHOWN, budget_tokens=None)
+    start = time.perf_counter()
+    default: QueryResult = me.query(question.text)
+    seconds = time.perf_counter() - start
+    return Answer(
+        question,
+        turns=turns_of(ranked),
+        shown=turns_of(shown),
+        returned=bool(shown),
+        confidence=shown.confidence,
+        tokens=shown.tokens,
+        default_turns=turns_of(default),
+        default_tokens=default.tokens,
+        seconds=seconds,
+    )
+
+
+def _judge(result: QueryResult) -> Judged:
+    return Judged(bool(result), result.confidence)
+
+
+def turns_of(result: QueryResult) -> tuple[TurnKey, ...]:
+    """The turns that the items rest on, best first, each once."""
+    keys = (TurnKey(str(item.memory.thread_id), source) for item in result.items for source in item.sources)
+    return tuple(metrics.distinct(keys))

@@ -1,0 +1,290 @@
+"""Results as JSON, as Markdown tables and as a picture."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from memwarden_bench.beside_report import beside_markdown
+from memwarden_bench.marks import grid, number, pyplot
+from memwarden_bench.metrics import Estimate
+from memwarden_bench.quality import Abstention, Figures, Table
+from memwarden_bench.rounds import Spread
+from memwarden_bench.speed import SizeFigures, SpeedReport
+from memwarden_bench.tiers import markdown as tiers_markdown
+
+COLUMNS = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "all@5", "all@10", "all@20", "MRR", "nDCG@10")
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFigures:
+    """What a peer found in the conversations of one row, on the same questions."""
+
+    label: str
+    layout: str
+    name: str
+    turn: Table
+    session: Table
+    query_p50_ms: float
+    query_p95_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """Everything that one run of ``bench quality`` measured. ``runs``: figures a row, by the name of the variant."""
+
+    circumstances: Mapping[str, str]
+    runs: Mapping[str, Sequence[Figures]]
+    peers: Sequence[PeerFigures]
+    notes: Sequence[str]
+
+
+def to_json(report: Any) -> str:
+    """Any report as JSON; what could not be measured is null."""
+    return json.dumps(_plain(report), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Estimate | Spread):
+        return _plain(value._asdict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else round(value, 5)
+    return value
+
+
+# --- Markdown
+
+
+def quality_markdown(report: QualityReport) -> str:
+    """The whole report as Markdown."""
+    rows = [(name, one) for name, figures in report.runs.items() for one in figures]
+    parts = [
+        "# Recall",
+        grid(("what", "value"), list(report.circumstances.items())),
+        "## Turns found",
+        "Mean over questions with its bootstrap 95 % interval. R@k: share of the gold turns in the first k. hit@k: any "
+        "of them. all@k: every one.",
+        _metric_grid(rows, report.peers, "turn"),
+        "## Sessions found",
+        _metric_grid(rows, report.peers, "session"),
+        "## By category of question",
+        _category_grid(rows),
+        "## With the bar on",
+        "What comes back when the calibrated bar decides whether there is an answer (ten items, no budget), and the "
+        "answer with every argument left at its default.",
+        _gate_grid(rows),
+        "## Nothing relevant",
+        "The same questions where something can be found and where nothing can. precision: share of the unanswerable "
+        "among those that got nothing; recall: share of the unanswerable that got nothing; kept: share of the "
+        "answerable that got something; AUC of the confidence; and what a bar that keeps 90 % would refuse.",
+        _abstention_grid(rows),
+        "## Cost",
+        _cost_grid(rows, report.peers),
+        "## Excluded",
+        _excluded_grid(rows),
+        *report.notes,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def between(found: Estimate | None, digits: int = 3) -> str:
+    """A mean with its interval."""
+    if found is None or math.isnan(found.mean):
+        return "–"
+    return f"{number(found.mean, digits)} ({number(found.low, digits)}–{number(found.high, digits)})"
+
+
+Row = tuple[str, Figures]
+
+
+def _metric_grid(rows: Sequence[Row], peers: Sequence[PeerFigures], sort: str) -> str:
+    lines = []
+    for system, label, table in [
+        *((f"memwarden, {name}", one.label, getattr(one, sort)) for name, one in rows),
+        *((peer.name, peer.label, getattr(peer, sort)) for peer in peers),
+    ]:
+        if table["R@10"].questions:
+            cells = [between(table[key]) if key in ("R@5", "R@10") else number(table[key].mean) for key in COLUMNS]
+            lines.append((label, system, str(table["R@10"].questions), *cells))
+    lines.sort(key=lambda line: line[0])
+    return grid(("conversations", "system", "questions", *COLUMNS), lines)
+
+
+def _category_grid(rows: Sequence[Row]) -> str:
+    lines = [
+        (one.label, name, category, str(table["session R@5"].questions), *map(between, table.values()))
+        for name, one in rows
+        for category, table in one.categories.items()
+    ]
+    return grid(("conversations", "variant", "category", "questions", "turn R@10", "session R@5"), lines)
+
+
+def _gate_grid(rows: Sequence[Row]) -> str:
+    lines = [(one.label, name, *map(between, one.gate.values())) for name, one in rows]
+    return grid(("conversations", "variant", *(rows[0][1].gate if rows else ())), lines)
+
+
+def _abstention_grid(rows: Sequence[Row]) -> str:
+    lines = [
+        (one.label, name, sort, str(found.questions), *_abstention_cells(found))
+        for name, one in rows
+        for sort, found in one.abstention.items()
+    ]
+    head = ("conversations", "variant", "unanswerable because", "questions", "precision", "recall", "kept", "AUC")
+    return grid((*head, "recall at 90 % kept"), lines)
+
+
+def _abstention_cells(found: Abstention) -> list[str]:
+    return [number(one) for one in (found.precision, found.recall, found.kept, found.auc, found.recall_at_90)]
+
+
+def _cost_grid(rows: Sequence[Row], peers: Sequence[PeerFigures]) -> str:
+    lines = [
+        (
+            one.label,
+            f"memwarden, {name}",
+            number(one.tokens["ten items"].mean, 0),
+            number(one.tokens["default answer"].mean, 0),
+            number(one.query_p50_ms, 2),
+            number(one.query_p95_ms, 2),
+            number(one.observe_per_second, 0),
+        )
+        for name, one in rows
+    ]
+    for peer in peers:
+        lines.append((peer.label, peer.name, "", "", number(peer.query_p50_ms, 2), number(peer.query_p95_ms, 2), ""))
+    head = ("conversations", "system", "tokens, ten items", "tokens, default", "query p50 ms", "query p95 ms")
+    return grid((*head, "observe turns/s"), lines)
+
+
+def _excluded_grid(rows: Sequence[Row]) -> str:
+    found = {(one.label, what): times for _, one in rows for what, times in one.excluded.items()}
+    return grid(("conversations", "what", "times"), [(*key, str(times)) for key, times in found.items()])
+
+
+def speed_markdown(report: SpeedReport) -> str:
+    """The whole report of ``bench speed`` as Markdown."""
+    parts = [
+        "# Speed",
+        grid(("what", "value"), list(report.circumstances.items())),
+        f"Embedder {report.embedder}; rows from {report.rows_from}. Starting Python takes "
+        f"{number(report.python_ms, 0)} ms; `import memwarden` adds {number(report.import_ms, 0)} ms.",
+        "## A query, in milliseconds (p50 / p95)",
+        "hot: the namespace is in memory. cold: the model is loaded, the namespace is read from the file. fresh: a "
+        "process from its start to its answer.",
+        grid(
+            ("rows", "hot", "cold", "fresh", "of that: open", "query", "memory MB"),
+            [_query_line(one) for one in report.sizes],
+        ),
+        "## Writing",
+        "A call observes a thread of 20 turns, durably. sync: what this disk takes to sync 4 KB, in the same run.",
+        grid(
+            ("rows", "turns/s", "call of 20, ms", "one turn, ms (p50 / p95)", "sync, ms", "memory MB", "file MB"),
+            [_write_line(one) for one in report.sizes],
+        ),
+        "## A turn of a conversation, in milliseconds (p50 / p95)",
+        "What memory adds to the call of a model: memories found and put in, question and answer stored, durably; and "
+        "the same when the thread is looked through for facts after each turn, by rules.",
+        grid(("rows", "a turn", "looked through, too"), [_turn_line(one) for one in report.sizes]),
+    ]
+    if report.installed:
+        found = report.installed
+        parts.append(
+            f"Installed: {found.packages} packages, {number(found.size_mb, 0)} MB, in {number(found.seconds, 0)} s."
+        )
+    if report.beside is not None:
+        parts += beside_markdown(report.beside)
+    if report.tiers is not None:
+        parts += tiers_markdown(report.tiers)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _query_line(one: SizeFigures) -> tuple[str, ...]:
+    return (
+        f"{one.rows:,}",
+        f"{number(one.hot_p50_ms, 1)} / {number(one.hot_p95_ms, 1)}",
+        f"{number(one.cold_p50_ms, 0)} / {number(one.cold_p95_ms, 0)}",
+        f"{number(one.fresh_p50_ms, 0)} / {number(one.fresh_p95_ms, 0)}",
+        number(one.fresh_open_ms, 0),
+        number(one.fresh_query_ms, 0),
+        number(one.ask_rss_mb, 0),
+    )
+
+
+def _turn_line(one: SizeFigures) -> tuple[str, ...]:
+    return (
+        f"{one.rows:,}",
+        f"{number(one.turn_p50_ms, 1)} / {number(one.turn_p95_ms, 1)}",
+        f"{number(one.looked_p50_ms, 1)} / {number(one.looked_p95_ms, 1)}",
+    )
+
+
+def _write_line(one: SizeFigures) -> tuple[str, ...]:
+    return (
+        f"{one.rows:,}",
+        number(one.turns_per_second, 0),
+        number(one.call_p50_ms, 1),
+        f"{number(one.single_p50_ms, 1)} / {number(one.single_p95_ms, 1)}",
+        f"{number(one.sync_p50_ms, 1)} / {number(one.sync_p95_ms, 1)}",
+        number(one.fill_rss_mb, 0),
+        number(one.file_mb, 1),
+    )
+
+
+# --- picture
+
+
+def speed_plot(report: SpeedReport, file: Path) -> None:
+    """Draw the time of a query over the number of rows, hot, cold and fresh."""
+    plots = pyplot()
+    figure, axis = plots.subplots(figsize=(7, 4.5))
+    rows = [one.rows for one in report.sizes]
+    for name in ("hot", "cold", "fresh"):
+        middle = [getattr(one, f"{name}_p50_ms") for one in report.sizes]
+        high = [getattr(one, f"{name}_p95_ms") for one in report.sizes]
+        (line,) = axis.plot(rows, middle, marker="o", label=f"{name}, p50")
+        axis.plot(rows, high, marker=".", linestyle=":", color=line.get_color(), label=f"{name}, p95")
+    axis.set(xscale="log", yscale="log", xlabel="turns in the namespace", ylabel="ms", title="time of one query")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    plots.close(figure)
+
+
+def quality_plot(report: QualityReport, file: Path) -> None:
+    """Draw turn R@10 and session R@5 of every system with their intervals."""
+    plots = pyplot()
+    labels = list(dict.fromkeys(one.label for figures in report.runs.values() for one in figures))
+    systems: dict[str, dict[str, tuple[Table, Table]]] = {}
+    for name, figures in report.runs.items():
+        systems[f"memwarden, {name}"] = {one.label: (one.turn, one.session) for one in figures}
+    for peer in report.peers:
+        systems.setdefault(peer.name, {})[peer.label] = (peer.turn, peer.session)
+    figure, axes = plots.subplots(1, 2, figsize=(13, 1.6 + 0.34 * len(labels) * (len(systems) + 1)), sharey=True)
+    for axis, place, metric, title in ((axes[0], 0, "R@10", "turn R@10"), (axes[1], 1, "R@5", "session R@5")):
+        for number_, (name, tables) in enumerate(systems.items()):
+            found = [tables[label][place][metric] if label in tables else None for label in labels]
+            at = [line * (len(systems) + 1) + number_ for line, one in enumerate(found) if one and one.questions]
+            known = [one for one in found if one and one.questions]
+            error = [[one.mean - one.low for one in known], [one.high - one.mean for one in known]]
+            axis.barh(at, [one.mean for one in known], xerr=error, label=name, ecolor="0.3", capsize=2)
+        axis.set_xlim(0, 1)
+        axis.set_title(title)
+        axis.grid(axis="x", alpha=0.3)
+    axes[0].set_yticks([line * (len(systems) + 1) + (len(systems) - 1) / 2 for line in range(len(labels))], labels)
+    axes[0].invert_yaxis()
+    axes[0].legend(loc="best", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    plots.close(figure)

@@ -1,0 +1,195 @@
+"""How well the rules tell the same fact, a new value and something else apart, on a file of labelled pairs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memwarden.errors import InvalidInput
+from memwarden.remember.resolve.same_fact import Judgement, judge, signature
+from memwarden_bench.marks import grid, number
+
+LABELS: Final = ("same", "supersede", "link", "different")
+OUTCOMES: Final = (*LABELS, "check")
+
+
+class Pair(NamedTuple):
+    """Two statements and what the newer one is to the older one."""
+
+    old: str
+    new: str
+    label: str
+    category: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What became of the pairs of one group. A share of nothing is nan."""
+
+    pairs: int
+    wrong_merges: int
+    """Pairs that were judged "same" and are labelled otherwise."""
+    paraphrases_merged: float
+    updates_recognised: float
+    supersede_precision: float
+    outcomes: Mapping[str, Mapping[str, int]]
+    """Label -> what they were judged to be -> how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """A pair that was merged or superseded wrongly."""
+
+    old: str
+    new: str
+    label: str
+    judged: str
+    rule: str
+    guards: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SameFactReport:
+    """Everything that one run of ``bench same-fact`` measured."""
+
+    circumstances: Mapping[str, str]
+    total: Shares
+    by_language: Mapping[str, Shares]
+    by_category: Mapping[str, Shares]
+    milliseconds_a_pair: float
+    """Processor time for two texts that were not seen before."""
+    milliseconds_known: float
+    """Processor time when both texts have been taken apart."""
+    errors: Sequence[Error]
+
+
+def read_pairs(file: Path) -> list[Pair]:
+    """Pairs of a JSON file: a list of [old, new, label, category, language]. Raises InvalidInput if it is none."""
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{file.name} cannot be read as JSON: {error}") from error
+    if not isinstance(rows, list) or not rows:
+        raise InvalidInput(f"{file.name} holds no list of pairs; a pair is [old, new, label, category, language]")
+    return [_pair(row, place, file.name) for place, row in enumerate(rows)]
+
+
+def _pair(row: object, place: int, name: str) -> Pair:
+    if not isinstance(row, list) or len(row) != 5 or not all(isinstance(one, str) for one in row):
+        raise InvalidInput(f"pair {place} of {name} is not [old, new, label, category, language], all texts: {row!r}")
+    if row[2] not in LABELS:
+        raise InvalidInput(f"pair {place} of {name} has the label {row[2]!r}; labels are {', '.join(LABELS)}")
+    return Pair(*row)
+
+
+def measure(pairs: Sequence[Pair], circumstances: Mapping[str, str]) -> SameFactReport:
+    """Judge all pairs and count."""
+    judge(pairs[0].old, pairs[0].new)  # reads the lists
+    signature.cache_clear()
+    cold, judged = _timed(pairs)
+    known, _ = _timed(pairs)
+    found = list(zip(pairs, judged, strict=True))
+    return SameFactReport(
+        circumstances=circumstances,
+        total=_shares(found),
+        by_language={name: _shares([one for one in found if one[0].language == name]) for name in _names(pairs, 4)},
+        by_category={name: _shares([one for one in found if one[0].category == name]) for name in _names(pairs, 3)},
+        milliseconds_a_pair=cold,
+        milliseconds_known=known,
+        errors=[
+            Error(pair.old, pair.new, pair.label, one.label, one.rule, one.guards)
+            for pair, one in found
+            if one.label in ("same", "supersede") and one.label != pair.label
+        ],
+    )
+
+
+def _timed(pairs: Sequence[Pair]) -> tuple[float, list[Judgement]]:
+    start = time.process_time()
+    judged = [judge(pair.old, pair.new) for pair in pairs]
+    return (time.process_time() - start) * 1000 / len(pairs), judged
+
+
+def _names(pairs: Sequence[Pair], field: int) -> list[str]:
+    return sorted({pair[field] for pair in pairs})
+
+
+def _shares(found: Sequence[tuple[Pair, Judgement]]) -> Shares:
+    counts = Counter((pair.label, one.label) for pair, one in found)
+    labelled = Counter(pair.label for pair, _ in found)
+    judged = Counter(one.label for _, one in found)
+    return Shares(
+        pairs=len(found),
+        wrong_merges=judged["same"] - counts["same", "same"],
+        paraphrases_merged=_share(counts["same", "same"], labelled["same"]),
+        updates_recognised=_share(counts["supersede", "supersede"], labelled["supersede"]),
+        supersede_precision=_share(counts["supersede", "supersede"], judged["supersede"]),
+        outcomes={label: {one: counts[label, one] for one in OUTCOMES} for label in LABELS if labelled[label]},
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
+# --- Markdown
+
+
+def markdown(report: SameFactReport) -> str:
+    """The whole report as Markdown."""
+    total = report.total
+    parts = [
+        "# Same fact or not",
+        grid(("what", "value"), list(report.circumstances.items())),
+        grid(
+            ("measure", "value"),
+            [
+                ("pairs", str(total.pairs)),
+                ("wrong merges", str(total.wrong_merges)),
+                ("paraphrases merged", number(total.paraphrases_merged, 2)),
+                ("updates recognised", number(total.updates_recognised, 2)),
+                ("precision of supersede", number(total.supersede_precision, 2)),
+                ("ms a pair, both texts new", number(report.milliseconds_a_pair, 2)),
+                ("ms a pair, both texts known", number(report.milliseconds_known)),
+            ],
+        ),
+        "## Labels (rows) and judgements (columns)",
+        grid(
+            ("label", *OUTCOMES),
+            [(label, *(str(row[one]) for one in OUTCOMES)) for label, row in total.outcomes.items()],
+        ),
+        "## By language",
+        _groups("language", report.by_language),
+        "## By category",
+        _groups("category", report.by_category),
+        "## Wrong merges and wrong supersedes",
+        "\n".join(
+            f"- {one.label}, judged {one.judged} ({one.rule}): {one.old!r} / {one.new!r}" for one in report.errors
+        )
+        or "None.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _groups(title: str, groups: Mapping[str, Shares]) -> str:
+    columns = (title, "pairs", "wrong merges", "paraphrases merged", "updates recognised", "precision of supersede")
+    return grid(
+        columns,
+        [
+            (
+                name,
+                str(one.pairs),
+                str(one.wrong_merges),
+                number(one.paraphrases_merged, 2),
+                number(one.updates_recognised, 2),
+                number(one.supersede_precision, 2),
+            )
+            for name, one in groups.items()
+        ],
+    )

@@ -1,0 +1,124 @@
+"""One system in a process of its own, driven over a pipe: ``python -m memwarden_bench.seat '<JSON>'``.
+
+Orders come as lines of JSON on stdin, answers go as lines of JSON to what was stdout; whatever the system prints
+goes to stderr. Only the system's own calls are timed. A connection to another machine is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from memwarden_bench.machine import memory_now, memory_peak
+from memwarden_bench.systems import SYSTEMS, Kind, System, model
+
+LEAST = 3
+"""So many questions are asked, however long they take."""
+
+Order = Mapping[str, Any]
+
+
+def opened(system: System, order: Order) -> Order:
+    """Open the store."""
+    return {"ms": _timed(system.open)}
+
+
+def add(system: System, order: Order) -> Order:
+    """Add texts, all in one call."""
+    return {"ms": _timed(partial(system.add, order["user"], order["texts"]))}
+
+
+def ask(system: System, order: Order) -> Order:
+    """Ask questions, one after another, until they or the seconds are spent."""
+    times: list[float] = []
+    found: list[list[str]] = []
+    end = time.perf_counter() + order["seconds"]
+    for question in order["questions"]:
+        times.append(_timed(partial(_answer, found, system, order["user"], question)))
+        if len(times) >= LEAST and time.perf_counter() > end:
+            break
+    return {"times": times, "found": found}
+
+
+def add_and_ask(system: System, order: Order) -> Order:
+    """Add single texts, with a question after each."""
+    adds, asks = [], []
+    for text, question in zip(order["texts"], order["questions"], strict=True):
+        adds.append(_timed(partial(system.add, order["user"], [text])))
+        asks.append(_timed(partial(system.ask, order["user"], question)))
+    return {"adds": adds, "asks": asks}
+
+
+def memory(system: System, order: Order) -> Order:
+    """Memory of this process."""
+    return {"now_mb": memory_now(), "peak_mb": memory_peak()}
+
+
+def closed(system: System, order: Order) -> Order:
+    """Close the store."""
+    return {"ms": _timed(system.close)}
+
+
+ORDERS: Mapping[str, Callable[[System, Order], Order]] = {
+    "open": opened,
+    "add": add,
+    "ask": ask,
+    "add and ask": add_and_ask,
+    "memory": memory,
+    "close": closed,
+}
+
+
+def _kind(name: str) -> Kind:
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    from memwarden_bench.tier_systems import TIER_SYSTEMS  # what others need not hold in memory
+
+    return TIER_SYSTEMS[name]
+
+
+def serve(setting: Mapping[str, str], orders: IO[str], answers: IO[str]) -> None:
+    """Do what the orders say until they end."""
+    system = _kind(setting["system"]).driver(Path(setting["folder"]), model(setting["embedder"]))
+    for line in orders:
+        order = json.loads(line)
+        try:
+            answer = ORDERS[order["do"]](system, order)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def refuse_connections(event: str, details: tuple[Any, ...]) -> None:
+    """An audit hook: nothing that is measured here needs another machine."""
+    if event == "socket.connect" and isinstance(details[1], tuple):
+        raise ConnectionRefusedError("a benchmark of local stores tried to connect to another machine")
+
+
+def _answer(found: list[list[str]], system: System, user: str, question: str) -> None:
+    found.append(system.ask(user, question))
+
+
+def _timed(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return 1_000 * (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Keep stdout for the answers and serve."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.addaudithook(refuse_connections)
+    serve(json.loads(sys.argv[1]), sys.stdin, answers)
+
+
+if __name__ == "__main__":
+    main()

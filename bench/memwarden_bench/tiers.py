@@ -1,0 +1,142 @@
+"""What three tiers cost: adding to them, searching them, making a context of them, and memory, beside LangGraph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from memwarden_bench import metrics
+from memwarden_bench.marks import grid, number
+from memwarden_bench.replay import Tick
+from memwarden_bench.rounds import Figure, Remark, Seat, Sheet, Table
+from memwarden_bench.tier_systems import BUDGET, TIER_SYSTEMS
+
+SIZES: Final = (1_000, 10_000)
+"""Items a tier."""
+QUESTIONS: Final = 10
+SECONDS: Final = 2.0
+BASE: Final = list(TIER_SYSTEMS)[-1]
+READS: Final = (
+    ("search by meaning", "project", True),
+    ("newest hundred", "decisions", False),
+    ("context for a question", "context", True),
+    ("context without one", "context", False),
+)
+"""What is asked: its name, where, and whether with a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class TiersReport:
+    """What ``bench speed --tiers`` found. scenarios: one for each number of items a tier."""
+
+    systems: Sequence[str]
+    scenarios: Sequence[str]
+    figures: Sequence[Figure]
+    remarks: Sequence[Remark]
+
+
+def measure(
+    sizes: Sequence[int],
+    rounds: int,
+    folder: Path | None,
+    patience: float,
+    texts: Callable[[int], Sequence[str]],
+    asked: Callable[[int], Sequence[str]],
+    tick: Tick,
+) -> TiersReport:
+    """Fill and ask every system that is installed, in turn, each in a process of its own."""
+    sheet = Sheet()
+    kinds = [kind for kind in TIER_SYSTEMS.values() if not kind.missing]
+    for kind in TIER_SYSTEMS.values():
+        if kind.missing:
+            sheet.remark(kind.name, "everything", f"not installed: pip install {' '.join(kind.missing)}")
+    names = [_scenario(size) for size in sizes]
+    for size, name in zip(sizes, names, strict=True):
+        with TemporaryDirectory(prefix="memwarden-bench-", dir=folder) as place:
+            homes = [Path(place) / str(home) for home in range(len(kinds))]
+            seats = [Seat(kind, home, "wordllama", seconds=patience) for kind, home in zip(kinds, homes, strict=True)]
+            table = Table(name, seats, sheet)
+            try:
+                _measure(table, size, rounds, texts(3 * size + rounds), asked(QUESTIONS * (rounds + 1)), tick)
+            finally:
+                table.stop()
+    for figure in sheet.figures.values():
+        figure.ratios = {one: found for one in figure.rounds if (found := figure.ratio(one, BASE)) is not None}
+    return TiersReport(list(TIER_SYSTEMS), names, list(sheet.figures.values()), sheet.remarks)
+
+
+def steps(sizes: Sequence[int]) -> int:
+    """How often :func:`measure` ticks."""
+    return 3 * len(sizes)
+
+
+def _scenario(size: int) -> str:
+    return f"{size:,} items a tier"
+
+
+def _measure(table: Table, size: int, rounds: int, texts: Sequence[str], asked: Sequence[str], tick: Tick) -> None:
+    def opened(seat: Seat) -> None:
+        seat.do("open")
+        table.note("empty", "MB", seat, seat.do("memory")["now_mb"])
+
+    table.round(0, opened)
+    for number_, tier in enumerate(("task", "project", "global")):
+        mine = texts[number_ * size : (number_ + 1) * size]
+
+        def fill(seat: Seat, tier: str = tier, mine: Sequence[str] = mine) -> None:
+            table.note("add, each of many", "ms", seat, seat.do("add", user=tier, texts=mine)["ms"] / len(mine))
+
+        table.round(number_, fill)
+    tick(f"{table.scenario}: filled")
+    for turn in range(rounds + 1):
+        questions = asked[turn * QUESTIONS : (turn + 1) * QUESTIONS]
+
+        def ask(seat: Seat, questions: Sequence[str] = questions, warm: bool = turn == 0) -> None:
+            for name, where, with_question in READS:
+                put = questions if with_question else [""] * len(questions)
+                times = seat.do("ask", user=where, questions=put, seconds=SECONDS)["times"]
+                if not warm:
+                    table.note(name, "ms", seat, metrics.percentile(times, 0.5))
+
+        table.round(turn, ask)
+    tick(f"{table.scenario}: asked")
+    for turn in range(rounds):
+
+        def add(seat: Seat, text: str = texts[3 * size + turn]) -> None:
+            table.note("add one", "ms", seat, seat.do("add", user="project", texts=[text])["ms"])
+
+        table.round(turn, add)
+    table.round(0, lambda seat: table.note("memory", "MB", seat, seat.do("memory")["now_mb"]))
+    tick(f"{table.scenario}: added to")
+
+
+def markdown(report: TiersReport) -> list[str]:
+    """The parts of the report about tiers."""
+    parts = [
+        "## Three tiers",
+        "A task, a project and global memory with as many items each. search by meaning: ten of the project; newest "
+        f"hundred: decisions by filter; context: one text of all three within {BUDGET:,} tokens. Medians, and in "
+        f"brackets how many times that of {BASE} it is, round by round. memory is the whole process, with the model "
+        "that all share; empty, before the first item.",
+    ]
+    names = ("search by meaning", "newest hundred", "context for a question", "context without one", "add one",
+             "add, each of many", "memory", "empty")  # fmt: skip
+    for scenario in report.scenarios:
+        figures = [one for name in names for one in report.figures if (one.scenario, one.name) == (scenario, name)]
+        head = ("system", *(f"{one.name}, {one.unit}" for one in figures))
+        systems = [one for one in report.systems if any(one in figure.rounds for figure in figures)]
+        rows = [(system, *(_cell(one, system) for one in figures)) for system in systems]
+        parts += [f"### {scenario}", grid(head, rows)]
+    parts += [f"{one.system}, {one.scenario}: {one.text}" for one in report.remarks]
+    return parts
+
+
+def _cell(figure: Figure, system: str) -> str:
+    if system not in figure.rounds:
+        return "–"
+    middle = number(figure.middle(system), 2 if figure.middle(system) < 100 else 0)
+    ratio = figure.ratios.get(system)
+    return middle if ratio is None or system == BASE else f"{middle} ({number(ratio.median, 2)}×)"

@@ -1,0 +1,138 @@
+"""Fit the weights that tell a personal message from a pasted task: ``memwarden.remember.extract.rules.gate_weights``.
+
+``python bench/fit_personal_gate.py REALMEM.json... [--test REALMEM.json...] [--out FILE]``
+
+Files are RealMem's (Apache-2.0; https://github.com/AvatarMemory/RealMemBench). A user's turn of a session that is no
+``Enhanced`` one is personal, of an ``Enhanced`` one noise. A second, small set of weights tells, among all the user's
+turns, those from which a gold memory was drawn. Both are logistic regressions with an L2 penalty, rounded to .05.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.remember.extract.rules.relevance_features import CUES, NOTE_CUES, cues, note_cues
+
+PENALTY = 3.0
+STEP = 0.05
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Users' turns: the cues of either kind, whether a turn is personal, whether a gold memory was drawn from it."""
+
+    cues: Floats
+    note_cues: Floats
+    personal: Floats
+    gold: Floats
+
+
+def read(paths: Sequence[Path]) -> Turns:
+    """Every user's turn of some files."""
+    rows, note_rows, personal, gold = [], [], [], []
+    for path in paths:
+        for session in json.loads(path.read_text(encoding="utf-8"))["dialogues"]:
+            drawn = {one["source_content_snapshot"].strip() for one in session["extracted_memory"]}
+            for turn in session["dialogue_turns"]:
+                text = turn["content"].strip()
+                if turn["speaker"] == "User" and text:
+                    rows.append(cues(text))
+                    note_rows.append(note_cues(text))
+                    personal.append(not session["session_identifier"].startswith("Enhanced"))
+                    gold.append(text in drawn)
+    return Turns(np.array(rows), np.array(note_rows), np.array(personal, float), np.array(gold, float))
+
+
+def fit(rows: Floats, labels: Floats) -> Floats:
+    """Weights and, last, the constant."""
+    design = np.hstack([rows, np.ones((len(rows), 1))])
+    penalty = np.full(design.shape[1], PENALTY)
+    penalty[-1] = 0
+    weights = np.zeros(design.shape[1])
+    for _ in range(50):
+        guess = 1 / (1 + np.exp(-design @ weights))
+        slope = design.T @ (guess - labels) + penalty * weights
+        bend = (design * (guess * (1 - guess))[:, None]).T @ design + np.diag(penalty)
+        change = np.linalg.solve(bend, slope)
+        weights -= change
+        if np.abs(change).max() < 1e-6:
+            break
+    return np.round(weights / STEP) * STEP
+
+
+def auc(scores: Floats, labels: Floats) -> float:
+    """The share of pairs of one positive and one negative that stand in the right order; ties count half."""
+    order = np.argsort(scores, kind="stable")
+    _, place, times = np.unique(scores[order], return_inverse=True, return_counts=True)
+    ends = np.cumsum(times)
+    ranks = np.empty(len(scores))
+    ranks[order] = ((ends - times + 1 + ends) / 2)[place]
+    positive = labels.sum()
+    return float((ranks[labels == 1].sum() - positive * (positive + 1) / 2) / (positive * (len(labels) - positive)))
+
+
+def scores(rows: Floats, weights: Floats) -> Floats:
+    """The score of each row."""
+    return rows @ weights[:-1] + weights[-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--test", nargs="*", type=Path, default=[])
+    parser.add_argument("--out", type=Path, help="write the module to this file")
+    given = parser.parse_args()
+    turns = read(given.files)
+    weights = {"PERSONAL": fit(turns.cues, turns.personal), "NOTE": fit(turns.note_cues, turns.gold)}
+    for name, paths in (("fitted on", given.files), ("apart", given.test)):
+        if paths:
+            turns = read(paths)
+            personal = auc(scores(turns.cues, weights["PERSONAL"]), turns.personal)
+            note = auc(scores(turns.note_cues, weights["NOTE"]), turns.gold)
+            print(f"{name}: {len(turns.gold)} turns, personal AUC {personal:.3f}, of note AUC {note:.3f}")
+    if given.out:
+        given.out.write_text(module(weights, [path.name for path in given.files]), encoding="utf-8")
+
+
+def module(sets: dict[str, Floats], files: Sequence[str]) -> str:
+    """The text of the module of weights."""
+    lines = [
+        '"""Weights of the cues, fitted on conversations of RealMem (Apache-2.0; see NOTICE) and on nothing else.',
+        "",
+        "Made by::",
+        "",
+        "    python bench/fit_personal_gate.py \\",
+        *(f"        {name} \\" for name in files),
+        "        --out src/memwarden/remember/extraction/gate_weights.py",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Mapping",
+        "from typing import Final",
+        "",
+    ]
+    about = {
+        "PERSONAL": "A user's own words rather than a pasted task or role play. ``constant`` is added.",
+        "NOTE": "A user's turn from which a gold memory was drawn. ``constant`` is added.",
+    }
+    for name, weights in sets.items():
+        lines.append(f"{name}: Final[Mapping[str, float]] = {{")
+        cue_names = CUES if name == "PERSONAL" else NOTE_CUES
+        named = zip((*cue_names, "constant"), weights, strict=True)
+        lines += [f'    "{cue}": {weight:.2f},' for cue, weight in named]
+        lines += ["}", f'"""{about[name]}"""', ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

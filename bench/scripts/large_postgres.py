@@ -1,0 +1,142 @@
+"""How nearly and how fast a large namespace is searched in PostgreSQL, beside the exact ranking in memory.
+
+python bench/large_postgres.py URL fill ROWS [conversation files]   fills the empty database and makes it ready
+python bench/large_postgres.py URL ask [conversation files]         asks it, and a cold namespace of 20,000
+
+The conversations' sessions are spread among made-up ones. Each question is asked of both in turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from memwarden import AsyncWarden
+from memwarden.models.wordllama import shared
+from memwarden.recall.index.encode import make_signals
+from memwarden.records import Batch, Memory, Namespace, Put
+from memwarden.surfaces.conversation_files import Conversation, read_conversations
+from memwarden_bench import sentences
+from memwarden_bench.metrics import percentile
+
+LARGE, COLD = "bench", "cold20"
+COLD_ROWS = 20_000
+START = datetime(2024, 1, 1, 9, tzinfo=UTC)
+AT_ONCE = 2_000
+SETTINGS = {"index_bytes": 4 * 2**30}
+
+Session = tuple[str, Sequence[Mapping[str, Any]]]
+
+
+def sessions(rows: int, talks: Sequence[Conversation]) -> Iterator[Session]:
+    """Made-up sessions, and those of the conversations among them in an order drawn by lot."""
+    real: list[Session] = [
+        (f"r{talk_number}-{number}", list(session.messages))
+        for talk_number, talk in enumerate(talks)
+        for number, session in enumerate(talk.sessions)
+        if session.messages
+    ]
+    random.Random(3).shuffle(real)
+    rest = max(rows - sum(len(messages) for _, messages in real), 0)
+    made: list[Session] = list(sentences.threads(sentences.turns(rest)))
+    every = max(1, len(made) // max(len(real), 1))
+    for number, one in enumerate(made):
+        yield one
+        if number % every == 0 and real:
+            yield real.pop(0)
+    yield from real
+
+
+async def fill(warden: AsyncWarden, user: str, rows: int, talks: Sequence[Conversation]) -> None:
+    here = Namespace("default", f"user/{user}")
+    said: list[Memory] = []
+    for number, (thread, messages) in enumerate(sessions(rows, talks)):
+        for minute, message in enumerate(messages):
+            at = START + timedelta(hours=1.5 * number, minutes=minute)
+            one = Memory(f"{user}-{number}-{minute}", here, message["content"], at, at, channel="turn")
+            said.append(replace(one, thread_id=thread, **speaker(message)))
+        if len(said) >= AT_ONCE:
+            await write(warden, here, said)
+            said = []
+    await write(warden, here, said)
+
+
+def speaker(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": message.get("role", "user"), "name": message.get("name")}
+
+
+async def write(warden: AsyncWarden, here: Namespace, said: Sequence[Memory]) -> None:
+    if said:
+        texts = [(one.text, one.created_at) for one in said]
+        signals = await asyncio.to_thread(make_signals, texts, shared())
+        await warden.store.apply(Batch(here, tuple(map(Put, said, signals)), START))
+
+
+async def made(url: str, rows: int, talks: Sequence[Conversation]) -> None:
+    async with AsyncWarden.open(url, config=SETTINGS) as warden:
+        start = time.perf_counter()
+        await fill(warden, LARGE, rows, talks)
+        await fill(warden, COLD, COLD_ROWS, ())
+        print(f"filled in {time.perf_counter() - start:.0f} s")
+        start = time.perf_counter()
+        await warden.scope(user=LARGE).query("Who has a canoe?")
+        await warden._parts.working.larges.settled()
+        print(f"read once into memory, then made ready to be searched in {time.perf_counter() - start:.0f} s")
+
+
+async def asked(url: str, talks: Sequence[Conversation]) -> None:
+    real = [question.text for talk in talks for question in talk.questions]
+    random.Random(1).shuffle(real)
+    questions = {"of the conversations": real[:60], "made up": sentences.questions(40)}
+    async with AsyncWarden.open(url, config=SETTINGS) as warden, AsyncWarden.open(url, config=SETTINGS) as exact:
+        exact._parts.working.larges._store = None  # reads the namespace into memory
+        for name, one in (("searched", warden), ("in memory", exact)):
+            print(f"first query, {name}: {await taken(one, LARGE, 'Who has a canoe?'):,.0f} ms")
+        for sort, texts in questions.items():
+            shares, apart, times = [], [], []
+            for text in texts:
+                start = time.perf_counter()
+                found = await warden.scope(user=LARGE).query(text, top_k=10, threshold=0)
+                between = time.perf_counter()
+                wanted = await exact.scope(user=LARGE).query(text, top_k=10, threshold=0)
+                times.append((1e3 * (between - start), 1e3 * (time.perf_counter() - between)))
+                best = {item.id for item in wanted.items}
+                shares.append(len(best.intersection(item.id for item in found.items)) / max(len(best), 1))
+                apart.append(abs(found.confidence - wanted.confidence))
+            if texts:
+                print(
+                    f"{sort}: {sum(shares) / len(shares):.3f} of the exact ten; confidence differs by {max(apart):.2f}"
+                )
+                for name, ms in zip(("searched", "in memory"), zip(*times, strict=True), strict=True):
+                    print(f"  {name}: {percentile(list(ms), 0.5):.0f} / {percentile(list(ms), 0.95):.0f} ms")
+                print(f"  searched / in memory, by question: {median(one / other for one, other in times):.2f}")
+    cold = []
+    for _ in range(5):
+        async with AsyncWarden.open(url, config=SETTINGS) as warden:
+            await warden.scope(user="nobody").query("Who has a canoe?")  # loads the model
+            cold.append(await taken(warden, COLD, "Who has a canoe?"))
+    print(f"first query of {COLD_ROWS:,} rows, in memory: {median(cold):,.0f} ms")
+
+
+async def taken(warden: AsyncWarden, user: str, question: str) -> float:
+    start = time.perf_counter()
+    await warden.scope(user=user).query(question)
+    return 1e3 * (time.perf_counter() - start)
+
+
+def main(url: str, what: str, *rest: str) -> None:
+    files = rest[1:] if what == "fill" else rest
+    talks = [talk for file in files for talk in read_conversations(Path(file))]
+    asyncio.run(made(url, int(rest[0]), talks) if what == "fill" else asked(url, talks))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,238 @@
+"""Tools by which a model finds memories and makes them: ``searchMemories`` and ``createMemory`` (C3, C8, C10, B11).
+
+``searchMemories`` is :meth:`memwarden.api.scope.AsyncScope.query` under design C's name, ``createMemory`` is
+``remember``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from memwarden.agent.tools import Parameter, Tool
+from memwarden.errors import InvalidInput
+from memwarden.ids import DEFAULT_THREAD
+from memwarden.records import (
+    Channel,
+    ContextBlock,
+    Item,
+    Kind,
+    Memory,
+    Outcome,
+    QueryResult,
+    Scope,
+    Trust,
+    WriteResult,
+)
+from memwarden.remember.ingest.messages import checked_names
+
+SEARCH, CREATE = "searchMemories", "createMemory"
+TOP_K, BUDGET = 3, 512
+"""What a search finds when the model asks for no other numbers: design B's."""
+MOST, MOST_BUDGET = 20, 2_000
+"""What a model may ask for at most: it reads the answer in its prompt."""
+RECALLED_BUDGET = 300
+"""Design B's N for recall on demand: three bullets of 280 characters, with who said them and when, fit."""
+CREATED_BY = f"tool:{CREATE}"
+_KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
+_KINDS = (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
+"""What a model is told to choose from; the other kinds are taken as well."""
+
+
+class Memories(Protocol):
+    """What the tools need of a scope."""
+
+    @property
+    def who(self) -> Scope: ...
+
+    async def find(
+        self, filters: Mapping[str, Any] | None = None, *, limit: int = ..., order_by: str = ...
+    ) -> list[Memory]: ...
+
+    async def query(
+        self,
+        query: str,
+        categories: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = TOP_K,
+        *,
+        budget_tokens: int | None = BUDGET,
+    ) -> QueryResult: ...
+
+    async def remember(
+        self,
+        text_or_messages: str,
+        *,
+        kind: str | None = None,
+        category: str = "activity",
+        importance: float = 0.5,
+        tags: Sequence[str] = (),
+        source: str | None = None,
+        summary: str | None = None,
+        trust: str | None = None,
+    ) -> WriteResult: ...
+
+
+def memory_tools(memories: Memories, block: ContextBlock | None = None) -> tuple[Tool, ...]:
+    """Return searchMemories and createMemory over what somebody remembers.
+
+    block: what the turn has already. With one, searchMemories is there only when the block is unsure, and finds three
+    bullets within 300 tokens (B11); without one it is always there (C10).
+    """
+    if block is None:
+        return search_tool(memories), create_tool(memories)
+    return (*((recall_tool(memories),) if block.unsure else ()), create_tool(memories))
+
+
+def wanted_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Tool, ...]:
+    """Return the tools of some names, in their own order; all for None. Raises InvalidInput for an unknown name."""
+    if only is None:
+        return tuple(tools)
+    names = checked_names(only, "only")
+    there = dict.fromkeys((SEARCH, *(one.name for one in tools)))  # a block may leave the search out
+    for name in names:
+        if name not in there:
+            raise InvalidInput(f"there is no tool {name!r:.80}; there are: {', '.join(there)}")
+    return tuple(one for one in tools if one.name in names)
+
+
+_QUESTION = Parameter("query", "string", "What you want to know, as a question or in a few words", required=True)
+
+
+def search_tool(memories: Memories, name: str = SEARCH) -> Tool:
+    """Return the tool that searches, under any of its registered names (decisions 4.23)."""
+
+    async def search(
+        query: str,
+        categories: list[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int | None = TOP_K,
+        budget_tokens: int | None = BUDGET,
+    ) -> dict[str, Any]:
+        most = _at_most("top_k", top_k, TOP_K, MOST)
+        budget = _at_most("budget_tokens", budget_tokens, BUDGET, MOST_BUDGET)
+        where = await _but_asked(memories, filters)
+        return _found(await memories.query(query, categories, where, most, budget_tokens=budget))
+
+    return Tool(
+        name,
+        "Search what is remembered from earlier conversations: what was said, facts, decisions, preferences.",
+        (
+            _QUESTION,
+            Parameter("categories", "strings", "Search only these categories; leave out to search all"),
+            Parameter(
+                "filters",
+                "object",
+                'Conditions, such as {"kind": "decision", "created_at": {"$gte": "2026-01-31"}}',
+            ),
+            Parameter("top_k", "integer", f"Most results, 1 to {MOST}; default {TOP_K}"),
+            Parameter("budget_tokens", "integer", f"Most tokens of the results, 1 to {MOST_BUDGET}; default {BUDGET}"),
+        ),
+        "Memories, the best first, each with its id and category; none when nothing is relevant",
+        "read",
+        search,
+    )
+
+
+def recall_tool(memories: Memories) -> Tool:
+    """Return searchMemories as it is offered in a turn that is unsure: with a question and nothing to choose."""
+
+    async def recall(query: str) -> dict[str, Any]:
+        where = await _but_asked(memories, None)
+        return _found(await memories.query(query, filters=where, top_k=TOP_K, budget_tokens=RECALLED_BUDGET))
+
+    return Tool(
+        SEARCH,
+        "Search what is remembered from earlier conversations. Something about this message may be there.",
+        (_QUESTION,),
+        "Up to three memories, the best first, each with its id and category; none when nothing is relevant",
+        "read",
+        recall,
+    )
+
+
+def create_tool(memories: Memories) -> Tool:
+    """Return the tool by which a model keeps something."""
+
+    async def create(
+        content: str,
+        summary: str | None = None,
+        type: str | None = None,
+        importance: float | None = None,
+        category: str | None = None,
+        tags: list[str] | None = None,
+    ) -> dict[str, Any]:
+        # Whoever calls it is a model, which may have read a page a moment ago.
+        stored = await memories.remember(
+            content,
+            kind=_kind(type) if type else None,
+            category=category or "activity",
+            importance=0.5 if importance is None else _share(importance),
+            tags=tags or (),
+            source=CREATED_BY,
+            summary=summary,
+            trust=Trust.EXTERNAL,
+        )
+        (written,) = stored.results
+        if written.outcome not in _KEPT:
+            return {"success": False, "outcome": str(written.outcome), "error": f"not kept: {written.reason}"}
+        told = {"success": True, "id": written.id, "outcome": str(written.outcome)}
+        return told | ({"reason": written.reason} if written.reason else {})
+
+    return Tool(
+        CREATE,
+        "Keep something for later conversations: one fact, decision, preference or lesson that will still matter then.",
+        (
+            Parameter("content", "string", "What to keep, in one sentence that can be understood alone", required=True),
+            Parameter("summary", "string", "The same, shorter"),
+            Parameter("type", "string", "What kind of thing it is", choices=_KINDS),
+            Parameter("importance", "number", "1 to 10; default 5"),
+            Parameter("category", "string", "One of the declared categories; default activity"),
+            Parameter("tags", "strings", "Words to find it by"),
+        ),
+        "Its id, and whether it is new, was known already (merged) or took the place of an older one (superseded)",
+        "write",
+        create,
+    )
+
+
+async def _but_asked(memories: Memories, filters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Filters that leave out the message that is being answered: the model has it, and it answers nothing."""
+    if filters and "id" in filters:
+        return filters
+    thread = {"thread_id": memories.who.thread or DEFAULT_THREAD, "channel": str(Channel.TURN)}
+    last = await memories.find(thread, limit=1, order_by="written")
+    asked = [one.id for one in last if one.role == "user"]
+    return {**(filters or {}), "id": {"$ne": asked[0]}} if asked else filters
+
+
+def _found(result: QueryResult) -> dict[str, Any]:
+    bullets = [*map(_bullet, result.items), *map(_bullet, result.related)]
+    told = {"success": True, "count": len(bullets), "results": bullets, "confidence": round(result.confidence, 2)}
+    return told | ({"updates": list(result.delta.bullets)} if result.delta else {})
+
+
+def _bullet(item: Item) -> dict[str, Any]:
+    return {"id": item.id, "category": item.category, "text": item.text}
+
+
+def _at_most(what: str, value: int | None, default: int, most: int) -> int:
+    if value is None:
+        return default
+    if not 1 <= value <= most:
+        raise InvalidInput(f"{what} is a whole number from 1 to {most:,}, not {value!r:.80}")
+    return value
+
+
+def _kind(type: str) -> str:
+    kind = type.strip().lower()
+    if kind not in set(Kind):
+        raise InvalidInput(f"type is one of {', '.join(_KINDS)}, not {type!r:.80}")
+    return kind
+
+
+def _share(importance: float) -> float:
+    """Design C's 1..10 as 0..1."""
+    if not 1 <= importance <= 10:
+        raise InvalidInput(f"importance is a number from 1 to 10, not {importance!r:.80}")
+    return importance / 10

@@ -1,0 +1,278 @@
+"""The overseer: which saved state a goal needs, before it runs; and whether a tool's result is worth saving (A1 to A4).
+
+With a chat model it is asked, in a prompt of at most 200 tokens; without one search and rules decide. A model that
+fails, is late or answers garbage costs a warning: nothing is loaded, nothing is saved, the goal runs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from memwarden.agent.save_rules import Verdict, worth_saving
+from memwarden.agent.state import PRESELECTED, AsyncState, StateKey
+from memwarden.errors import InvalidInput, MemwardenError
+from memwarden.models.json_answers import asked
+from memwarden.models.protocols import ChatModel
+from memwarden.observability.instrument import model_failed, told
+from memwarden.observability.records import Node, Op
+from memwarden.tokens import TokenCounter, estimate
+
+PROMPT_TOKENS = 200
+"""The question about a goal takes at most so many tokens, system text included."""
+MOST_LOADED = 5
+"""Without a model at most so many values are loaded for one goal."""
+PREVIEW = 500
+"""Characters of a tool's result that a model sees."""
+GOAL_TOKENS = 60
+_ANSWER_TOKENS = 150
+
+SYSTEM: Final = "You identify relevant saved state. Output only JSON, no explanation."
+SAVE_SYSTEM: Final = "You decide what is saved as state. Output only JSON, no explanation."
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"relevant_keys": {"type": "array", "items": {"type": "string"}}},
+    "required": ["relevant_keys"],
+    "additionalProperties": False,
+}
+SAVE_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"save": {"type": "boolean"}, "key": {"type": "string"}, "reason": {"type": "string"}},
+    "required": ["save", "key", "reason"],
+    "additionalProperties": False,
+}
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OverseerSettings:
+    """How an overseer works.
+
+    Attributes:
+        check: ``every_goal``, or ``words`` for goals that hold one of ``words`` (A3).
+        inject: relevant state is put after the goal (``context``) or into the system prompt (``system``).
+        auto_save: whether results of tools are looked at at all (design A starts manual).
+        skip_tools: tools whose results are never saved. only_tools: if there are any, only results of these are.
+    """
+
+    check: Literal["every_goal", "words"] = "every_goal"
+    words: tuple[str, ...] = ("remember", "saved", "list")
+    inject: Literal["context", "system"] = "context"
+    auto_save: bool = False
+    skip_tools: tuple[str, ...] = ("getCurrentDate", "calculateTimestamp", "llm_analyze")
+    only_tools: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.check not in ("every_goal", "words"):
+            raise InvalidInput(f"check is 'every_goal' or 'words', not {self.check!r:.80}")
+        if self.inject not in ("context", "system"):
+            raise InvalidInput(f"inject is 'context' or 'system', not {self.inject!r:.80}")
+
+
+class Prepared(NamedTuple):
+    """A goal made ready to run.
+
+    goal: with the relevant state after it, or unchanged. system: what belongs into the system prompt, or "".
+    state: what was loaded, by key.
+    """
+
+    goal: str
+    system: str
+    state: dict[str, Any]
+
+
+class AsyncOverseer:
+    """Decides for one person's state. Made by :meth:`memwarden.api.scope.AsyncScope.overseer`."""
+
+    def __init__(
+        self,
+        state: AsyncState,
+        chat: ChatModel | None,
+        settings: OverseerSettings,
+        *,
+        seconds: float = 5.0,
+        count: TokenCounter = estimate,
+    ) -> None:
+        self._parts = state._parts
+        self.who = state.who
+        self._state = state
+        self._chat = chat
+        self.settings = settings
+        self._seconds = seconds
+        self._count = count
+
+    async def prepare(self, goal: str) -> Prepared:
+        """Return a goal with the state that it needs, as design A lays it out; unchanged when it needs none (A2)."""
+        state = await self.relevant(goal)
+        if not state:
+            return Prepared(goal, "", {})
+        block = relevant_block(state)
+        if self.settings.inject == "system":
+            return Prepared(goal, block, state)
+        return Prepared(f"{goal}\n\n{block}", "", state)
+
+    @told(Node.OVERSEER, Op.SEARCH)
+    async def relevant(self, goal: str) -> dict[str, Any]:
+        """Return the saved values that are relevant to a goal, by key (A1); ``{}`` when none is, or the model fails.
+
+        Only the values that are returned are loaded. Raises InvalidInput for a goal that is no text, StoreError.
+        """
+        if not isinstance(goal, str) or not goal.strip():
+            raise InvalidInput(f"a goal is a text, not {goal!r:.80}")
+        if not self._is_due(goal):
+            return {}
+        if self._chat is None:
+            found = await self._state.found_for(goal, most=MOST_LOADED)
+            return await self._state.loaded([one.key for one in found])
+        offered = await self._state.found_for(goal, most=PRESELECTED, bar=0.0)
+        if not offered:
+            return {}
+        prompt, shown = relevance_prompt(goal, offered, self._count)
+        if not shown:
+            return {}
+        chosen = await asked(
+            self._chat,
+            SYSTEM,
+            prompt,
+            schema=SCHEMA,
+            read=lambda answer: chosen_keys(answer, shown),
+            max_tokens=_ANSWER_TOKENS,
+            seconds=self._seconds,
+        )
+        return await self._state.loaded(chosen or ())
+
+    @told(Node.OVERSEER, Op.CREATE)
+    async def after(self, tool: str, result: Any, goal: str) -> Verdict:
+        """Decide whether a tool's result is saved, and save it (A4). Returns what was decided, and why.
+
+        The whole result is the saved value. Nothing is saved while ``auto_save`` is off, for tools that are skipped,
+        for what looks like orders to an assistant, and when a model fails.
+        """
+        refusal = self._refusal(tool)
+        if refusal:
+            return Verdict(False, "", refusal)
+        verdict = worth_saving(tool, result, goal) if self._chat is None else await self._judged(tool, result, goal)
+        if not verdict.save:
+            return verdict
+        try:
+            await self._state.save_from_tool(tool, verdict.key, result, description=verdict.reason)
+        except MemwardenError as error:
+            log.warning("the result of %s was not saved: %s", tool, type(error).__name__)
+            return Verdict(False, verdict.key, str(error))
+        log.info("Auto-saved to memory: %s - %s", verdict.key, verdict.reason)
+        return verdict
+
+    def _is_due(self, goal: str) -> bool:
+        if self.settings.check == "every_goal":
+            return True
+        words = "|".join(map(re.escape, self.settings.words))
+        return bool(words) and re.search(rf"\b(?:{words})\b", goal, re.IGNORECASE) is not None
+
+    def _refusal(self, tool: str) -> str:
+        if not self.settings.auto_save:
+            return "auto_save is off"
+        if tool in self.settings.skip_tools:
+            return "results of this tool are not saved"
+        if self.settings.only_tools and tool not in self.settings.only_tools:
+            return "only results of other tools are saved"
+        return ""
+
+    async def _judged(self, tool: str, result: Any, goal: str) -> Verdict:
+        assert self._chat is not None
+        try:
+            preview = json.dumps(result, ensure_ascii=False, allow_nan=False)[:PREVIEW]
+        except (TypeError, ValueError, RecursionError):
+            return Verdict(False, "", "the result is not JSON")
+        told = await asked(
+            self._chat,
+            SAVE_SYSTEM,
+            save_prompt(tool, preview, goal),
+            schema=SAVE_SCHEMA,
+            read=verdict_of,
+            max_tokens=_ANSWER_TOKENS,
+            seconds=self._seconds,
+        )
+        return told or Verdict(False, "", "the model had no usable answer")
+
+
+def relevant_block(state: Mapping[str, Any]) -> str:
+    """Return state as it is put before a model."""
+    return f"[Relevant Memory]\n{json.dumps(dict(state), indent=2, ensure_ascii=False)}"
+
+
+def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter = estimate) -> tuple[str, list[str]]:
+    """Return the question about a goal and the keys in it, within 200 tokens with the system text.
+
+    Keys stand in the order in which they were offered; what does not fit is left out, descriptions before keys.
+    """
+    room = PROMPT_TOKENS - count(SYSTEM)
+    said = _shortened(goal, GOAL_TOKENS, count)
+    shown: list[str] = []
+    for one in offered:
+        if count(_asked(said, [*shown, one.key])) <= room:
+            shown.append(one.key)
+    lines = {key: key for key in shown}
+    for one in offered:
+        if one.key in lines and one.description:
+            longer = {**lines, one.key: f"{one.key} ({_shortened(one.description, 12, count)})"}
+            if count(_asked(said, list(longer.values()))) <= room:
+                lines = longer
+    return _asked(said, list(lines.values())), shown
+
+
+def _asked(goal: str, keys: Sequence[str]) -> str:
+    return (
+        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(map(_quoted, keys))}\n\n"
+        'Which memories are relevant? Output JSON only:\n{"relevant_keys": ["key1", "key2"]}\n\n'
+        'If none relevant, output: {"relevant_keys": []}'
+    )
+
+
+def _quoted(key: str) -> str:
+    """A key that could be taken for two is put in quotation marks."""
+    return json.dumps(key, ensure_ascii=False) if "," in key else key
+
+
+def _shortened(text: str, tokens: int, count: TokenCounter) -> str:
+    words = " ".join(text.split())
+    while count(words) > tokens:
+        words = words[: max(1, len(words) * tokens // count(words) - 1)]
+    return words
+
+
+def chosen_keys(answer: Any, offered: Sequence[str]) -> list[str]:
+    """Return the keys that a model chose and that were offered. Raises TypeError, KeyError, ValueError."""
+    keys = answer["relevant_keys"]
+    if not isinstance(keys, list):
+        raise ValueError("relevant_keys is no list")
+    unknown = sum(1 for one in keys if one not in offered)
+    if unknown:
+        log.warning("the model chose %d keys that were not offered", unknown)
+        model_failed("chat_model_unknown_keys")
+    return [one for one in dict.fromkeys(map(str, keys)) if one in offered]
+
+
+def save_prompt(tool: str, preview: str, goal: str) -> str:
+    """Return the question about a tool's result."""
+    return (
+        f"Tool: {tool}\nResult preview: {preview}...\nGoal: {goal}\n\n"
+        "Should this be saved to memory for future use?\n\nOutput JSON only:\n"
+        '{"save": true/false, "key": "descriptive_key", "reason": "brief explanation"}\n\n'
+        "Only save if it's useful across multiple sessions (e.g., preferences, people lists, patterns).\n"
+        "Don't save single-query data."
+    )
+
+
+def verdict_of(answer: Any) -> Verdict:
+    """Return what a model decided. Raises TypeError, KeyError, ValueError for what is no decision."""
+    save, key, reason = answer["save"], answer["key"], answer["reason"]
+    if not isinstance(save, bool) or not isinstance(key, str) or not isinstance(reason, str):
+        raise TypeError("save is true or false, key and reason are texts")
+    if save and not key.strip():
+        raise ValueError("no key")
+    return Verdict(save, key.strip(), " ".join(reason.split()))

@@ -1,0 +1,249 @@
+"""How much a saved value has to do with a goal, told without a model (A1).
+
+A key is a few words, so the calibrated scale of recall, made for sentences, says little here. What counts: how much of
+a key's words the goal meets, and how much of the goal's words meets the key or its description, where words meet that
+are the same, that begin alike, that show one concept, or of which one needs the other
+(:mod:`memwarden.agent.concepts`);
+words of the goal in the value; how near both are in meaning, alone and beside the other keys; and whether the goal asks
+about the world only (:mod:`memwarden.agent.world_questions`). Pure functions.
+
+The weights are a logistic regression's, rounded; ``tests/evaluation/fit_relevance.py`` fits them and says what they are
+worth on goals of people that they were not fitted to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from statistics import fmean, pstdev
+from typing import NamedTuple
+
+from memwarden.agent.concepts import concepts_of, needed_by, plain
+from memwarden.agent.world_questions import asks_generally
+from memwarden.recall.query_analysis import everyday_share
+from memwarden.text.tokenizer import language_of, terms
+
+SAME_TERM, SAME_CONCEPT, ALIKE, NEEDED = 1.0, 0.9, 0.8, 0.45
+"""How well a word of the goal meets one of a key: the same term, one concept, a shared beginning, what it needs."""
+IN_DESCRIPTION = 0.6
+"""What a met word is worth in the description, beside one in the key."""
+SURE = 0.9
+"""What one met word that tells all is worth."""
+GENERAL = 0.1
+"""What is left for a goal that asks about the world only: never the bar, but the order of the keys stays."""
+_LEAST_SAID = 0.5
+"""A key or goal whose words tell less than this together is not met in full by meeting all of them."""
+_SHARED, _SHARED_PART = 5, 0.6
+"""So many letters two words have to share, and such a part of the shorter one when they begin alike."""
+_RAREST = math.log(1 / 2e-4)
+_LITTLE_WORDS = {
+    "english": "list lists data info information item items thing things note notes save saved store stored remember "
+    "recent recently last latest current new old plan plans get find show tell give make use check see update add set "
+    "today tomorrow yesterday week month year day time number name names value values key keys state memory all user "
+    "users my person people goal task project work file files file default main general detail details best group "
+    "kind many much morning afternoon evening night tonight next first good",
+    "german": "liste listen letzte letzter letztes letzten jahr jahre monat monate woche wochen tag tage heute morgen "
+    "gestern neu neue neuer nummer name namen zeit zeig stand aktuell plan gut beste",
+    "spanish": "lista listas ultimo ultima año años mes meses semana semanas día días hoy mañana ayer nuevo nueva "
+    "número nombre nombres hora horas casa siempre toca mejor",
+    "french": "liste listes dernier dernière an année années mois semaine semaines jour jours aujourd'hui demain hier "
+    "nouveau nouvelle numéro nom noms heure meilleur",
+}
+_SAYING_LITTLE = frozenset(term for language, words in _LITTLE_WORDS.items() for term in terms(words, language))
+_LITTLE = 0.3
+
+
+class Word(NamedTuple):
+    """A word of a goal, key or description: folded, its term, what it shows, and 0..1, how much it tells."""
+
+    text: str
+    term: str
+    concepts: frozenset[str]
+    tells: float
+
+
+class Asked(NamedTuple):
+    """A goal, as it is looked at: its language and words, and whether it asks about the world only."""
+
+    language: str
+    words: tuple[Word, ...]
+    general: bool
+
+
+class Wording(NamedTuple):
+    """The words of a saved value's key and of its description, and the terms of its own texts."""
+
+    key: tuple[Word, ...]
+    description: tuple[Word, ...]
+    value: frozenset[str]
+
+
+class Features(NamedTuple):
+    """What is known of a key beside a goal.
+
+    Attributes:
+        key: 0..1, how much of its words the goal meets; a word of the goal that meets many keys counts less.
+        goal: 0..1, how much of the goal's words meets the key or its description.
+        behind: 0..1, how far what the met words are worth together is behind the best key's.
+        value: 0..1, what words of the goal are worth that stand in the value alone.
+        near: cosine of goal and key. stands_out: standard deviations of that over the mean of all keys.
+    """
+
+    key: float
+    goal: float
+    behind: float
+    value: float
+    near: float
+    stands_out: float
+
+
+WEIGHTS = Features(key=5.0, goal=4.5, behind=-3.0, value=2.5, near=2.0, stands_out=0.35)
+CONSTANT = -3.0
+
+
+def asked(goal: str) -> Asked:
+    """Return a goal as it is looked at."""
+    language = language_of(goal)
+    return Asked(language, words_in(goal, language), asks_generally(goal))
+
+
+def wording(key: str, description: str, value: str, language: str) -> Wording:
+    """Return the wording of a saved value; texts that show no language of their own are read in the goal's."""
+    return Wording(words_in(key, language), words_in(description, language), frozenset(terms(value, language)))
+
+
+def words_in(text: str, language: str) -> tuple[Word, ...]:
+    """Return the words of a text that say something, once each: not stop words, unless they show a concept."""
+    said = plain(text).split()
+    found: dict[str, Word] = {}
+    for word, concepts in zip(said, concepts_of(said), strict=True):
+        for term in terms(word, language) or ([word] if concepts else []):
+            found.setdefault(term, Word(word, term, concepts, telling(term)))
+    return tuple(found.values())
+
+
+def relevances(goal: Asked, said: Sequence[Wording], cosines: Sequence[float]) -> list[float]:
+    """Return 0..1 for each saved value: how surely a goal needs it, seen beside the others."""
+    factor = GENERAL if goal.general else 1.0
+    return [factor * logistic(one) for one in features(goal, said, cosines)]
+
+
+def logistic(known: Features) -> float:
+    """Return 0..1: how surely a key of these features is needed."""
+    total = CONSTANT + sum(weight * value for weight, value in zip(WEIGHTS, known, strict=True))
+    return 1 / (1 + math.exp(-total))
+
+
+def features(goal: Asked, said: Sequence[Wording], cosines: Sequence[float]) -> list[Features]:
+    """Return what is known of each saved value beside a goal."""
+    in_keys = [[[met(word, one) for one in saved.key] for word in goal.words] for saved in said]
+    in_descriptions = [[[met(word, one) for one in saved.description] for word in goal.words] for saved in said]
+    by_word = [
+        [(max(keys, default=0.0), max(descriptions, default=0.0)) for keys, descriptions in zip(*both, strict=True)]
+        for both in zip(in_keys, in_descriptions, strict=True)
+    ]
+    shared = [math.sqrt(max(1, sum(1 for one in by_word if any(one[place])))) for place in range(len(goal.words))]
+    signs = [sign_of(goal.words, one, shared) for one in by_word]
+    best, spread = max(signs, default=0.0), Counter(term for one in said for term in stands_in(one))
+    return [
+        Features(
+            key=covered(saved.key, in_key, shared),
+            goal=goal_covered(goal.words, words),
+            behind=best - sign,
+            value=in_value(goal.words, saved, spread),
+            near=cosine,
+            stands_out=off,
+        )
+        for saved, in_key, words, sign, cosine, off in zip(
+            said, in_keys, by_word, signs, cosines, deviations(cosines), strict=True
+        )
+    ]
+
+
+def met(word: Word, one: Word) -> float:
+    """Return 0..1: how well a word of the goal meets one of a key."""
+    if word.term == one.term:
+        return SAME_TERM
+    if word.concepts & one.concepts:
+        return SAME_CONCEPT
+    if alike(word.text, one.text):
+        return ALIKE
+    return NEEDED if one.concepts and needed_by(word.concepts) & one.concepts else 0.0
+
+
+def alike(word: str, other: str) -> bool:
+    """Whether one word holds the other or both begin alike, as compounds and forms do that stems keep apart."""
+    shorter = min(len(word), len(other))
+    if shorter < _SHARED:
+        return False
+    if word[:_SHARED] == other[:_SHARED]:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False))
+        return sum(1 for _ in same) >= _SHARED_PART * shorter
+    return word in other or other in word
+
+
+def covered(words: Sequence[Word], met_by: Sequence[Sequence[float]], shared: Sequence[float]) -> float:
+    """Return 0..1: how much of a key's words is met. met_by: for each word of the goal how well it meets each."""
+    reached = (
+        one.tells * max((row[place] / many for row, many in zip(met_by, shared, strict=True)), default=0.0)
+        for place, one in enumerate(words)
+    )
+    return sum(reached) / max(_LEAST_SAID, sum(one.tells for one in words))
+
+
+def goal_covered(words: Sequence[Word], by_word: Sequence[tuple[float, float]]) -> float:
+    """Return 0..1: how much of a goal's words meets a key or its description."""
+    reached = (word.tells * _of_both(*both) for word, both in zip(words, by_word, strict=True))
+    return sum(reached) / max(_LEAST_SAID, sum(word.tells for word in words))
+
+
+def sign_of(words: Sequence[Word], by_word: Sequence[tuple[float, float]], shared: Sequence[float]) -> float:
+    """Return 0..1: what the goal's words that meet a key are worth together."""
+    return together(
+        SURE * word.tells * _of_both(*both) / many for word, both, many in zip(words, by_word, shared, strict=True)
+    )
+
+
+def _of_both(in_key: float, in_description: float) -> float:
+    return max(in_key, IN_DESCRIPTION * in_description)
+
+
+def in_value(words: Sequence[Word], saved: Wording, spread: Counter[str]) -> float:
+    """Return 0..1: what the goal's words are worth that stand in a value and neither in its key nor its description.
+
+    spread: how many saved values hold a term; one that stands in many points to none.
+    """
+    elsewhere = {one.term for one in (*saved.key, *saved.description)}
+    return together(word.tells / spread[word.term] for word in words if word.term in saved.value - elsewhere)
+
+
+def stands_in(saved: Wording) -> set[str]:
+    """Return all terms of a saved value."""
+    return {one.term for one in (*saved.key, *saved.description)} | saved.value
+
+
+def together(signs: Iterable[float]) -> float:
+    """Return 0..1: what signs that may each mislead are worth together."""
+    return 1 - math.prod(1 - one for one in signs)
+
+
+def telling(term: str) -> float:
+    """Return 0..1: how much a term tells; words of every other goal or key tell little."""
+    if term in _SAYING_LITTLE:
+        return _LITTLE
+    return min(1.0, -math.log(everyday_share(term)) / _RAREST)
+
+
+def deviations(cosines: Sequence[float]) -> list[float]:
+    """Return how many standard deviations each cosine lies over the mean; zeros where all are the same."""
+    spread = pstdev(cosines) if cosines else 0.0
+    mean = fmean(cosines) if spread else 0.0
+    return [(one - mean) / spread if spread else 0.0 for one in cosines]
+
+
+def best(scores: Sequence[float], bar: float, most: int) -> list[int]:
+    """Return the places of the scores that reach the bar, best first, at most ``most``."""
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    return [place for place in order if scores[place] >= bar][:most]

@@ -1,0 +1,145 @@
+"""Whether the result of a tool is worth keeping as state, decided by rules (A4 without a model).
+
+What serves only the goal at hand is not kept: the policy of design A is "only if useful across multiple sessions
+(preferences, people lists, patterns); don't save single-query data". So there are three grounds: the goal asks for it
+to be kept, the tool's name says that it returns something lasting, or the result itself does. Failures and secrets are
+never kept, nor what the goal asks not to keep. The words stand in ``worth.toml``. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memwarden.agent.concepts import concepts_of, pattern, plain
+from memwarden.agent.state import words_of
+
+
+class Verdict(NamedTuple):
+    """Whether to save, under which key, and why."""
+
+    save: bool
+    key: str
+    reason: str
+
+
+_OBJECT = re.compile(
+    r"\b(?:save|remember|store|keep|memori[sz]e|note(?: down)?)\s+(?:the |my |their |all |a |an |our )*"
+    r"(?P<what>[\w' -]{3,60}?)(?=\s+(?:to|in|into|for|as|so|and|under|from|that|which)\b|[,.;!?]|$)",
+    re.IGNORECASE,
+)
+_POINTING = frozenset("this that these those it them him her me us everything all result results".split())
+_VERBS = frozenset(
+    "get fetch list read load show retrieve describe find query lookup hole lies liste obtener listar leer consultar "
+    "obtenir lister lire ottieni elenca".split()
+)
+_LASTING = frozenset(
+    "contact friend family child neighbour team member boss advisor client supplier expert doctor teacher student "
+    "tenant landlord pet allergy diet dislike vaccine blood size policy house_rules style on_call insurance warranty "
+    "subscription birthday address signature language skill".split()
+)
+"""Concepts of what people are, own and agreed on (:mod:`memwarden.agent.concepts`)."""
+_EMPTY: tuple[Any, ...] = (None, "", (), [], {})
+_FAILURE = frozenset("error errors fehler exception fault erreur errore".split())
+_SHORTEST, _LONGEST = 3, 60
+_DEEPEST = 3
+"""So deep in a result keys are looked at: what lies deeper is detail."""
+
+
+def worth_saving(tool: str, result: Any, goal: str) -> Verdict:
+    """Decide about one result of a tool, given the goal that it was called for. Pure."""
+    if _is_nothing(result):
+        return Verdict(False, "", "the result is empty or an error")
+    named = words_of(tool)
+    words, said, keys = plain(named), plain(goal), [plain(words_of(one)) for one in _keys(result, _DEEPEST)]
+    if _has("secret", words) or any(_has("secret", one) for one in keys):
+        return Verdict(False, "", "it may be a secret")
+    if _has("not_keep", said):
+        return Verdict(False, "", "the goal asks not to keep it")
+    if _has("keep", _patterns()["other_sense"].sub(" ", said)):
+        return Verdict(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
+    ground = None if _has("this_moment", said) else _lasts(words, said, result, keys)
+    if ground:
+        return Verdict(True, _joined(_named(named.lower().split())), f"{ground} are of use in other sessions")
+    return Verdict(False, "", "it serves this goal only")
+
+
+def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | None:
+    """What says that a result lasts: a word of the tool, of the result's keys, or of the goal; or None."""
+    if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", one) for one in keys or ["?"]):
+        return None
+    if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):
+        return found[0]
+    if not _has("passing", words) and (shown := _lasting_concept(words)):
+        return shown
+    if found := next(filter(None, map(_patterns()["lasting_keys"].search, keys)), None):
+        return found[0]
+    return "habits" if _has("as_a_rule", goal) and not _has("passing", words) else None
+
+
+def _lasting_concept(words: str) -> str | None:
+    """The first of the words that shows a concept of what lasts, in whichever form or language; or None."""
+    said = words.split()
+    return next((word for word, shown in zip(said, concepts_of(said), strict=True) if shown & _LASTING), None)
+
+
+def _is_nothing(result: Any) -> bool:
+    if any(result == one and type(result) is type(one) for one in _EMPTY):
+        return True
+    if not isinstance(result, Mapping):
+        return False
+    failed = result.get("success") is False or any(bool(value) for key, value in result.items() if _is_failure(key))
+    told = [value for key, value in result.items() if key not in ("success", "count", "error", "year", "page", "total")]
+    return failed or _is_http_error(result) or all(_is_empty(value) for value in told)
+
+
+def _is_failure(key: Any) -> bool:
+    return not _FAILURE.isdisjoint(plain(words_of(str(key))).split())
+
+
+def _is_http_error(result: Mapping[Any, Any]) -> bool:
+    codes = [result.get(key) for key in ("status", "code", "status_code", "statusCode")]
+    return any(isinstance(one, int) and 400 <= one <= 599 for one in codes)
+
+
+def _is_empty(value: Any) -> bool:
+    return any(value == one for one in _EMPTY if type(value) is type(one))
+
+
+def _keys(value: Any, depth: int) -> Iterator[str]:
+    """The keys of a result, those of what it holds too."""
+    if isinstance(value, Mapping) and depth:
+        for key, one in value.items():
+            yield str(key)
+            yield from _keys(one, depth - 1)
+    elif isinstance(value, list | tuple) and depth:
+        for one in value:
+            yield from _keys(one, depth - 1)
+
+
+def _has(name: str, text: str) -> bool:
+    return _patterns()[name].search(text) is not None
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    listed = tomllib.loads(Path(__file__).with_name("worth.toml").read_text(encoding="utf-8"))
+    return {name: pattern(one) if isinstance(one, str) else re.compile("|".join(one)) for name, one in listed.items()}
+
+
+def _key_of(goal: str, words: Sequence[str]) -> str:
+    found = _OBJECT.search(goal)
+    said = [one for one in words_of(found["what"]).lower().split() if one not in _POINTING] if found else []
+    return _joined(said) if len(_joined(said)) >= _SHORTEST else _joined(_named(words))
+
+
+def _named(words: Sequence[str]) -> list[str]:
+    return [one for one in words if one not in _VERBS] or list(words)
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "_".join(re.sub(r"\W", "", one) for one in words)[:_LONGEST].strip("_")

@@ -1,0 +1,1 @@
+"""Session memory: the last exchanges, their summary, and cached tool results."""

@@ -1,0 +1,196 @@
+"""Session memory: the last exchanges, a summary of the older ones, results of tools, the screen (design D, D1 to D6).
+
+:class:`SessionMemory` works on plain dicts, which an application keeps as it likes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from memwarden import clock
+from memwarden.agent.sessions import rules, tool_cache
+from memwarden.agent.sessions.compress import finished_now
+from memwarden.agent.sessions.rules import Message, Session
+from memwarden.agent.sessions.tool_cache import Owner
+from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
+from memwarden.errors import InvalidInput
+from memwarden.models.protocols import ChatModel
+from memwarden.tokens import TokenCounter, estimate
+
+F = TypeVar("F", bound=Callable[..., Any])
+ProactiveTools = Callable[[dict[str, Any]], tuple[Sequence[Mapping[str, Any]], str]]
+"""``get_proactive_tool_messages(json_data)``: the messages of the tools that ran for a screen, in the form of OpenAI's
+chat completions (calls, then results), and what is to be said of the screen."""
+
+CHANNEL: Final = "memwarden.channel5"
+"""The logger that the views go to, unless another one is given (design D's Channel 5)."""
+
+
+class ChannelLogger(Protocol):
+    """What the views are told to: a ``logging.Logger``, or anything else with ``info``."""
+
+    def info(self, msg: str, /) -> Any:
+        """Take one view, of several lines."""
+
+
+class SessionMemory:
+    """Design D's six methods on plain dict sessions.
+
+    A session is any dict; its memory is kept in it under ``conversation_memory``, its id under ``session_id`` (made if
+    there is none). Not safe for two threads that change one session at the same time.
+
+    Args:
+        model: makes long answers and summaries shorter; without one, or when it fails, rules do.
+        get_proactive_tool_messages: runs the tools of a screen; :meth:`inject_screen_context` needs it.
+        window_tokens: the most that the prepared messages take. count: tells how many tokens a text takes.
+        tenant, user: whose sessions these are; part of the keys of the tool cache.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel | None = None,
+        get_proactive_tool_messages: ProactiveTools | None = None,
+        *,
+        window_tokens: int = rules.WINDOW_TOKENS,
+        count: TokenCounter = estimate,
+        tenant: str = "default",
+        user: str | None = None,
+    ) -> None:
+        self._model = model
+        self._proactive = get_proactive_tool_messages
+        self._window = rules.checked_window(window_tokens)
+        self._count = count
+        self._tenant = tenant
+        self._user = user
+
+    def initialize_session_memory(self, session: Session) -> None:
+        """Give a session its memory. One that has it keeps it. Raises InvalidInput for what is no dict."""
+        rules.memory_of(session)
+
+    def prepare_messages_for_agent(self, session: Session, user_message: str) -> list[Message]:
+        """Return the messages to give an agent, the user's last, and begin the cycle of this message.
+
+        In order: the summary and the cached results of tools (one system message each, if any), the exchanges, the
+        user's message, and what the agent said since (``current_cycle["agent_messages"]``) when the same message is
+        prepared again. At most ``window_tokens``: what does not fit is left out whole, the oldest first; the user's
+        message and what the agent said since never are.
+
+        Raises InvalidInput.
+        """
+        rules.opened(session, rules.checked(user_message, "user_message"))
+        messages = rules.prepared(rules.memory_of(session), user_message, self._window, self._count)
+        tell(None, lambda: agent_receives(messages))
+        return messages
+
+    def finalize_current_cycle(
+        self, session: Session, user_question: str, final_answer: str, channel_logger: ChannelLogger | None = None
+    ) -> None:
+        """Take an exchange in and end the cycle.
+
+        An answer of more than 750 bytes is made 500 or less. Of more than 10 exchanges the oldest is appended to the
+        summary; one of more than 4,000 bytes is made 3,000 or less. Every cached result has one exchange less.
+        The views of memory and cache are told to ``channel_logger``. Raises InvalidInput, and then nothing is changed.
+        """
+        finished_now(rules.closing(session, user_question, final_answer), self._model)
+        tell(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
+
+    def add_tool_to_cache(
+        self,
+        session: Session,
+        tool_name: str,
+        parameters: Mapping[str, Any],
+        result: str,
+        llm_cache_duration: int,
+        channel_logger: ChannelLogger | None = None,
+    ) -> None:
+        """Keep what a tool returned for so many exchanges of this session; 0 or less keeps nothing.
+
+        Raises InvalidInput for parameters that are no JSON object, a result that is no text, another duration.
+        """
+        cache, at = rules.memory_of(session)["tool_cache"], clock.now().timestamp()
+        if tool_cache.store(cache, self._owner(session), tool_name, parameters, result, llm_cache_duration, at):
+            tell(channel_logger, lambda: cache_state(session))
+
+    def lookup_tool_in_cache(
+        self, session: Session, tool_name: str, parameters: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """Return a copy of the entry of a call, or None. One that is found lives its whole duration again."""
+        return tool_cache.hit(rules.memory_of(session)["tool_cache"], self._owner(session), tool_name, parameters)
+
+    def inject_screen_context(
+        self, session: Session, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
+    ) -> list[Message]:
+        """Run the tools of a screen, once a session, and return what they gave as messages; later calls return none.
+
+        Results are cached for 3 exchanges, or as many as ``llm_cache_duration`` of their message says. A result that
+        reads like orders to an assistant is not shown. What the tools raise is raised, and they run again next time.
+        Raises InvalidInput without ``get_proactive_tool_messages``.
+        """
+        memory = rules.memory_of(session)
+        if memory["screen_injection_done"]:
+            return []
+        if self._proactive is None:
+            raise InvalidInput("there are no tools for screens; give SessionMemory get_proactive_tool_messages")
+        messages, prompt_injection = self._proactive(json_data)
+        for one in rules.proactive_results(messages):
+            tool_cache.store(memory["tool_cache"], self._owner(session), *one[:4], clock.now().timestamp(), one.call_id)
+        memory["screen_injection_done"] = True
+        tell(channel_logger, lambda: cache_state(session))
+        return rules.injected(prompt_injection, messages)
+
+    def cached_tool(self, session: Session, llm_cache_duration: int, *, name: str | None = None) -> Callable[[F], F]:
+        """Return a decorator: a function that is called again with the same arguments answers from the session.
+
+        The function, async or not, returns a text and takes arguments that are JSON. What it raises is not kept.
+
+        Args:
+            llm_cache_duration: exchanges. name: of the tool, if not the function's.
+        """
+
+        def decorate(function: F) -> F:
+            tool = name or function.__name__
+            signature = inspect.signature(function)
+
+            def found(args: Any, named: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
+                bound = signature.bind(*args, **named)
+                bound.apply_defaults()
+                parameters = tool_cache.plain(bound.arguments)
+                return parameters, self.lookup_tool_in_cache(session, tool, parameters)
+
+            @functools.wraps(function)
+            def call(*args: Any, **named: Any) -> Any:
+                parameters, entry = found(args, named)
+                if entry is not None:
+                    return entry["result"]
+                result = function(*args, **named)
+                self.add_tool_to_cache(session, tool, parameters, result, llm_cache_duration)
+                return result
+
+            @functools.wraps(function)
+            async def call_async(*args: Any, **named: Any) -> Any:
+                parameters, entry = found(args, named)
+                if entry is not None:
+                    return entry["result"]
+                result = await function(*args, **named)
+                self.add_tool_to_cache(session, tool, parameters, result, llm_cache_duration)
+                return result
+
+            return call_async if inspect.iscoroutinefunction(function) else call  # type: ignore[return-value]  # as it came
+
+        return decorate
+
+    def _owner(self, session: Session) -> Owner:
+        return Owner(self._tenant, self._user, str(session[rules.SESSION_ID]))
+
+
+def tell(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
+    """Tell a view; it is not made when nobody listens."""
+    listens = logging.getLogger(CHANNEL)
+    if logger is not None:
+        logger.info(view())
+    elif listens.isEnabledFor(logging.INFO):
+        listens.info("%s", view())

@@ -1,0 +1,225 @@
+"""What becomes of a session's memory: design D's rules, as pure functions on its dicts (D1, D2, D4).
+
+A session is the application's dict. Its memory lies in it under ``conversation_memory``, in exactly the structure of
+design D; beside it stand ``session_id``, and ``llm_compressions``, how often a model made something shorter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from memwarden.agent.sessions.compress import Shortening, TooLong
+from memwarden.agent.sessions.shorten import size
+from memwarden.agent.sessions.tool_cache import count_down, harmless, told
+from memwarden.errors import InvalidInput
+from memwarden.ids import new_id
+from memwarden.tokens import TokenCounter
+
+Session = MutableMapping[str, Any]
+Message = dict[str, Any]
+
+MEMORY: Final = "conversation_memory"
+SESSION_ID: Final = "session_id"
+COMPRESSIONS: Final = "llm_compressions"
+
+MOST_EXCHANGES: Final = 10
+LONG_ANSWER: Final = 750
+SHORT_ANSWER: Final = 500
+LONG_SUMMARY: Final = 4_000
+SHORT_SUMMARY: Final = 3_000
+PROACTIVE_EXCHANGES: Final = 3
+"""Results of tools that ran before the first question are kept so long, unless the tool says otherwise."""
+WINDOW_TOKENS: Final = 8_000
+"""The prepared messages take at most so many tokens, unless it is set otherwise."""
+MESSAGE_TOKENS: Final = 4
+"""What a message takes beside its words: role and separators in the chat formats of today's models."""
+
+SUMMARY_TITLE: Final = "Summary of the conversation so far:"
+TOOLS_TITLE: Final = "Results of tools that still hold:"
+
+
+def memory_of(session: Session) -> dict[str, Any]:
+    """Return the memory of a session, made if there is none. Raises InvalidInput for what is no session."""
+    if not isinstance(session, MutableMapping):
+        raise InvalidInput(f"a session is a dict, not {session!r:.80}")
+    session.setdefault(SESSION_ID, new_id())
+    session.setdefault(COMPRESSIONS, 0)
+    memory = session.setdefault(MEMORY, {})
+    if not isinstance(memory, dict):
+        raise InvalidInput(f"{MEMORY} of a session is a dict, not {memory!r:.80}")
+    for name, value in _empty().items():
+        memory.setdefault(name, value)
+    return memory
+
+
+def closing(session: Session, question: str, answer: str) -> Shortening[None]:
+    """Take an exchange in: shorten what is too long, move the oldest into the summary, count the cache down."""
+    memory, question = memory_of(session), checked(question, "user_question")
+    if size(checked(answer, "final_answer")) > LONG_ANSWER:
+        answer = yield from _short(session, answer, SHORT_ANSWER)
+    exchanges: list[dict[str, str]] = [*memory["exchanges"], {"user_question": question, "final_answer": answer}]
+    summary = memory["summary"]
+    while len(exchanges) > MOST_EXCHANGES:
+        summary = "\n".join(filter(None, (summary, in_words(exchanges.pop(0)))))
+        if size(summary) > LONG_SUMMARY:
+            summary = yield from _short(session, summary, SHORT_SUMMARY)
+    memory["exchanges"], memory["summary"] = exchanges, summary
+    count_down(memory["tool_cache"])
+    memory["current_cycle"] = _empty()["current_cycle"]
+
+
+def in_words(exchange: Mapping[str, str]) -> str:
+    """Return an exchange as it is appended to the summary."""
+    return f"User: {exchange['user_question']}\nAssistant: {exchange['final_answer']}"
+
+
+def opened(session: Session, user_message: str) -> None:
+    """Begin the cycle of a message; one that is asked again goes on with what its agent said so far."""
+    cycle = memory_of(session)["current_cycle"]
+    if cycle["user_question"] != user_message or cycle["final_answer"] is not None:
+        memory_of(session)["current_cycle"] = _empty()["current_cycle"] | {"user_question": user_message}
+
+
+def prepared(memory: Mapping[str, Any], user_message: str, window: int, count: TokenCounter) -> list[Message]:
+    """Return what the agent gets: summary, cached results, exchanges, the message, what the agent said since.
+
+    All of it within ``window`` tokens. The message and what was said since are never left out; then the summary, the
+    exchanges and the cached results are taken as long as they fit, of each the newest first.
+    """
+    said: list[Message] = [{"role": "user", "content": user_message}, *memory["current_cycle"]["agent_messages"]]
+    room = _Room(window - sum(_tokens(one, count) for one in said), count)
+    summary = [_system(SUMMARY_TITLE, memory["summary"].strip())] if memory["summary"].strip() else []
+    summary = room.taken(summary)
+    exchanges: list[Message] = []
+    for one in reversed(memory["exchanges"]):
+        pair = room.taken(
+            [{"role": "user", "content": one["user_question"]}, {"role": "assistant", "content": one["final_answer"]}]
+        )
+        if not pair:
+            break
+        exchanges[:0] = pair
+    return [*summary, *_cached(memory["tool_cache"].values(), room), *exchanges, *said]
+
+
+class Result(NamedTuple):
+    """What a tool returned that ran before the first question."""
+
+    tool_name: str
+    parameters: Mapping[str, Any]
+    result: str
+    duration: int
+    call_id: str
+
+
+def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[Result]:
+    """Return the results in messages of an agent that called tools, in the form of OpenAI's chat completions.
+
+    A message of the role ``tool`` says with ``llm_cache_duration`` how many exchanges it is kept, if not 3. One whose
+    call is not there cannot be asked for again, and is left out.
+    """
+    calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    found: list[Result] = []
+    for one in messages:
+        calls |= dict(_calls(one))
+        call_id = one.get("tool_call_id")
+        if one.get("role") == "tool" and call_id in calls and isinstance(one.get("content"), str):
+            duration = one.get("llm_cache_duration", PROACTIVE_EXCHANGES)
+            found.append(Result(*calls[call_id], one["content"], duration, call_id))
+    return found
+
+
+def injected(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return what is said of the screen: design D's sentence and the messages of the tools that ran."""
+    return [
+        {"role": "assistant", "content": f"I can see you're on a specific screen. {prompt_injection}"},
+        *(_for_agent(one) for one in messages),
+    ]
+
+
+def checked(text: Any, what: str) -> str:
+    """Return a text. Raises InvalidInput for anything else."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} is a text, not {text!r:.80}")
+    return text
+
+
+def checked_window(tokens: Any) -> int:
+    """Return the window. Raises InvalidInput for what is no whole number above 0."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise InvalidInput(f"window_tokens is a whole number above 0, not {tokens!r:.80}")
+    return tokens
+
+
+def _empty() -> dict[str, Any]:
+    return {
+        "exchanges": [],
+        "summary": "",
+        "current_cycle": {"user_question": "", "agent_messages": [], "final_answer": None},
+        "tool_cache": {},
+        "screen_injection_done": False,
+    }
+
+
+def _short(session: Session, text: str, limit: int) -> Shortening[str]:
+    shorter = yield TooLong(text, limit)
+    session[COMPRESSIONS] += shorter.by_model
+    return shorter.text
+
+
+class _Room:
+    """The tokens that are left."""
+
+    def __init__(self, tokens: int, count: TokenCounter) -> None:
+        self.left = tokens
+        self.count = count
+
+    def taken(self, messages: list[Message]) -> list[Message]:
+        """These messages if they fit, else none."""
+        needed = sum(_tokens(one, self.count) for one in messages)
+        if needed > self.left:
+            return []
+        self.left -= needed
+        return messages
+
+
+def _cached(entries: Any, room: _Room) -> list[Message]:
+    """The cached results as one message, in the order in which they came; the newest are taken first."""
+    lines: list[str] = []
+    for entry in sorted(entries, key=lambda one: float(one["cached_at"]), reverse=True):
+        line = told(entry)
+        if _tokens(_system(TOOLS_TITLE, "\n".join([line, *lines])), room.count) <= room.left:
+            lines.insert(0, line)
+    return room.taken([_system(TOOLS_TITLE, "\n".join(lines))]) if lines else []
+
+
+def _system(title: str, text: str) -> Message:
+    return {"role": "system", "content": f"{title}\n{text}"}
+
+
+def _tokens(message: Message, count: TokenCounter) -> int:
+    """What a message takes: its words, and calls of tools as JSON."""
+    content = message.get("content")
+    rest = {key: value for key, value in message.items() if key not in ("role", "content")}
+    texts = [content if isinstance(content, str) else json.dumps(content, default=str) if content else ""]
+    texts += [json.dumps(rest, default=str)] if rest else []
+    return MESSAGE_TOKENS + sum(count(text) for text in texts)
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+    for call in message.get("tool_calls") or ():
+        try:
+            arguments = json.loads(call["function"]["arguments"] or "{}")
+            if isinstance(arguments, dict):
+                yield call["id"], (call["function"]["name"], arguments)
+        except (KeyError, TypeError, ValueError):
+            continue  # no call that anybody could make again
+
+
+def _for_agent(message: Mapping[str, Any]) -> Message:
+    """A message as a provider takes it: without our mark, and without a result that reads like orders."""
+    shown = {key: value for key, value in message.items() if key != "llm_cache_duration"}
+    if shown.get("role") == "tool" and isinstance(shown.get("content"), str):
+        shown["content"] = harmless(shown["content"])
+    return shown

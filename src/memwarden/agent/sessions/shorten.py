@@ -1,0 +1,154 @@
+"""A text made shorter without a model: what stays are the sentences with names, numbers and dates (D2).
+
+Sentences are taken whole, those first that say the most new details for their size; the details of what was left out
+follow in one line. Limits are bytes of UTF-8, and no character is ever split. Everything here is pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import dropwhile
+from typing import Final
+
+from memwarden.recall.answer.excerpt import Sentence, one_line, sentences
+from memwarden.text.dates.recognizer import spans_in
+
+ALSO: Final = "Also: "
+"""What the line of details begins with. A text that was made shorter before has one; its details are details again."""
+MOST_ALSO: Final = 0.6
+"""The details without their sentences take at most this share: a list of words alone says nothing."""
+LONGEST_DETAIL: Final = 60
+MOST_READ: Final = 100_000
+"""So much is read within about a second."""
+PLAIN: Final = 0.1
+"""What a sentence without a new detail is worth, in details: taken when there is room left."""
+_BREAK: Final = "; "
+# Only the words that name a day count, not which day it is.
+_ANY_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
+
+_MARKS: Final = re.compile(
+    r"^\s*[-–—*_=]{3,}\s*$|[*_`~#]{2,}|(?<!\w)[*_`~#>]+|[*_`~]+(?!\w)|^\s*(?:[-•–—*+]|[*_#\s]*\(?\d{1,2}[.)])\s+|\|",
+    re.MULTILINE,
+)
+_NUMBER: Final = re.compile(r"[$€£¥]?\d+(?:[.,:/–-]\d+)*(?:\s?(?:%|°[CF]|[ap]\.?m\b\.?))?", re.IGNORECASE)
+_UPPER: Final = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
+_CAPITAL: Final = re.compile(rf"(?<![\w'’]){_UPPER}[\w'’&-]*(?:\s+{_UPPER}[\w'’&-]*)*")
+_OPENS: Final = re.compile(r"[.!?:…;(\[\"“‘]\s*$")
+_COMMON: Final = frozenset(
+    "i i'm i'll i've i'd the a an and or but so if it is this that these those we you he she they your our my his her "
+    "their in on at by for from to of with as not no yes what when where which who why how do does did can could will "
+    "would should may might must let let's here there also".split()
+)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most ``limit`` bytes of UTF-8: the text itself when it fits, else its best sentences.
+
+    Of a longer text the first 100,000 bytes are read.
+    """
+    if size(text) <= limit:
+        return text
+    parts, loose = _apart(cut(text, MOST_READ))
+    asked = list(dict.fromkeys([*(one for part in parts for one in part.terms), *loose]))
+    said = " ".join(parts[number].text for number in sorted(_chosen(parts, asked, limit)))
+    if not said:  # no sentence is short enough
+        best = max(parts, key=lambda part: _worth(part, set()), default=None)
+        said = cut(best.text if best else one_line(text), int(limit * (1 - MOST_ALSO)))
+    return _with_also(said, _missing(asked, said), limit)
+
+
+def size(text: str) -> int:
+    """Return how many bytes a text takes in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the beginning of a text that fits into ``limit`` bytes of UTF-8, up to the end of a word if it can."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= limit:
+        return text
+    begins = encoded[: max(limit, 0)]
+    while begins and encoded[len(begins)] & 0xC0 == 0x80:  # the next byte goes on with a character
+        begins = begins[:-1]
+    kept = begins.decode("utf-8", "surrogatepass")
+    whole = kept.rsplit(maxsplit=1)[0] if kept.split()[1:] and not text[len(kept)].isspace() else kept
+    return whole.rstrip()
+
+
+def details(sentence: str) -> Iterator[str]:
+    """Yield the names, numbers and dates of a sentence as they are written, in no order."""
+    for span in spans_in(sentence, _ANY_DAY):
+        if span.text in sentence:
+            yield span.text
+            sentence = sentence.replace(span.text, "," * len(span.text))  # its words are no details of their own
+    yield from (one[0].strip() for one in _NUMBER.finditer(sentence))
+    for one in _CAPITAL.finditer(sentence):
+        before = sentence[max(one.start() - 4, 0) : one.start()]
+        name = _name(one[0].split(), opens=one.start() == 0 or _OPENS.search(before) is not None)
+        if 1 < len(name) <= LONGEST_DETAIL:
+            yield name
+
+
+def _name(words: list[str], opens: bool) -> str:
+    """Words with capitals without those that have one only since they open a sentence, "" when none is left."""
+    alone = opens and not words[0].isupper() and (len(words) == 1 or words[0].casefold() in _COMMON)
+    return " ".join(dropwhile(lambda word: word.casefold() in _COMMON, words[alone:]))
+
+
+def _apart(text: str) -> tuple[list[Sentence], list[str]]:
+    """A text's sentences with their details; and the details that stood alone when it was made shorter before."""
+    parts: list[Sentence] = []
+    loose: list[str] = []
+    for one in sentences(_MARKS.sub(" ", text), details):
+        if one.text.startswith(ALSO):
+            loose += one.text.removeprefix(ALSO).rstrip(".").split(_BREAK)
+        else:
+            parts.append(one)
+    return parts, loose
+
+
+def _chosen(parts: Sequence[Sentence], asked: Sequence[str], limit: int) -> set[int]:
+    """The sentences that give the most new details for their size, as many as fit beside the line of those missing."""
+    sizes = [size(part.text) + 1 for part in parts]
+    open_ones = {number for number, part in enumerate(parts) if not part.text.endswith(":")}  # what it opens is apart
+    chosen: set[int] = set()
+    known: set[str] = set()
+    used = 0
+    while True:
+        missing = [one for one in asked if one not in known]
+        room = limit - used - min(size(_also(missing)), int(limit * MOST_ALSO))
+        fitting = [number for number in open_ones if sizes[number] <= room]
+        if not fitting:
+            return chosen
+        best = max(fitting, key=lambda number: (_worth(parts[number], known) / sizes[number], -number))
+        open_ones.remove(best)
+        chosen.add(best)
+        known |= set(parts[best].terms)
+        used += sizes[best]
+
+
+def _worth(part: Sentence, known: set[str]) -> float:
+    return len(set(part.terms) - known) + PLAIN
+
+
+def _missing(asked: Sequence[str], said: str) -> list[str]:
+    covered = said.casefold()
+    return [one for one in asked if re.search(rf"(?<!\w){re.escape(one.casefold())}(?!\w)", covered) is None]
+
+
+def _also(details: Sequence[str]) -> str:
+    return f"{ALSO}{_BREAK.join(details)}." if details else ""
+
+
+def _with_also(said: str, details: Sequence[str], limit: int) -> str:
+    """Put the details after what is said, as many as fit, in their order: the short ones take the least from others."""
+    room = limit - size(said) - 1 - size(ALSO) - 1
+    taken: set[str] = set()
+    for one in sorted(details, key=size):
+        room -= size(one) + (len(_BREAK) if taken else 0)
+        if room < 0:
+            break
+        taken.add(one)
+    return f"{said}\n{_also([one for one in details if one in taken])}" if taken else cut(said, limit)

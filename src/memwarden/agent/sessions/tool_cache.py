@@ -1,0 +1,118 @@
+"""Results of tools that are used again: for so many exchanges of one session, never by anybody else (D3).
+
+Pure functions on the dict ``tool_cache`` of a session, which holds entries of design D by their key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from memwarden.errors import InvalidInput
+from memwarden.ids import new_id
+from memwarden.records import Trust
+from memwarden.remember.ingest.intake import look_at
+
+Cache = MutableMapping[str, dict[str, Any]]
+
+
+class Owner(NamedTuple):
+    """Whose session it is. Part of every key, so that a cache that gets into other hands answers nothing."""
+
+    tenant: str
+    user: str | None
+    session_id: str
+
+
+def cache_key(owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> str:
+    """Return the key of a call: the same for the same parameters in any order. InvalidInput if they are no JSON."""
+    whole = json.dumps([*owner, _name(tool_name), plain(parameters)], sort_keys=True)
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+
+
+def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a call's parameters as JSON holds them. Raises InvalidInput if they are no JSON object."""
+    if not isinstance(parameters, Mapping):
+        raise InvalidInput(f"the parameters of a tool are a JSON object, not {parameters!r:.80}")
+    try:
+        copied: dict[str, Any] = json.loads(json.dumps(dict(parameters), allow_nan=False, sort_keys=True))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"the parameters of a tool are no JSON object: {error}") from None
+    return copied
+
+
+def store(
+    cache: Cache,
+    owner: Owner,
+    tool_name: str,
+    parameters: Mapping[str, Any],
+    result: str,
+    duration: int,
+    at: float,
+    call_id: str | None = None,
+) -> bool:
+    """Keep a result for ``duration`` exchanges, in place of an earlier one; return whether it was kept.
+
+    A duration of 0 or less keeps nothing. at: seconds since 1970. Raises InvalidInput.
+    """
+    key = cache_key(owner, tool_name, parameters)
+    if isinstance(duration, bool) or not isinstance(duration, int):
+        raise InvalidInput(f"llm_cache_duration is a whole number of exchanges, not {duration!r:.80}")
+    if not isinstance(result, str):
+        raise InvalidInput(f"the result of a tool is a text, not {result!r:.80}; give it as JSON")
+    if duration <= 0:
+        return False
+    cache.pop(key, None)  # the newest stands last
+    cache[key] = {
+        "tool_name": tool_name,
+        "parameters": plain(parameters),
+        "result": result,
+        "remaining_duration": duration,
+        "original_duration": duration,
+        "call_id": call_id or f"call_{new_id()}",
+        "cached_at": at,
+    }
+    return True
+
+
+def hit(cache: Cache, owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a copy of the entry of a call, which lives its whole duration again; None for a call that is not kept."""
+    entry = cache.get(cache_key(owner, tool_name, parameters))
+    if entry is None:
+        return None
+    entry["remaining_duration"] = entry["original_duration"]
+    return dict(entry)
+
+
+def count_down(cache: Cache) -> None:
+    """One exchange is over: every entry has one less, and those that have none left leave."""
+    for key, entry in list(cache.items()):
+        entry["remaining_duration"] -= 1
+        if entry["remaining_duration"] <= 0:
+            del cache[key]
+
+
+def told(entry: Mapping[str, Any]) -> str:
+    """Return an entry as a line for a model. A result that reads like orders to an assistant is not shown."""
+    call = f"{entry['tool_name']}({json.dumps(entry['parameters'], ensure_ascii=False, sort_keys=True)})"
+    return f"- {call}: {harmless(entry['result'])}"
+
+
+@lru_cache(maxsize=128)  # 15 ms for 1,000 characters, and the same results stand in every prompt of a session
+def harmless(result: str) -> str:
+    """Return what of a tool's result a model is shown: without sentences that read like orders, or why it is not."""
+    from memwarden.security.injection.redact import (
+        without_orders,  # its tables are for those alone who keep what came from outside
+    )
+
+    look = look_at(Trust.EXTERNAL, result)
+    return f"[{look.reason}]" if look.kinds else without_orders(result)
+
+
+def _name(tool_name: Any) -> str:
+    if not isinstance(tool_name, str) or not tool_name:
+        raise InvalidInput(f"tool_name is a text, not {tool_name!r:.80}")
+    return tool_name

@@ -1,0 +1,383 @@
+"""State: values that an agent saved under a key, loaded only when a goal needs them (A1, A5, A7).
+
+A value is a memory of the channel ``state`` in the person's namespace: journaled, with versions, undoable like any
+other. The last write of a key wins (decisions 2.4), and no answer holds state unless a filter asks for the channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Any
+
+from memwarden import clock, filters
+from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
+from memwarden.lifecycle import EARLIER_STATES
+from memwarden.models.protocols import Embedder
+from memwarden.observability.instrument import told
+from memwarden.observability.records import Node, Op
+from memwarden.recall.answer.render import fit_to_show
+from memwarden.records import Channel, Memory, Scope, Trust
+from memwarden.remember.ingest.intake import look_at, value_without_secrets
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.runtime import Parts
+
+CATEGORY = "state"
+"""An agent with an allowlist reads and writes state only when this stands in it."""
+BAR = 0.35
+"""A key of less relevance has nothing to do with a goal."""
+PRESELECTED = 40
+"""So many keys are looked at closely for one goal."""
+PREVIEW = 100
+"""Characters of a value that a preview shows; three dots follow when there is more (decisions 2.17)."""
+FOUND_BY = 1_000
+"""So many characters of a value's texts can be searched."""
+EMBEDDED = 300
+"""So many characters of key, description and texts are compared with a goal in meaning."""
+MOST_DEPTH = 100
+MOST_DESCRIPTION = 1_000
+_SOURCE = "state"
+_PREFIX = "state:"
+_ALL = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class StateKey:
+    """A key with what is known of its value.
+
+    Attributes:
+        updated_at: ISO 8601, UTC. size_bytes: of the value as JSON, UTF-8.
+        description: one line that the saver gave, or None. preview: the first 100 characters of the value as JSON and
+            three dots when there is more, or None when it was not asked for.
+        expires_at: ISO 8601, UTC, or None.
+    """
+
+    key: str
+    updated_at: str
+    size_bytes: int
+    description: str | None = None
+    preview: str | None = None
+    expires_at: str | None = None
+
+
+class AsyncState:
+    """The saved values of one person. Made by :attr:`memwarden.api.scope.AsyncScope.state`."""
+
+    def __init__(self, parts: Parts, who: Scope) -> None:
+        self._parts = parts
+        self.who = who
+
+    @told(Node.HOTPATH, Op.CREATE)
+    async def save(
+        self,
+        key: str,
+        value: Any,
+        *,
+        description: str | None = None,
+        expires_in: timedelta | float | None = None,
+        trust: str = Trust.PERSON,
+    ) -> StateKey:
+        """Save a value under a key, in place of the one that was there.
+
+        Args:
+            key: a printable text of at most 256 characters, which is no secret.
+            value: anything that is JSON, at most 100 levels deep. Secrets in it are replaced by a mark before it is
+                stored (F9).
+            description: one line about what it is, by which it is found; at most 1,000 characters.
+            expires_in: a timedelta or seconds after which it is there no longer; None keeps it until it is cleared.
+            trust: whom the words come from; what is ``external`` (a tool, a page, a model that has read one) and looks
+                like orders to an assistant is refused, and the earlier value stays.
+
+        Raises InvalidInput, Denied, CategoryDenied, StoreError.
+        """
+        return await self._save(key, value, description, expires_in, None, Trust(trust))
+
+    async def _save(
+        self,
+        key: str,
+        value: Any,
+        description: str | None,
+        expires_in: timedelta | float | None,
+        meta: Mapping[str, Any] | None,
+        trust: Trust,
+    ) -> StateKey:
+        self._check_allowed()
+        name, now = _key(key), clock.now()
+        value, _ = value_without_secrets(json.loads(_json(value, self._parts.settings.max_text_bytes)))
+        memory = Memory(
+            id=_PREFIX + name,
+            namespace=self.who.namespace,
+            text=_text(name, description, value),
+            created_at=now,
+            updated_at=now,
+            channel=Channel.STATE,
+            category=CATEGORY,
+            source=_SOURCE,
+            summary=_line(description),
+            payload={"name": name, "value": value},
+            user_id=self.who.user,
+            agent_id=self.who.agent,
+            thread_id=self.who.thread,
+            valid_to=_end(expires_in, now),
+            trust=trust,
+        )
+        look = look_at(trust, memory.text, memory.summary, *_texts(value, MOST_DEPTH))
+        if look.kinds:
+            raise Denied(f"not saved: {look.reason}")
+        await self._refuse_others(memory.id)
+        actor = self.who.actor or self.who.agent
+        stored, _ = await self._parts.working.writer.put(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
+        return _told(stored)
+
+    async def load(self, key: str) -> Any:
+        """Return the value of a key. Raises NotFound for one that is not there or has expired."""
+        self._check_allowed()
+        name = _key(key)
+        found = await self._parts.store.get(self.who.namespace, [_PREFIX + name])
+        if not found or not _is_saved(found[0]) or not _is_there(found[0], clock.now()):
+            raise NotFound(f"no state is saved under {name!r}")
+        return _value(found[0])
+
+    @told(Node.HOTPATH, Op.SEARCH)
+    async def list_keys(self, pattern: str = "*", *, include_values: bool = False) -> list[StateKey]:
+        """Return the keys that match a glob (``fnmatch``, case-sensitive), sorted, with previews if asked for."""
+        return [_told(one, preview=include_values) for one in await self._matching(pattern)]
+
+    @told(Node.HOTPATH, Op.SEARCH)
+    async def search(self, pattern: str) -> dict[str, Any]:
+        """Return the values of all keys that match a glob (``fnmatch``, case-sensitive), sorted by key."""
+        return {_name(one): _value(one) for one in await self._matching(pattern)}
+
+    @told(Node.HOTPATH, Op.DELETE)
+    async def clear(self, pattern: str = "*", *, dry_run: bool = False) -> list[str]:
+        """Take out all keys that match a glob, in one batch, and return them. Nothing else is touched.
+
+        dry_run: only tell which. What was taken out can be brought back with ``undo`` or ``restore``.
+        """
+        found = await self._matching(pattern, expired=True)
+        if found and not dry_run:
+            writer, actor = self._parts.working.writer, self.who.actor or self.who.agent
+            await writer.remove(self.who.namespace, [one.id for one in found], actor=actor)
+        return [_name(one) for one in found]
+
+    async def loaded(self, keys: Sequence[str]) -> dict[str, Any]:
+        """Return the values of those keys that are there, in the order asked for, as a model may read them.
+
+        Of what a tool or a model saved, sentences that read like orders to an assistant are left out (F9).
+        """
+        self._check_allowed()
+        found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(one) for one in keys])
+        now = clock.now()
+        return {_name(one): _fit(one) for one in found if _is_saved(one) and _is_there(one, now)}
+
+    async def found_for(self, goal: str, *, most: int = 5, bar: float = BAR) -> list[StateKey]:
+        """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
+
+        One search in the index chooses 40 of them, which are looked at closely
+        (:mod:`memwarden.agent.relevance`); no other value is read.
+
+        Args:
+            bar: 0..1, the least relevance; with 0 keys that have nothing to do with the goal follow.
+        """
+        from memwarden.agent.relevance import best  # stems its lists of words
+
+        offered = await self._offered(goal)
+        scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
+        return [_told(offered[place]) for place in best(scores, bar, most)]
+
+    async def _offered(self, goal: str) -> list[Memory]:
+        """The saved values that a search finds for a goal; when it finds few, the newest besides."""
+        from memwarden.recall.recall import Request  # numpy
+
+        self._check_allowed()
+        request = Request(goal, None, STATE, PRESELECTED, 0.0, None, full=True, explain=False)
+        result = await self._parts.working.recall.query(replace(self.who, thread=None), request)
+        found = [one.memory for one in result.items]
+        if len(found) < PRESELECTED:
+            known = {one.id for one in found}
+            newest = await self._parts.store.find(self.who.namespace, STATE, limit=PRESELECTED, order_by="updated_at")
+            found += [one for one in newest if one.id not in known]
+        now = clock.now()
+        return [one for one in found[:PRESELECTED] if _is_saved(one) and _is_there(one, now)]
+
+    def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
+        from memwarden.agent.relevance import asked, relevances, wording
+
+        texts = [(words_of(_name(one)), one.summary or "") for one in offered]
+        briefly = [f"{key}. {about}" for key, about in texts]
+        in_full = [one.text[:EMBEDDED] for one in offered]
+        cosines = _cosines(self._embedder_for(goal), goal, briefly, in_full)
+        looked_at = asked(goal)
+        said = [
+            wording(key, about, one.text, looked_at.language) for (key, about), one in zip(texts, offered, strict=True)
+        ]
+        return relevances(looked_at, said, cosines)
+
+    def _embedder_for(self, goal: str) -> Embedder | None:
+        """The embedder, unless its vectors say little of the goal's script."""
+        from memwarden.recall.query_analysis import is_latin
+
+        embedder = self._parts.working.embedder
+        return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder
+
+    async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
+        """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""
+        return await self._save(key, value, description, None, {"tool": tool}, Trust.EXTERNAL)
+
+    async def _matching(self, pattern: str, *, expired: bool = False) -> list[Memory]:
+        self._check_allowed()
+        if not isinstance(pattern, str) or not pattern:
+            raise InvalidInput(f"pattern is a glob such as 'kudos*', not {pattern!r:.80}")
+        now = clock.now()
+        found = await self._parts.store.find(self.who.namespace, STATE, limit=_ALL)
+        kept = [one for one in found if _is_saved(one) and (expired or _is_there(one, now))]
+        return sorted((one for one in kept if fnmatchcase(_name(one), pattern)), key=_name)
+
+    async def _refuse_others(self, memory_id: str) -> None:
+        found = await self._parts.store.get(self.who.namespace, [memory_id], removed=True)
+        if found and not _is_saved(found[0]):
+            raise Conflict(f"the id {memory_id!r} is in use in {self.who.namespace.path} by something else")
+
+    def _check_allowed(self) -> None:
+        self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
+
+
+STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
+"""What was saved here; proposals for the user context are of the same channel."""
+
+
+def _key(key: Any) -> str:
+    name = checked_name(key, "key")
+    if name is None:
+        raise InvalidInput("key is a text, not None")
+    _, kinds = value_without_secrets(name)
+    if kinds:  # ids and events name it
+        raise InvalidInput(f"the key holds a secret ({', '.join(kinds)}); name it otherwise, and save the value")
+    return name
+
+
+def _json(value: Any, most: int) -> str:
+    try:
+        said = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"value is not JSON: {error}") from None
+    if _is_deep(value, MOST_DEPTH):
+        raise InvalidInput(f"value has more than {MOST_DEPTH} levels; make it flatter")
+    if len(said.encode("utf-8", "surrogatepass")) > most:
+        raise InvalidInput(f"value is larger than {most:,} bytes as JSON (setting max_text_bytes); save a part of it")
+    return said
+
+
+def _is_deep(value: Any, left: int) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return left < 0 or any(_is_deep(one, left - 1) for one in inner)
+
+
+def _line(description: Any) -> str | None:
+    if description is None:
+        return None
+    if not isinstance(description, str) or len(description) > MOST_DESCRIPTION:
+        raise InvalidInput(f"description is a text of at most {MOST_DESCRIPTION:,} characters, not {description!r:.80}")
+    return " ".join(description.split()) or None
+
+
+def _end(expires_in: Any, now: datetime) -> datetime | None:
+    if expires_in is None:
+        return None
+    try:
+        after = expires_in if isinstance(expires_in, timedelta) else timedelta(seconds=expires_in)
+        if isinstance(expires_in, bool) or after <= timedelta():
+            raise ValueError
+        return now + after
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"expires_in is a time above 0 or seconds, not {expires_in!r:.80}") from None
+
+
+def _text(key: str, description: Any, value: Any) -> str:
+    """What recall finds a value by: the words of its key, its description and its own texts."""
+    texts = " ".join(_texts(value, MOST_DEPTH))[:FOUND_BY]
+    return "\n".join(filter(None, (words_of(key), _line(description), texts)))
+
+
+def words_of(key: str) -> str:
+    """Return a key in words: ``kudos_givers2025`` and ``kudosGivers2025`` are "kudos givers 2025"."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])|[\W_]+", " ", key)
+    return " ".join(parted.split()) or key
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping) and depth:
+        for key, one in value.items():
+            yield words_of(str(key))
+            yield from _texts(one, depth - 1)
+    elif isinstance(value, Sequence) and depth:
+        for one in value:
+            yield from _texts(one, depth - 1)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _is_saved(memory: Memory) -> bool:
+    """Whether a memory is of our making: anybody can state something in the channel ``state``."""
+    payload = memory.payload or {}
+    key = payload.get("name")
+    return memory.channel == Channel.STATE and memory.id == f"{_PREFIX}{key}" and "value" in payload
+
+
+def _is_there(memory: Memory, now: datetime) -> bool:
+    return memory.channel == Channel.STATE and (memory.valid_to is None or now < memory.valid_to)
+
+
+def _name(memory: Memory) -> str:
+    return str((memory.payload or {})["name"])
+
+
+def _fit(memory: Memory) -> Any:
+    """The value, each text of it as far as it is fit to be shown to a model."""
+
+    def fit(value: Any) -> Any:
+        if isinstance(value, str):
+            return fit_to_show(memory, value)
+        if isinstance(value, Mapping):
+            return {key: fit(one) for key, one in value.items()}
+        return [fit(one) for one in value] if isinstance(value, list) else value
+
+    return fit(_value(memory))
+
+
+def _value(memory: Memory) -> Any:
+    return (memory.payload or {})["value"]
+
+
+def _cosines(embedder: Embedder | None, goal: str, briefly: Sequence[str], in_full: Sequence[str]) -> list[float]:
+    """How near each value is to a goal in meaning, by the nearer of two texts; zeros without an embedder that works.
+
+    A value drowns the key where it is long, and says what the key means where it is short.
+    """
+    try:
+        vectors = None if embedder is None else embedder.embed([goal, *briefly, *in_full])
+    except ModelUnavailable:
+        vectors = None
+    if vectors is None:
+        return [0.0] * len(briefly)
+    cosines = vectors[1:] @ vectors[0]
+    return [float(one) for one in cosines.reshape(2, len(briefly)).max(axis=0)]
+
+
+def _told(memory: Memory, *, preview: bool = False) -> StateKey:
+    said = json.dumps(_value(memory), ensure_ascii=False)
+    return StateKey(
+        key=_name(memory),
+        updated_at=memory.updated_at.isoformat(),
+        size_bytes=len(said.encode("utf-8", "surrogatepass")),
+        description=memory.summary,
+        preview=(said[:PREVIEW] + "..." if len(said) > PREVIEW else said) if preview else None,
+        expires_at=None if memory.valid_to is None else memory.valid_to.isoformat(),
+    )

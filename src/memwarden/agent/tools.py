@@ -1,0 +1,237 @@
+"""Tools that an agent's model may call: a registry that knows which read and which write (A5, A6).
+
+The names, parameters and answers of the state tools are design A's. A tool never raises to the model: what went wrong
+is ``{"success": False, "error": ...}``; only a caller that may not call it gets an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from memwarden.agent.state import AsyncState
+from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
+from memwarden.records import Trust
+from memwarden.remember.ingest.messages import read_arguments
+
+Permission = Literal["read", "write"]
+Call = Callable[..., Awaitable[dict[str, Any]]]
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "number": (int, float),
+    "integer": (int,),
+    "object": (dict,),
+    "any": (object,),
+}
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "any": {},
+    "strings": {"type": "array", "items": {"type": "string"}},
+}
+"""What stands in a schema for a type whose name says more than JSON's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a tool.
+
+    type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value. choices: what a model is told to
+    choose from; empty for no such list. Whether it has to is for the tool to say.
+    """
+
+    name: str
+    type: str
+    description: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that a model may call.
+
+    Attributes:
+        returns: what the answer holds, in words. permissions: ``read``, or ``write`` when it changes something.
+        call: takes the parameters by name and returns a JSON object with ``success``.
+    """
+
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    returns: str
+    permissions: Permission
+    call: Call
+
+
+class AsyncTools:
+    """A registry of tools. ``permission``: what its caller may do; ``write`` includes reading."""
+
+    def __init__(self, tools: Iterable[Tool] = (), *, permission: Permission = "write") -> None:
+        if permission not in ("read", "write"):
+            raise InvalidInput(f"permission is 'read' or 'write', not {permission!r:.80}")
+        self.permission = permission
+        self._tools: dict[str, Tool] = {}
+        for one in tools:
+            self.register(one)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool. Raises InvalidInput for a name that is taken."""
+        if tool.name in self._tools:
+            raise InvalidInput(f"there is a tool {tool.name!r} already")
+        self._tools[tool.name] = tool
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the caller may call, in the order of registration."""
+        return tuple(one for one in self._tools.values() if self._may(one))
+
+    async def call_tool(self, name: str, parameters: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
+        """Call a tool and return its answer.
+
+        parameters: by name, or the text of a JSON object, as OpenAI's API gives a model's arguments.
+
+        Raises NotFound for an unknown tool, Denied for one that writes when the caller may only read. Wrong parameters
+        and everything that memwarden refuses are answered with ``{"success": False, "error": ...}``.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            raise NotFound(f"there is no tool {name!r:.80}; there are: {', '.join(self._tools) or 'none'}")
+        if not self._may(tool):
+            raise Denied(f"{name} writes, and this caller may only read")
+        try:
+            return await tool.call(**checked(tool, read_arguments(parameters or {})))
+        except StoreError as error:
+            return {"success": False, "error": f"the storage refused: {error}"}
+        except MemwardenError as error:
+            return {"success": False, "error": str(error)}
+
+    def openai(self) -> list[dict[str, Any]]:
+        """Return the tools as OpenAI's chat completions take them."""
+        return [
+            {
+                "type": "function",
+                "function": {"name": one.name, "description": described(one), "parameters": schema(one)},
+            }
+            for one in self.tools
+        ]
+
+    def anthropic(self) -> list[dict[str, Any]]:
+        """Return the tools as Anthropic's messages take them."""
+        return [{"name": one.name, "description": described(one), "input_schema": schema(one)} for one in self.tools]
+
+    def _may(self, tool: Tool) -> bool:
+        return tool.permissions == "read" or self.permission == "write"
+
+
+def described(tool: Tool) -> str:
+    """Return what a tool does and what it returns, for a model."""
+    return f"{tool.description} Returns: {tool.returns}"
+
+
+def schema(tool: Tool) -> dict[str, Any]:
+    """Return the JSON schema of a tool's parameters."""
+    return {
+        "type": "object",
+        "properties": {
+            one.name: {"description": one.description, **SCHEMAS.get(one.type, {"type": one.type})}
+            | ({"enum": list(one.choices)} if one.choices else {})
+            for one in tool.parameters
+        },
+        "required": [one.name for one in tool.parameters if one.required],
+        "additionalProperties": False,
+    }
+
+
+def checked(tool: Tool, given: Any) -> dict[str, Any]:
+    """Return the parameters of a call. Raises InvalidInput that says which one is wrong."""
+    if isinstance(given, str):
+        raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {given!r:.80}")
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {given!r:.80}")
+    known = {one.name: one for one in tool.parameters}
+    for name in given:
+        if name not in known:
+            raise InvalidInput(f"{tool.name} has no parameter {name!r:.80}; it has: {', '.join(known) or 'none'}")
+    for one in known.values():
+        if one.name not in given:
+            if one.required:
+                raise InvalidInput(f"{tool.name} needs {one.name}: {one.description}")
+            continue
+        value = given[one.name]
+        if not _fits(one.type, value) and (one.required or value is not None):
+            raise InvalidInput(f"{one.name} of {tool.name} is a {_WORDS.get(one.type, one.type)}, not {value!r:.80}")
+    return dict(given)
+
+
+_WORDS = {"strings": "list of strings", "integer": "whole number", "object": "JSON object"}
+
+
+def _fits(type_: str, value: Any) -> bool:
+    if type_ in ("number", "integer") and isinstance(value, bool):
+        return False
+    if type_ == "strings":
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, TYPES[type_])
+
+
+def state_tools(state: AsyncState) -> tuple[Tool, ...]:
+    """Return design A's four tools over somebody's state: saveState, loadState, listStateKeys, searchState."""
+
+    async def save(
+        key: str, value: Any, description: str | None = None, expires_in: float | None = None
+    ) -> dict[str, Any]:
+        # Whoever calls it is a model, which may have read a page a moment ago.
+        saved = await state.save(key, value, description=description, expires_in=expires_in, trust=Trust.EXTERNAL)
+        return {"success": True, "key": saved.key, "size_bytes": saved.size_bytes}
+
+    async def load(key: str) -> dict[str, Any]:
+        await state.load(key)  # says what is not there
+        return {"success": True, "value": (await state.loaded([key]))[key]}
+
+    async def listed(include_values: bool | None = False) -> dict[str, Any]:
+        keys = await state.list_keys(include_values=bool(include_values))
+        told = [
+            {"key": one.key, "updated_at": one.updated_at, "size_bytes": one.size_bytes}
+            | ({"preview": one.preview} if include_values else {})
+            for one in keys
+        ]
+        return {"success": True, "count": len(told), "keys": told}
+
+    async def search(pattern: str) -> dict[str, Any]:
+        results = await state.loaded(list(await state.search(pattern)))
+        return {"success": True, "pattern": pattern, "matches": list(results), "results": results}
+
+    key = Parameter("key", "string", "Name of the value (e.g., 'kudos_givers_2025')", required=True)
+    return (
+        Tool(
+            "saveState",
+            "Save a value under a key for later sessions, in place of the one that was there.",
+            (
+                key,
+                Parameter("value", "any", "Any JSON value", required=True),
+                Parameter("description", "string", "One line about what it is"),
+                Parameter("expires_in", "number", "Seconds after which it is gone; leave out to keep it"),
+            ),
+            "Whether it was saved, its key and size",
+            "write",
+            save,
+        ),
+        Tool("loadState", "Load the value that was saved under a key.", (key,), "The value", "read", load),
+        Tool(
+            "listStateKeys",
+            "List all state keys with metadata",
+            (Parameter("include_values", "boolean", "Include preview of values"),),
+            "List of keys with timestamps and optional previews",
+            "read",
+            listed,
+        ),
+        Tool(
+            "searchState",
+            "Search state keys by pattern",
+            (Parameter("pattern", "string", "Search pattern (e.g., 'kudos*', '*_givers')", required=True),),
+            "Matching keys and their values",
+            "read",
+            search,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""The public API: wardens, scopes and their handles."""

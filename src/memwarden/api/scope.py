@@ -1,0 +1,754 @@
+"""The verbs of somebody who asks. Methods check, delegate and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from memwarden import arguments, clock
+from memwarden import filters as filtering
+from memwarden import importance as scale
+from memwarden.agent.memory_tools import memory_tools, wanted_tools
+from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
+from memwarden.agent.sessions.rules import WINDOW_TOKENS
+from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.agent.state import AsyncState
+from memwarden.agent.tools import AsyncTools, Permission, state_tools
+from memwarden.api import consent, review
+from memwarden.api import events as event_reading
+from memwarden.api import usage as use_feedback
+from memwarden.categories import Categories
+from memwarden.conversation.chat import SECONDS, AsyncChat, ChatTools
+from memwarden.conversation.settings import ChatSettings
+from memwarden.conversation.turn import AsyncTurn
+from memwarden.conversation.turn_log import TurnLog
+from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.observability.instrument import told
+from memwarden.observability.records import Node, Op
+from memwarden.recall.answer.render import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, Template
+from memwarden.recall.time.history import all_shown
+from memwarden.recall.time.history import history as read_history
+from memwarden.records import (
+    Audit,
+    Channel,
+    ContextBlock,
+    Delta,
+    HistoryEntry,
+    Memory,
+    QueryResult,
+    Relation,
+    Scope,
+    State,
+    Trust,
+    WriteResult,
+)
+from memwarden.remember.extract import procedures
+from memwarden.remember.extract.response import read_response
+from memwarden.remember.ingest.draft import Draft
+from memwarden.remember.ingest.messages import checked_name, checked_names, checked_text, read_messages, read_stated
+from memwarden.runtime import Parts
+
+if TYPE_CHECKING:
+    from memwarden.recall.recall import Request
+    from memwarden.remember.resolve.consent.proposals import Consents
+
+Returns = Literal["bullets", "full"]
+AsOf = int | datetime | str | float | None
+RETURNS = get_args(Returns)
+MAX_TOP_K = 1_000
+MOST_TRIES = 5
+"""So often a memory is read again because somebody changed it between the reading and the writing."""
+
+
+class AsyncScope:
+    """The verbs, bound to who asks. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
+
+    def __init__(self, parts: Parts, who: Scope) -> None:
+        self._parts = parts
+        self.who = who
+        self._log = TurnLog(parts, who)
+
+    async def observe(
+        self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str | None = None
+    ) -> WriteResult:
+        """Store what was said, word for word, durably and once, before anything clever happens to it.
+
+        Args:
+            messages: ``{role, content, name=, id=, created_at=}`` each, oldest first. ``id`` comes back as the turn's
+                source id and makes the message idempotent within the thread. ``created_at`` (datetime, ISO text or
+                seconds; default now) is when it was said.
+            key: idempotency key of the whole call. The same key with the same messages answers as the first time;
+                with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
+                are known to be the conversation handed over again.
+
+        Returns one result a message: ``created`` (reason "already stored" if it was there), or ``rejected`` with the
+        reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken Unicode);
+        the others are stored all the same. What is stored is stored whole or not at all.
+
+        Raises InvalidInput, Conflict, StoreError.
+        """
+        result = await self._log.store(messages, key)
+        if await self._is_due():
+            await self._log.look()
+        return result
+
+    async def look_through(self, *, again: bool = False) -> WriteResult:
+        """Look through what the thread holds beyond its mark, for what is worth keeping (F7, B13).
+
+        ``observe`` does it by itself, as the setting ``extraction`` says; with a chat model beside the call, which does
+        not wait for it. This verb waits for what is under way in the thread, and does the rest.
+
+        Facts are stored and judged as ``remember`` does; what is less sure waits as a ``candidate`` until it is heard
+        again; each exchange gets an index card. A thread's turns are looked through once, also by several processes
+        and after a kill.
+
+        Args:
+            again: begin at the thread's first turn. What is known already is merged, not doubled.
+
+        Returns what was decided about each fact, candidate and card. Raises StoreError.
+        """
+        await self._parts.looks.over(self.who)
+        return await self._log.look_now(again)
+
+    async def _is_due(self) -> bool:
+        """Whether the thread's new turns shall be looked through now (C3)."""
+        settings = self._parts.settings
+        if settings.extraction == "periodic":
+            return await self._log.waits_for(settings.extraction_turns)
+        return settings.extraction == "every_turn"
+
+    @told(Node.HOTPATH, Op.CREATE)
+    async def remember(
+        self,
+        text_or_messages: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
+        *,
+        channel: str = Channel.SEMANTIC,
+        kind: str | None = None,
+        category: str = "activity",
+        importance: float = 0.5,
+        tags: Sequence[str] = (),
+        pinned: bool = False,
+        source: str | None = None,
+        sources: Sequence[str] = (),
+        summary: str | None = None,
+        context: str | None = None,
+        characters: Sequence[str] = (),
+        created_at: datetime | str | float | None = None,
+        valid_from: datetime | str | float | None = None,
+        trust: str | None = None,
+        key: str | None = None,
+    ) -> WriteResult:
+        """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
+
+        What is stated is compared with what is known (B16): a paraphrase is merged into the memory that says the same,
+        a new value takes the place of the old one, whose validity ends (``valid_to``); each is one decision in the
+        journal that names its rule and can be undone. Others are linked to their nearest neighbours (B2). Compared
+        are semantic, episodic and insight memories of one channel and one speaker that the agent may read; what
+        happened (episodic) also takes the place of what was so (semantic), and the other way round. The setting
+        ``merging`` switches it off.
+
+        Args:
+            text_or_messages: a text, a message, or a list of them; one memory is made of each.
+            channel: ``semantic``, ``episodic``, ``insight``, ``procedural`` or ``state``. A procedure is a text that
+                lists steps; they are numbered, stored in the category ``procedural``, and in an answer only when
+                ``query`` is asked for that category by its name.
+            kind: what sort of statement; None lets its words decide.
+            category: a declared category; it decides which agents may read it.
+            importance: 0..1. pinned: first in line for a context block, never expires.
+            source: where it comes from, a path or URI. sources: ids of the turns that it rests on; such a turn is not
+                shown beside it.
+            summary, context: short forms for a context block. characters: who takes part in it.
+            created_at: when it was learned (default now). valid_from: since when it is true.
+            trust: whom the words come from: ``person``, ``assistant`` or ``external`` (a tool, a page, a document, an
+                import). None tells it from role, kind and source. What is external and looks like orders for an
+                assistant is ``quarantined``: kept apart, never shown to a model.
+            key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
+                others it is a Conflict.
+
+        Returns for each text ``created``; ``merged`` with the id of the memory that says the same; ``superseded`` with
+        its own id when it took the place of older ones, which the reason names; or ``rejected`` for a greeting or
+        thanks alone. Raises InvalidInput, Conflict, StoreError.
+        """
+        settings = self._parts.settings
+        if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
+            stated = ", ".join(one for one in Channel if one != Channel.TURN)
+            raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
+        if trust is not None and trust not in set(Trust):
+            raise InvalidInput(f"trust is one of {', '.join(Trust)}, not {trust!r:.80}")
+        draft = Draft(
+            text="",
+            channel=str(channel),
+            kind=None if kind is None else arguments.kind(kind),
+            category=arguments.category(settings, category),
+            importance=scale.checked(importance),
+            tags=checked_names(tags, "tags"),
+            pinned=arguments.truth(pinned, "pinned"),
+            source=checked_name(source, "source"),
+            sources=checked_names(sources, "sources"),
+            summary=None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
+            context=None if context is None else checked_text(context, "context", settings.max_text_bytes),
+            characters=checked_names(characters, "characters"),
+            created_at=None if created_at is None else clock.parse(created_at, "created_at"),
+            valid_from=None if valid_from is None else clock.parse(valid_from, "valid_from"),
+            trust=trust,
+        )
+        if channel == Channel.PROCEDURAL:
+            arguments.category(settings, procedures.CATEGORY)
+        stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
+        drafts = [procedures.stated(draft.of(one)) for one in stated_texts]
+        return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
+
+    @told(Node.HOTPATH, Op.CREATE)
+    async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
+        """Store the memories that a model's answer lists as worth remembering (C8).
+
+        Args:
+            response: JSON, bare, fenced or with words around it: a list of texts or of objects with ``content``, and
+                maybe ``summary``, ``type``, ``importance`` (1..10) and ``tags``.
+
+        All of them are stored in one batch, or none. Raises InvalidInput when there is no such list in it.
+        """
+        settings = self._parts.settings
+        listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
+        drafts = [
+            Draft(
+                text=checked_text(one.text, f"memory {number} of the response", settings.max_text_bytes),
+                category=arguments.category(settings, category),
+                kind=one.kind,
+                importance=one.importance,
+                tags=one.tags,
+                source=checked_name(source, "source"),
+                summary=one.summary,
+            )
+            for number, one in enumerate(listed)
+        ]
+        return await self._parts.working.writer.remember(self.who, drafts, self._readable)
+
+    @told(Node.HOTPATH, Op.SEARCH)
+    async def query(
+        self,
+        query: str,
+        categories: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 3,
+        threshold: float | None = None,
+        budget_tokens: int | None = 512,
+        returns: Returns = "bullets",
+        explain: bool = False,
+        as_of: AsOf = None,
+        since_rev: int | None = None,
+    ) -> QueryResult:
+        """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant (B6).
+
+        Args:
+            query: the question, in words.
+            categories: the categories to search. None: all that the agent may read.
+            filters: see :mod:`memwarden.filters`.
+            top_k: the most items wanted, 1..1000.
+            threshold: drop items with a lower score. None: the calibrated bar, which decides whether there is an
+                answer at all. 0 switches the bar off.
+            budget_tokens: the most tokens that ``text`` may take; None for no limit.
+            returns: ``bullets`` (one line each, long texts cut to the part that matches) or ``full`` (whole texts).
+            explain: name the gate of every memory that was left out, not only of the nearest.
+            as_of: answer from the past. A whole number is a revision: what was recorded then, whatever became of it
+                since. A datetime, ISO text or seconds since 1970 (a float) is a time: what is known to have been true
+                then, in the words that were in force; what was written later counts when it is dated before.
+            since_rev: tell what changed after this revision (``rev`` of the last answer that you have). None: since
+                this thread looked last, as far as is known. An answer from the past tells no changes.
+
+        Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Changes
+        nothing that is remembered.
+        """
+        request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        if as_of is not None and since_rev is not None:
+            raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
+        if as_of is not None:
+            request = replace(request, as_of=arguments.moment(as_of))
+        elif since_rev is not None:
+            request = replace(request, since_rev=arguments.whole(since_rev, "since_rev", 0, None))
+        return await self._parts.working.recall.query(self.who, request)
+
+    @told(Node.CONTEXT, Op.SEARCH)
+    async def context(
+        self,
+        messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        budget_tokens: int = 500,
+        *,
+        threshold: float = 0.7,
+        participants: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        explain: bool = False,
+        max_memories: int = CONTEXT_MEMORIES,
+        template: Template = DESIGN,
+    ) -> ContextBlock:
+        """Make the ``<memories>`` block to put before a turn (C1, C6); empty when nothing is relevant.
+
+        The last message and the talk just before it are searched for. When the best memory reaches the threshold, it
+        and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most
+        ``max_memories`` of them go in, within the budget.
+
+        Args:
+            messages: the conversation so far, the message to answer last. What stands in it is not repeated.
+            budget_tokens: the most tokens that the whole block may take.
+            threshold: the least score of the best memory, on the calibrated scale.
+            participants: only memories in which one of these takes part. A filter of ``characters`` must hold as well.
+            max_memories: 1..100; those that are always offered do not count.
+            template: the words of the block, if not design C's.
+        """
+        read = read_messages(messages, self._parts.settings.max_text_bytes)
+        if read[-1].misfit:
+            raise InvalidInput(f"the message to answer cannot be searched for: {read[-1].misfit}")
+        said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
+        if not said:
+            raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
+        request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
+        most = arguments.whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
+        if not isinstance(template, Template):
+            raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {template!r:.80}")
+        request = replace(request, most=most, template=template)
+        if participants is not None:
+            taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
+            request = replace(request, where=(*request.where, taking_part))
+        return await self._parts.working.recall.context(self.who, said, request)
+
+    async def get(self, memory_id: str) -> Memory:
+        """Return one memory, also one that is no longer true (its ``valid_to`` tells).
+
+        Raises NotFound, also for one that the agent may not read.
+        """
+        found = await self._parts.store.get(self.who.namespace, [arguments.memory_id(memory_id)])
+        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        if not found or (allowed is not None and found[0].category not in allowed):
+            raise NotFound(f"no memory {memory_id!r} in {self.who.namespace.path}")
+        return found[0]
+
+    @told(Node.HOTPATH, Op.SEARCH)
+    async def find(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        limit: int = 100,
+        order_by: str = "created_at",
+        descending: bool = True,
+        as_of: AsOf = None,
+    ) -> list[Memory]:
+        """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything (C8).
+
+        Newest first by default. What is no longer true is left out, unless a filter asks for ``valid_to``. ``as_of``
+        lists the past, as in :meth:`query`.
+
+        Raises InvalidInput, InvalidFilter, CategoryDenied (a category filter outside the allowlist).
+        """
+        where = self._where(filters)
+        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        if allowed is not None:
+            where = (*where, filtering.Condition("category", "$in", allowed))
+        most, by = arguments.whole(limit, "limit", 1, None), filtering.sort_field(order_by)
+        if as_of is not None:
+            moment = arguments.moment(as_of)
+            return await self._parts.working.recall.listed(
+                self.who, moment, where, limit=most, order_by=by, descending=descending
+            )
+        if not any(condition.field == "valid_to" for condition in where):
+            where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
+        return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
+
+    async def delta(self, since_rev: int | None = None) -> Delta:
+        """Return what changed since this thread looked last, or since a revision (B1): facts, not turns.
+
+        Every answer to a query tells it too, as the first lines of its text. What was told counts as seen when this
+        process answers the next time, and for others when the thread's next turn is observed: it is told at least once,
+        and not further back than 20 turns of the thread. Raises InvalidInput, StoreError.
+        """
+        since = None if since_rev is None else arguments.whole(since_rev, "since_rev", 0, None)
+        return await self._parts.working.recall.delta(self.who, since)
+
+    async def history(
+        self, memory_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
+    ) -> list[HistoryEntry]:
+        """Return what happened to a memory, or to everything of this user: oldest first, the content before and after.
+
+        Memories that were forgotten or merged have a history too. To read all of it, pass the last ``seq`` as ``since``
+        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read; their
+        ``meta`` is None where it names a memory that the agent may not read.
+
+        Args:
+            memory_id: of one memory; None for all. since: a revision; only later entries. limit: the most entries.
+            descending: the newest first.
+
+        Raises NotFound, InvalidInput, StoreError.
+        """
+        return await read_history(
+            self._parts.store,
+            self.who.namespace,
+            None if memory_id is None else arguments.memory_id(memory_id),
+            since=arguments.whole(since, "since", 0, None),
+            limit=arguments.whole(limit, "limit", 1, None),
+            readable=self._readable,
+            descending=arguments.truth(descending, "descending"),
+        )
+
+    async def relations(self, memory_id: str) -> list[Relation]:
+        """Return what a memory is related to (B2): the edges that begin or end at it, sorted by from, to and type.
+
+        Edges to what was forgotten, or what the agent may not read, are left out. Raises NotFound.
+        """
+        await self.get(memory_id)
+        edges = await self._parts.store.relations(self.who.namespace, [memory_id])
+        ends = list(dict.fromkeys(end for edge in edges for end in (edge.from_id, edge.to_id)))
+        active = await self._parts.store.get(self.who.namespace, ends)
+        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        known = {one.id for one in active if allowed is None or one.category in allowed}
+        return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
+
+    async def audit(self, *, limit: int = 10_000, progress: Callable[[int, int], None] | None = None) -> Audit:
+        """Say what is wrong with what is remembered, and what would mend it (F8). Changes nothing.
+
+        Found are facts that say the same, facts that contradict each other, memories that repeat what memwarden put
+        into a prompt, chatter kept as facts, secrets in old texts, facts that rest on forgotten turns, and facts whose
+        successor was forgotten. Facts are compared as :meth:`remember` compares them, by rules alone. An agent is told
+        nothing of what it may not read.
+
+        Args:
+            limit: look at so many active memories at most, those written last; facts are compared among these.
+            progress: called now and then, on the event loop, with how many were looked at and how many will be.
+
+        Raises InvalidInput, StoreError.
+        """
+        from memwarden.remember.resolve.audit.auditor import audit
+
+        return await audit(
+            self._parts.store,
+            self._parts.working.indexes,
+            self.who.namespace,
+            self._readable,
+            limit=arguments.whole(limit, "limit", 1, None),
+            progress=progress,
+        )
+
+    @told(Node.HOTPATH, Op.DELETE)
+    async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
+        """Take memories out of every answer about the present. They can be restored for 30 days.
+
+        Raises NotFound for an unknown id, and then forgets nothing.
+        """
+        if not isinstance(memory_id, str | Sequence | Set):
+            raise InvalidInput(f"a memory id is a text, or give a list of them, not {memory_id!r:.80}")
+        ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
+        for one in ids:
+            await self.get(one)
+        return await self._parts.working.writer.forget(self.who, ids)
+
+    @told(Node.HOTPATH, Op.RESTORE)
+    async def restore(self, memory_id: str) -> WriteResult:
+        """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
+
+        Raises NotFound for an unknown id, Conflict for a memory that was merged into another one (undo the merge) and
+        for one that was held back and never was an answer.
+        """
+        (found,) = await self._any_state([arguments.memory_id(memory_id)])
+        if found.state == State.MERGED:
+            raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
+        if found.state not in (State.ACTIVE, State.SOFT_DELETED):
+            raise Conflict(
+                f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
+                "release lets it in"
+            )
+        return await self._parts.working.writer.restore(self.who, memory_id)
+
+    @told(Node.HOTPATH, Op.UPDATE)
+    async def update(
+        self,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        kind: str | None = None,
+        category: str | None = None,
+        importance: float | None = None,
+        tags: Sequence[str] | None = None,
+        pinned: bool | None = None,
+        summary: str | None = None,
+        context: str | None = None,
+        valid_from: datetime | str | float | None = None,
+        valid_to: datetime | str | float | None = None,
+        clear: Sequence[str] = (),
+        expected_version: int | None = None,
+    ) -> WriteResult:
+        """Correct a memory: what is given is changed, the rest stays; the old content stays in the history.
+
+        For something that became otherwise, state the new fact with :meth:`remember`: it keeps what was true before.
+
+        Args:
+            valid_from, valid_to: since when it is true, and since when no longer. The end may not be before the
+                beginning, which is ``created_at`` where ``valid_from`` is not known.
+            clear: fields to be emptied: of ``valid_from``, ``valid_to``, ``summary`` and ``context``.
+            expected_version: refuse (Conflict) unless this is the stored version, so that nobody's change is lost.
+
+        Raises NotFound, InvalidInput (also for other words of a turn, which stays as it was said), CategoryDenied,
+        Conflict, StoreError.
+        """
+        old = await self.get(memory_id)
+        settings = self._parts.settings
+        if text is not None and old.channel == Channel.TURN:
+            raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
+        given: dict[str, Any] = {
+            "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
+            "kind": None if kind is None else arguments.kind(kind),
+            "category": None if category is None else self._own_category(category),
+            "importance": None if importance is None else scale.checked(importance),
+            "tags": None if tags is None else checked_names(tags, "tags"),
+            "pinned": None if pinned is None else arguments.truth(pinned, "pinned"),
+            "summary": None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
+            "context": None if context is None else checked_text(context, "context", settings.max_text_bytes),
+            "valid_from": None if valid_from is None else clock.parse(valid_from, "valid_from"),
+            "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        changes |= dict.fromkeys(arguments.cleared(clear, changes))
+        if old.channel == Channel.PROCEDURAL:
+            changes = procedures.corrected(changes)
+        if not changes:
+            raise InvalidInput(f"nothing to change; give one of {', '.join(given)} or clear")
+        if (
+            expected_version is not None
+            and arguments.whole(expected_version, "expected_version", 1, None) != old.version
+        ):
+            raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
+        for tries_left in range(MOST_TRIES - 1, -1, -1):
+            new = replace(old, **changes)
+            if {"valid_from", "valid_to"} & changes.keys():
+                arguments.check_order(new)
+            try:
+                return await self._parts.working.writer.update(self.who, old, new, self._readable)
+            except Conflict:
+                if expected_version is not None or not tries_left:
+                    raise
+                old = await self.get(memory_id)  # somebody else changed it meanwhile: what they gave stays
+        raise AssertionError  # the last try returns or raises
+
+    async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
+        """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
+        return await self.update(memory_id, pinned=pinned)
+
+    @told(Node.HOTPATH, Op.RESTORE)
+    async def undo(self, change: int) -> WriteResult:
+        """Take a decision back, whole: everything that was changed together with a journal entry.
+
+        What a memory held before is there again to the byte; what the decision had created is forgotten, what it had
+        removed or merged is there again, links too. An undo is a change like any other, and can be undone.
+
+        Args:
+            change: ``seq`` of one of its entries, as :meth:`history` gives it.
+
+        Raises NotFound for a change that there is not, or when the agent may not read all of what was decided with it
+        (both contents of each entry, both ends of each link); Conflict when it was undone already, when one of its
+        memories was changed later (undo that first), or when a link that it took away leads to a memory that is not
+        there now (restore that first).
+        """
+        wanted = arguments.whole(change, "change", 1, None)
+        store, namespace = self._parts.store, self.who.namespace
+        found = await store.journal(namespace, since=wanted - 1, limit=1)
+        entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
+        if wanted not in [one.seq for one in entries]:
+            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
+        if not await all_shown(store, namespace, entries, self._readable):
+            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
+        return await self._parts.working.writer.undo(self.who, entries)
+
+    @property
+    def state(self) -> AsyncState:
+        """Values saved by key, loaded only when a goal needs them (A5)."""
+        return AsyncState(self._parts, self.who)
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """Stored sessions: the last exchanges, a summary, results of tools (D7)."""
+        return AsyncSessions(self._parts, self.who)
+
+    def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
+        """Return what decides which state a goal needs, and which results of tools are saved (A1 to A4).
+
+        It asks the warden's chat model; without one search and rules decide.
+        """
+        return AsyncOverseer(self.state, self._parts.working.chat, settings or OverseerSettings())
+
+    def tools(
+        self,
+        permission: Permission = "write",
+        *,
+        only: Sequence[str] | None = None,
+        block: ContextBlock | None = None,
+    ) -> AsyncTools:
+        """Return the tools that an agent's model may call on this scope: to search memories and to make one (C8, C10,
+        C3), and the four of :attr:`state` (A5, A6).
+
+        Args:
+            permission: ``read`` leaves out what writes, and refuses it.
+            only: the names of the tools that are wanted. None: all.
+            block: what a turn has put into its prompt already (:meth:`context`). With it, ``searchMemories`` is there
+                only when the block says too little and the store may know more (B11), and finds three bullets at most.
+
+        Raises InvalidInput for a name that no tool has.
+        """
+        return AsyncTools(
+            wanted_tools((*memory_tools(self, block), *state_tools(self.state)), only), permission=permission
+        )
+
+    def turn(
+        self, request: Any, settings: ChatSettings | None = None, *, form: str | None = None, key: str | None = None
+    ) -> AsyncTurn:
+        """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
+
+        On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
+        what the user said. Give it the answer with ``turn.heard`` or ``turn.stream``; on leaving, however that
+        happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
+        whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
+
+        Args:
+            request: a list of messages, or the arguments of the call as a mapping, so that
+                ``client.messages.create(**turn.request)`` works. It is never changed. What the thread holds already is
+                known; the rest of what was said in it is stored.
+            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``.
+            form: ``openai_chat``, ``openai_responses``, ``anthropic`` or ``plain``, where the request does not show it.
+            key: idempotency key of this turn. With it only what follows the last answer in the request is stored.
+
+        Raises InvalidInput for a request that is none. Leaving the turn raises NotKept when something that was said
+        could not be stored.
+        """
+        return AsyncTurn(self._parts, self, request, settings, form=form, key=key)
+
+    def chat(
+        self,
+        upstream: Any,
+        settings: ChatSettings | None = None,
+        *,
+        check_action: Callable[[str], Any] | None = None,
+        session: str | None = None,
+        system: str | None = None,
+        tools: ChatTools = None,
+        tool_cache: Mapping[str, int] | None = None,
+        defer_remote: Callable[[str], Any] | None = None,
+        seconds: float = SECONDS,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> AsyncChat:
+        """Return a chat with a model, with memory woven into it: design C's whole pipeline (C7).
+
+        Its prompts are made of a stored session (the last 10 exchanges, a summary, results of tools): they stay small.
+
+        Args:
+            upstream: the model: ``openai_chat(client, model=...)``, ``openai_responses(...)`` or ``anthropic(...)`` of
+                :mod:`memwarden.conversation.upstreams`, or any callable that takes messages and returns a text or
+                its pieces.
+            settings: how memory takes part; None for ``ChatSettings(use_memory=True)``. ``chat.settings`` changes them.
+            check_action: called with each message first; returns an :class:`memwarden.conversation.chat.Action`, or
+            None when
+                the message is for the model.
+            session: the id of the stored session; None for the scope's thread.
+            system: the system prompt.
+            tools: what the model may call (:meth:`tools`), or a function that returns it for the memories of a turn.
+            tool_cache: for how many exchanges a tool's result is used again for the same parameters, by its name.
+            defer_remote: when given, it answers every message, and nothing else happens with it.
+            seconds: how long the model may take for an answer or its next piece, and each function, above 0, at most
+                a day.
+            window_tokens: the most that the messages of the session take.
+
+        Functions that block are called in threads of their own. Raises InvalidInput, and CategoryDenied for an agent
+        that may not read the category ``state``, in which the session is.
+        """
+        return AsyncChat(
+            self._parts,
+            self,
+            upstream,
+            settings,
+            check_action=check_action,
+            session=session,
+            system=system,
+            tools=tools,
+            tool_cache=tool_cache,
+            defer_remote=defer_remote,
+            seconds=seconds,
+            window_tokens=window_tokens,
+        )
+
+    waiting = review.waiting
+    release = told(Node.HOTPATH, Op.RESTORE)(review.release)
+    discard = told(Node.HOTPATH, Op.DELETE)(review.discard)
+    user_context = consent.user_context
+    propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)
+    consents = consent.consents
+    decide = told(Node.HOTPATH, Op.UPDATE)(consent.decide)
+    acknowledge = told(Node.HOTPATH, Op.UPDATE)(consent.acknowledge)
+    events = event_reading.events
+    event_counts = event_reading.event_counts
+    feedback = use_feedback.feedback
+    uses = use_feedback.uses
+
+    async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
+        """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""
+        found = await self._parts.store.get(self.who.namespace, ids, removed=True)
+        readable = self._readable
+        known = {one.id for one in found if readable is None or one.category in readable}
+        for one in ids:
+            if one not in known:
+                raise NotFound(f"no memory {one!r} in {self.who.namespace.path}")
+        return found
+
+    def _own_category(self, name: str) -> str:
+        """A category that the agent may read. Raises CategoryDenied."""
+        category = arguments.category(self._parts.settings, name)
+        self._parts.settings.categories.readable(self.who.agent, (category,))
+        return category
+
+    @property
+    def _readable(self) -> tuple[str, ...] | None:
+        """The categories that the agent may read; None for all."""
+        return self._parts.settings.categories.readable(self.who.agent, None)
+
+    @property
+    def _consents(self) -> Consents:
+        return self._parts.working.consents
+
+    @property
+    def _categories(self) -> Categories:
+        return self._parts.settings.categories
+
+    def _request(
+        self,
+        query: str,
+        categories: Sequence[str] | None,
+        filters: Mapping[str, Any] | None,
+        top_k: int,
+        threshold: float | None,
+        budget_tokens: int | None,
+        returns: str,
+        explain: bool,
+    ) -> Request:
+        from memwarden.recall.recall import Request
+
+        settings = self._parts.settings
+        if returns not in RETURNS:
+            raise InvalidInput(f"returns is 'bullets' or 'full', not {returns!r}")
+        wanted = None if categories is None else checked_names(categories, "categories")
+        return Request(
+            query=checked_text(query, "query", settings.max_text_bytes),
+            categories=settings.categories.readable(self.who.agent, wanted),
+            where=self._where(filters),
+            top_k=arguments.whole(top_k, "top_k", 1, MAX_TOP_K),
+            threshold=None if threshold is None else arguments.share(threshold, "threshold"),
+            budget_tokens=None if budget_tokens is None else arguments.whole(budget_tokens, "budget_tokens", 1, None),
+            full=returns == "full",
+            explain=bool(explain),
+            steps=wanted is not None and procedures.CATEGORY in wanted,
+        )
+
+    def _where(self, filters: Mapping[str, Any] | None) -> filtering.Where:
+        """Parse filters. A category that the agent may not read is refused here too, never silently dropped."""
+        where = filtering.parse(filters)
+        for condition in where:
+            if condition.field == "category" and condition.op in ("$eq", "$in"):
+                named = condition.value if condition.op == "$in" else (condition.value,)
+                if named:
+                    self._parts.settings.categories.readable(self.who.agent, named)
+        return where

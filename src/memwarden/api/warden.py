@@ -1,0 +1,344 @@
+"""The public API: a warden opens a store, puts its parts together and makes scopes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from memwarden import settings as configuration
+from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.agent.state import AsyncState
+from memwarden.api.scope import AsyncScope
+from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
+from memwarden.records import (
+    Scope,
+)
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.runtime import Parts, Working
+from memwarden.settings import Settings
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.manifest import Manifest, backed_up
+from memwarden.stores.url import store_at
+from memwarden.tiers.backend import AsyncBackend, parse_namespace
+from memwarden.tiers.tiers import AsyncTiers
+
+if TYPE_CHECKING:
+    from memwarden.models.protocols import ChatModel, Embedder, Reranker
+
+log = logging.getLogger(__name__)
+Config = Settings | Mapping[str, Any] | str | Path | None
+HELD_SHARE = 64
+"""This part of the memory that indexes may take is for memories that stood in answers, kept to be shown again."""
+PAST_SHARE = 8
+"""And this part for the indexes of moments in the past that were asked about last."""
+LARGE_SHARE = 16
+"""And this part for what is known of namespaces that are searched in the store."""
+
+
+class AsyncWarden:
+    """The memory of agents on one store. Make it with :meth:`open` and use it as an async context manager.
+
+    >>> async with AsyncWarden.open("sqlite:///notes.db") as warden:
+    ...     me = warden.scope(user="ana", thread="t1")
+    ...     await me.observe([{"role": "user", "content": "I am allergic to peanuts."}])
+    ...     found = await me.query("What can't I eat?")
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        reranker: Reranker | None = None,
+        chat_model: ChatModel | None = None,
+    ) -> None:
+        self._parts = Parts(store, settings, AsyncScope)
+        self._tiers = AsyncTiers(self._parts)
+        self._reranker = reranker
+        self._chat_model = chat_model
+
+    @classmethod
+    def open(
+        cls,
+        url: str | None = None,
+        config: Config = None,
+        *,
+        reranker: Reranker | None = None,
+        chat_model: ChatModel | None = None,
+    ) -> Self:
+        """Return a warden for a store; it opens on ``async with`` (or :meth:`start`).
+
+        Args:
+            url: ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute/path.db``, ``json:///folder`` or
+                ``postgresql://login:password@host/database`` (extra ``postgres``). None means the setting
+                ``db``, by default a file in the user's data folder.
+            config: settings, a mapping of settings, or the path of a ``memwarden.toml``. None reads the environment
+                and ``memwarden.toml`` in the working folder.
+            reranker: what judges a query's candidates by reading them
+            (:class:`memwarden.models.protocols.Reranker`), within
+                5 seconds; when it fails or is late, the order stays as it was.
+            chat_model: what judges pairs of statements that no rule decides
+            (:class:`memwarden.models.protocols.ChatModel`).
+                None takes the setting ``chat_model``; without both the rules alone decide.
+
+        Raises InvalidConfig for a wrong setting or URL.
+        """
+        settings = _settings(config)
+        if url is not None and not str(url).strip():
+            raise InvalidConfig("the URL of the store is empty; leave it out for the setting db, or name a store")
+        chat = chat_model or _chat_model(settings)
+        return cls(store_at(url or settings.db or configuration.default_db()), settings, reranker, chat)
+
+    async def start(self) -> Self:
+        """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
+        await self._parts.store.open()
+        try:
+            embedder = await asyncio.to_thread(_embedder, self._parts.settings)
+            await self._bind(embedder.name if embedder else "none")
+            self._assemble(embedder)
+            self._parts.events.start()
+            self._parts.closed = False
+        except BaseException:
+            await self._parts.store.close()
+            raise
+        return self
+
+    async def back_up(self, path: str | Path) -> Manifest:
+        """Copy the whole store as it stands now into a new file, while it is in use.
+
+        Args:
+            path: where to; it must not be there yet. ``memwarden backup restore`` makes a store of it again.
+
+        Raises InvalidInput for ``memory://``, Conflict when ``path`` is there, StoreFull, StoreUnavailable,
+        StoreCorrupt.
+        """
+        return await backed_up(self.store).back_up(Path(path))
+
+    async def close(self) -> None:
+        """Finish pending writes and let go of the store. May be called twice."""
+        await self._end_turns()
+        self._parts.closed = True
+        for search in list(self._parts.late.values()):
+            search.cancel()
+        await self._parts.looks.close()
+        await self._parts.events.close()
+        if self._parts.opened is not None:
+            await self._parts.opened.larges.close()
+        await self._parts.store.close()
+
+    async def _end_turns(self) -> None:
+        """Store what was said in turns that nobody left: a generator that was never closed, a task that still waits."""
+        turns = list(self._parts.turns)
+        for error in await asyncio.gather(*(one.end(look=False) for one in turns), return_exceptions=True):
+            if error is not None:
+                log.error("a turn that was open when the warden was closed: %s", error)
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def scope(
+        self,
+        *,
+        user: str = "default",
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        tenant: str = "default",
+    ) -> AsyncScope:
+        """Return the verbs bound to somebody.
+
+        Args:
+            user: whose memory it is: everything is written to and read from the namespace ``user/<user>``.
+            agent: the agent that asks; it may read the categories of its allowlist only. None: all categories.
+            thread: the conversation; turns of one thread follow one another. None: the thread ``default``.
+            run, actor: recorded with what is written, to filter by.
+            tenant: hard isolation; nothing is ever shared between tenants.
+
+        Raises InvalidInput for names that are empty, too long or unprintable, UnknownAgent for an agent without an
+        allowlist.
+        """
+        names = {"tenant": tenant, "user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
+        for required in ("tenant", "user"):
+            if names[required] is None:
+                raise InvalidInput(f"{required} is a text of at least one character, not None")
+        checked = {name: checked_name(value, name) for name, value in names.items()}
+        self._parts.settings.categories.readable(checked["agent"], None)
+        return AsyncScope(self._parts, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
+
+    def backend(self, namespace: str, *, tenant: str = "default") -> AsyncBackend:
+        """Return design E's storage contract (E1) for one namespace.
+
+        Args:
+            namespace: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``.
+
+        Raises InvalidInput for another path.
+        """
+        where = parse_namespace(namespace, tenant)
+        working = self._parts.working
+        return AsyncBackend(self._parts.store, working.writer, working.indexes, where)
+
+    @property
+    def tiers(self) -> AsyncTiers:
+        """Design E's stores of tasks, projects and what holds everywhere."""
+        return self._tiers
+
+    @property
+    def state(self) -> AsyncState:
+        """What was saved by key for the user ``default``; of somebody else: ``scope(user=...).state``."""
+        return self.scope().state
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """The stored sessions of the user ``default``; of somebody else: ``scope(user=...).sessions``."""
+        return self.scope().sessions
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._parts.settings
+
+    @property
+    def store(self) -> Store:
+        """The store underneath, for what the verbs do not offer. Writing past the verbs is not supported."""
+        return self._parts.store
+
+    def _assemble(self, embedder: Embedder | None) -> None:
+        """Put the parts together; here, so that importing memwarden loads none of them."""
+        from memwarden.models.isolation import Apart
+        from memwarden.recall.index.namespace_index import Indexes
+        from memwarden.recall.large.registry import Larges
+        from memwarden.recall.recall import RERANK_SECONDS, Recall
+        from memwarden.remember.extract.extractor import Extractor
+        from memwarden.remember.instrumented_store import TellingStore
+        from memwarden.remember.resolve.consent.guard import ClosedStore
+        from memwarden.remember.resolve.consent.proposals import Consents
+        from memwarden.remember.resolve.resolver import Facts
+        from memwarden.remember.writer import Writer
+
+        held_bytes = self._parts.settings.index_bytes // HELD_SHARE
+        past_bytes = self._parts.settings.index_bytes // PAST_SHARE
+        large_bytes = self._parts.settings.index_bytes // LARGE_SHARE
+        indexes = Indexes(
+            self._parts.store,
+            session_gap_hours=self._parts.settings.session_gap_hours,
+            dimensions=embedder.dimensions if embedder else None,
+            max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
+            piece_dimensions=getattr(embedder, "piece_dimensions", None),
+        )
+        larges = Larges(
+            self._parts.store,
+            indexes,
+            above=self._parts.settings.search_above,
+            dimensions=embedder.dimensions if embedder else None,
+            session_gap_hours=self._parts.settings.session_gap_hours,
+            max_bytes=large_bytes,
+        )
+        recall = Recall(
+            self._parts.store,
+            indexes,
+            larges,
+            embedder,
+            self._parts.settings.categories,
+            held_bytes=held_bytes,
+            past_bytes=past_bytes,
+            reranker=None if self._reranker is None else Apart(self._reranker, RERANK_SECONDS),
+            preset=self._parts.settings.preset,
+            relation_weight=self._parts.settings.relation_weight,
+            left_out=frozenset(self._parts.settings.leave_out),
+        )
+        telling: Any = self._parts.store
+        if self._parts.settings.events == "on":
+            telling = TellingStore(telling, self._parts.events.put)
+        closed: Any = ClosedStore(telling)
+        facts = Facts(
+            closed,
+            indexes,
+            chat=self._chat_model,
+            model=embedder.name if embedder else None,
+            link_min=self._parts.settings.link_min,
+            merging=self._parts.settings.merging == "auto",
+        )
+        extractor = Extractor(
+            closed,
+            indexes,
+            embedder,
+            facts,
+            self._parts.settings.categories,
+            chat=self._chat_model,
+            preset=self._parts.settings.preset,
+            most_a_day=self._parts.settings.facts_a_day,
+        )
+        self._parts.opened = Working(
+            recall=recall,
+            writer=Writer(closed, embedder, facts),
+            extractor=extractor,
+            indexes=indexes,
+            larges=larges,
+            consents=Consents(telling, embedder),
+            embedder=embedder,
+            chat=self._chat_model,
+        )
+
+    async def _bind(self, model: str) -> None:
+        bound = await self._parts.store.identity(model)
+        if bound != model:
+            raise ModelMismatch(
+                f"this store holds vectors of {bound!r}, the configured embedder is {model!r}; set embedder to the "
+                "store's, or use another store"
+            )
+
+
+def _settings(config: Config) -> Settings:
+    if isinstance(config, Settings):
+        return config
+    if isinstance(config, Mapping):
+        wrong = [name for name in config if not isinstance(name, str) or name == "file"]
+        if wrong:
+            raise InvalidConfig(f"unknown setting {wrong[0]!r:.80}")
+        return configuration.load(**config)
+    if config is not None and not isinstance(config, str | Path):
+        raise InvalidConfig(f"config is settings, a mapping of them or the path of a file, not {config!r:.80}")
+    return configuration.load(None if config is None else Path(config))
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    """Return the configured embedder; it loads its model at first use. Raises InvalidConfig for a missing extra."""
+    if settings.embedder == "none":
+        return None
+    if settings.embedder == "minilm":
+        from memwarden.text.tokenizer import LISTS
+
+        try:
+            from memwarden.models.minilm import MiniLMEmbedder
+        except ImportError:
+            raise InvalidConfig("embedder 'minilm' needs the extra: pip install 'memwarden[onnx]'") from None
+        return MiniLMEmbedder(frozenset(LISTS["stop"]["english"].split()))
+    if settings.embedder == "openai":
+        try:
+            from memwarden.models.openai import OpenAIEmbedder
+        except ImportError:
+            raise InvalidConfig("embedder 'openai' needs the extra: pip install 'memwarden[openai]'") from None
+        return OpenAIEmbedder(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url or None)
+    from memwarden.models.wordllama import shared
+
+    return shared()
+
+
+def _chat_model(settings: Settings) -> ChatModel | None:
+    """Return the configured chat model. Raises InvalidConfig for a missing extra."""
+    if not settings.chat_model:
+        return None
+    try:
+        from memwarden.models.openai import OpenAIChat
+    except ImportError:
+        raise InvalidConfig("chat_model needs the extra: pip install 'memwarden[openai]'") from None
+    return OpenAIChat(settings.chat_model, settings.chat_url or None)

@@ -1,0 +1,1 @@
+"""How asynchronous work is run, shielded, limited in time and kept apart."""

@@ -1,0 +1,324 @@
+"""Design C's pipeline: a message goes in, memories are found, a model answers, what is worth keeping is kept (C7)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from memwarden.agent.memory_tools import CREATE
+from memwarden.agent.sessions.rules import WINDOW_TOKENS, Message
+from memwarden.agent.sessions.stored_sessions import AsyncSessions, check_allowed
+from memwarden.agent.tools import AsyncTools
+from memwarden.concurrency.user_code import called
+from memwarden.conversation.exchange import Running
+from memwarden.conversation.model_loop import Asking, with_tool
+from memwarden.conversation.settings import ChatSettings
+from memwarden.conversation.turn import BEFORE_SECONDS, NO_BLOCK, AsyncTurn, Finds, checked_settings
+from memwarden.conversation.turn_log import TurnLog
+from memwarden.conversation.upstreams import upstream_of
+from memwarden.errors import InvalidInput, ModelUnavailable
+from memwarden.ids import DEFAULT_THREAD
+from memwarden.observability.instrument import Deed, tell_of
+from memwarden.observability.records import Node, Op, Status
+from memwarden.records import ContextBlock, WriteResult, Written
+from memwarden.remember.ingest.messages import checked_name, checked_text
+from memwarden.runtime import Parts
+
+SECONDS: Final = 120.0
+"""A model may take so long for an answer, or for the next piece of one."""
+MOST_SECONDS: Final = 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+class Action(StrEnum):
+    """What becomes of a message that is no question to the model (design C's action check).
+
+    ``break``: the conversation ends. ``continue``: it goes on with the next message. ``save_and_continue``: it is saved
+    first (:meth:`AsyncChat.save`). In each case no model is asked, and nothing is stored.
+    """
+
+    BREAK = "break"
+    CONTINUE = "continue"
+    SAVE_AND_CONTINUE = "save_and_continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of a message.
+
+    Attributes:
+        text: the model's answer, the last one if it called tools in between; None when it gave none.
+        action: what the action check said; then no model was asked.
+        block: the memories that were in the prompt. stored: what became of each message that was stored.
+        kept: what was decided when the thread was looked through, if it was; None also when a model does it beside.
+        failures: the errors of memory that the chat went on without.
+    """
+
+    text: str | None
+    action: Action | None = None
+    block: ContextBlock = NO_BLOCK
+    stored: tuple[Written, ...] = ()
+    kept: WriteResult | None = None
+    failures: tuple[Exception, ...] = ()
+
+
+class ChatScope(Finds, Protocol):
+    """What a chat needs of a scope."""
+
+    def tools(self, *, only: Sequence[str] | None = ...) -> AsyncTools: ...
+
+
+ChatTools = AsyncTools | Callable[[ContextBlock], AsyncTools] | None
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is known of a message's answer so far."""
+
+    reply: Reply | None = None
+    block: ContextBlock = NO_BLOCK
+    failures: list[Exception] = field(default_factory=list)
+
+
+class AsyncChat:
+    """A conversation with a model, with memory woven into it. Made by ``scope.chat``; cheap, holds nothing open.
+
+    >>> chat = me.chat(openai_chat(AsyncOpenAI(), model="gpt-4o-mini"))
+    >>> reply = await chat.continue_chat("What can I bring to the picnic?")
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        scope: ChatScope,
+        upstream: Any,
+        settings: ChatSettings | None = None,
+        *,
+        check_action: Callable[[str], Any] | None = None,
+        session: str | None = None,
+        system: str | None = None,
+        tools: ChatTools = None,
+        tool_cache: Mapping[str, int] | None = None,
+        defer_remote: Callable[[str], Any] | None = None,
+        seconds: float = SECONDS,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> None:
+        self._parts = parts
+        self._scope = scope
+        self._upstream = upstream_of(upstream)
+        self._settings = checked_settings(settings)
+        self._check_action = check_action
+        self.session = checked_name(session, "session") or scope.who.thread or DEFAULT_THREAD
+        self._sessions = AsyncSessions(parts, scope.who, window_tokens=window_tokens)
+        check_allowed(parts, scope.who)  # now, and not after each answer that was paid for
+        self._system = (
+            [] if system is None else [_system(checked_text(system, "system", parts.settings.max_text_bytes))]
+        )
+        self._tools = tools
+        self._tool_cache = dict(tool_cache or {})
+        self._defer_remote = defer_remote
+        self._seconds = _checked_seconds(seconds)
+        self._log = TurnLog(parts, scope.who)
+
+    @property
+    def settings(self) -> ChatSettings:
+        """The settings. Others that are given hold from the next message on."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: ChatSettings) -> None:
+        self._settings = checked_settings(settings)
+
+    async def continue_chat(self, message: str, *, key: str | None = None) -> Reply:
+        """Say something and return what came of it.
+
+        In order: the action check; memories are found and put in; the message is stored; the model is asked, and its
+        tools are called; its answer is stored; the thread is looked through as the settings say; the exchange goes into
+        the session.
+
+        Args:
+            key: idempotency key of the message: what is stored of it is stored once, also after a crash. A repeat asks
+                the model again, and another answer is kept beside the first. With another message it is a Conflict,
+                before the model is asked.
+
+        Raises InvalidInput; what the model's client raises, and ModelUnavailable when it takes too long: then the
+        message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.
+        """
+        told = _Told()
+        async with aclosing(self._answered(message, key, told, stream=False)) as pieces:
+            async for _ in pieces:
+                pass
+        return _over(told)
+
+    def stream(self, message: str, *, key: str | None = None) -> AsyncReplyStream:
+        """Say something and return the answer piece by piece. See :meth:`continue_chat`.
+
+        What was passed on when the stream ends, however it does, is what is stored and goes into the session. Close it
+        (``async with``, or ``aclose``) when you leave it early; else that happens when it is thrown away.
+        """
+        told = _Told()
+        return AsyncReplyStream(self._answered(message, key, told, stream=True), told)
+
+    async def save(self) -> WriteResult | None:
+        """Look through the thread, where the settings say ``on_save``; everything else is stored already.
+
+        Returns what was decided; None when nothing was looked through, and when a model does it beside the call. Raises
+        StoreError.
+        """
+        settings = self._settings
+        if settings.use_memory and settings.memory_extraction_mode == "on_save":
+            return await self._log.look()
+        return None
+
+    async def _answered(self, message: str, key: str | None, told: _Told, *, stream: bool) -> AsyncGenerator[str]:
+        text = checked_text(message, "message", self._parts.settings.max_text_bytes)
+        name = checked_name(key, "key")
+        if self._defer_remote is not None:
+            async for words in self._remote(text, told):
+                yield words
+            return
+        if (action := await self._action(text)) is not None:
+            kept = await self.save() if action == Action.SAVE_AND_CONTINUE else None
+            told.reply = Reply(None, action, kept=kept)
+            return
+        turn = await self._turn(text, name, told)
+        running = Running(self._parts, turn, self._sessions, self.session, text, name)
+        try:
+            async with running:
+                told.block = turn.block
+                tools = await self._offered(turn)
+                asking = Asking(self._upstream, tools, self._sessions, self.session, self._tool_cache, self._seconds)
+                async with aclosing(asking.words(turn, stream=stream)) as pieces:
+                    async for words in pieces:
+                        yield words
+                if turn.answer is None:
+                    log.warning("the model gave no answer in thread %r", self._scope.who.thread)
+                    self._tell("no_answer")
+        except ModelUnavailable:
+            self._tell("chat_model_late")
+            raise
+        finally:
+            failures = (*told.failures, *turn.failures)
+            told.reply = Reply(turn.answer, None, turn.block, turn.stored, turn.kept, failures)
+
+    async def _turn(self, text: str, key: str | None, told: _Told) -> AsyncTurn:
+        messages = [*map(dict, self._system), *await self._prepared(text, told)]
+        said = [{"role": "user", "content": text}]
+        request, form = self._upstream.request(messages), self._upstream.form
+        return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
+
+    async def _prepared(self, text: str, told: _Told) -> list[Message]:
+        """The messages of the session, the new one last; that alone when the store does not answer."""
+        try:
+            async with asyncio.timeout(BEFORE_SECONDS):
+                return await self._sessions.prepare_messages_for_agent(self.session, text)
+        except Exception as error:
+            told.failures.append(error)
+            log.warning("the chat goes on without its session %r: %s", self.session, type(error).__name__)
+            return [{"role": "user", "content": text}]
+
+    async def _action(self, text: str) -> Action | None:
+        if self._check_action is None:
+            return None
+        said = await self._of_caller("check_action", self._check_action, text)
+        try:
+            return None if said is None else Action(said)
+        except ValueError:
+            raise InvalidInput(f"check_action returns None, or one of {', '.join(Action)}, not {said!r:.80}") from None
+
+    async def _of_caller(self, what: str, function: Callable[[Any], Any], given: Any) -> Any:
+        """Call a function of the caller's. Raises ModelUnavailable when it takes longer than a model may."""
+        waits = asyncio.timeout(self._seconds)
+        try:
+            async with waits:
+                return await called(function, given)
+        except TimeoutError:
+            if not waits.expired():
+                raise
+            raise ModelUnavailable(f"{what} took longer than {self._seconds:g} seconds") from None
+
+    async def _remote(self, text: str, told: _Told) -> AsyncGenerator[str]:
+        """Design C's deferRemote: somebody else's chat answers, and memory has no part in it."""
+        assert self._defer_remote is not None
+        answer = await self._of_caller("the remote chat", self._defer_remote, text)
+        if answer is not None and not isinstance(answer, str):
+            raise InvalidInput(f"defer_remote returns a text or None, not {answer!r:.80}")
+        told.reply = Reply(answer)
+        if answer:
+            yield answer
+
+    async def _offered(self, turn: AsyncTurn) -> AsyncTools:
+        """The tools of this turn; with a mode that has the model keep things, the tool for that."""
+        tools = self._tools
+        if callable(tools):
+            tools = await self._of_caller("the function of tools=", tools, turn.block)
+        if not isinstance(tools, AsyncTools | None):
+            raise InvalidInput(
+                f"tools are those of scope.tools(...), or a function that returns them, not {tools!r:.80}"
+            )
+        settings = turn.settings
+        triggered = settings.use_memory and settings.memory_extraction_mode == "llm_triggered"
+        return with_tool(tools, self._scope.tools(only=[CREATE]).tools if triggered else ())
+
+    def _tell(self, reason: str) -> None:
+        if self._parts.events.takes:
+            tell_of(self._parts.events.put, self._scope.who, Node.SESSION, Deed(Op.MODEL, Status.ERROR, reason))
+
+
+class AsyncReplyStream:
+    """The answer to a message, piece by piece. Made by :meth:`AsyncChat.stream`."""
+
+    def __init__(self, pieces: AsyncGenerator[str], told: _Told) -> None:
+        self._pieces = pieces
+        self._told = told
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        return await anext(self._pieces)
+
+    async def aclose(self) -> None:
+        """Leave the stream: what was passed on is stored."""
+        await self._pieces.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def block(self) -> ContextBlock:
+        """The memories that are in the prompt, from the first piece on."""
+        return self._told.block
+
+    @property
+    def reply(self) -> Reply:
+        """What came of the message, once the stream is over. Raises InvalidInput before."""
+        return _over(self._told)
+
+
+def _over(told: _Told) -> Reply:
+    if told.reply is None:
+        raise InvalidInput("the stream is not over; read it to its end, or close it")
+    return told.reply
+
+
+def _system(text: str) -> Message:
+    return {"role": "system", "content": text}
+
+
+def _checked_seconds(seconds: Any) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MOST_SECONDS:
+        raise InvalidInput(f"seconds is a number above 0, at most {MOST_SECONDS:g}, not {seconds!r:.80}")
+    return float(seconds)

@@ -1,0 +1,99 @@
+"""A message of a chat under way: its turn, and the session that its exchange goes into, ended together."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from types import TracebackType
+from typing import Final, Self
+
+from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.concurrency.shielded import insisted
+from memwarden.conversation.turn import AsyncTurn
+from memwarden.errors import NotKept
+from memwarden.ids import new_id
+from memwarden.runtime import Parts
+
+DIGEST_BYTES: Final = 16
+TAKE_IN_SECONDS: Final = 150.0
+"""Taking an exchange in may take so long: writers of one session wait for each other for up to 30 seconds, and a model
+that makes shorter what is too long may take 120."""
+
+log = logging.getLogger(__name__)
+
+
+class Running:
+    """A context manager around a turn. However it is left: the turn's words are stored, the thread is looked through as
+    the settings say, and then the exchange is in the session, with what was delivered of the answer.
+
+    A message without an answer stays the session's open cycle.
+    """
+
+    def __init__(
+        self, parts: Parts, turn: AsyncTurn, sessions: AsyncSessions, session: str, message: str, key: str | None
+    ) -> None:
+        self._parts = parts
+        self._turn = turn
+        self._sessions = sessions
+        self._session = session
+        self._message = message
+        self._key = key or new_id()
+        self._over = False
+
+    async def __aenter__(self) -> Self:
+        await self._turn.__aenter__()
+        self._parts.turns.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.end(look=error is None)
+        except NotKept as lost:
+            if error is None:
+                raise
+            error.add_note(str(lost))
+            log.error("%s", lost)
+
+    async def end(self, *, look: bool = True) -> None:
+        """Store everything. May be called again, and then does nothing. Raises NotKept."""
+        if self._over:
+            return
+        self._over = True
+        try:
+            await insisted(lambda: self._store(look))  # whole: a turn that is stored belongs in the session
+        finally:
+            self._parts.turns.discard(self)
+
+    async def _store(self, look: bool) -> None:
+        """Store the turn, then the exchange. May be done again."""
+        answer = self._turn.own_answer
+        lost: NotKept | None = None
+        try:
+            await self._turn.end(look=look)
+        except NotKept as error:
+            lost = error
+        try:
+            if answer is not None:
+                await self._take_in(answer)
+        except Exception as error:
+            if lost is None:
+                lost = NotKept(
+                    f"the exchange could not be taken into the session {self._session!r}, its turns are stored "
+                    f"({type(error).__name__}: {error})",
+                    (),
+                )
+                lost.__cause__ = error
+        if lost is not None:
+            lost.answer = answer
+            raise lost
+
+    async def _take_in(self, answer: str) -> None:
+        """Take the exchange in, once for each answer that a message with this key got."""
+        digest = hashlib.blake2b(f"{self._key}\n{answer}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
+        async with asyncio.timeout(TAKE_IN_SECONDS):
+            await self._sessions.finalize_current_cycle(
+                self._session, self._message, answer, key=f"chat:{digest.hexdigest()}"
+            )

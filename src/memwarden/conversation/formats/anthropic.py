@@ -1,0 +1,117 @@
+"""Anthropic's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memwarden.conversation.formats import placing
+from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
+from memwarden.conversation.formats.placing import without_empty
+from memwarden.conversation.formats.reading import (
+    as_dict,
+    field,
+    listed,
+    messages_in,
+    no_answer,
+    parts_of,
+    spoken,
+    unread,
+    words,
+)
+from memwarden.errors import InvalidInput
+
+_TEXT = "text"
+
+
+class Anthropic:
+    """A mapping with ``messages`` and maybe ``system`` (a text or a list of blocks).
+
+    ``system_append`` goes to the end of ``system``, after the caller's own blocks and their ``cache_control``.
+    ``context_message`` is a block of its own before the words of the message to answer, and not a message, as users
+    and the assistant take turns here; ``user_prefix`` goes into the same text where the message is one. Results of
+    tools stay before both.
+    """
+
+    name = "anthropic"
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        return spoken(_messages(request))
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(_messages(request), "messages")
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        messages = _messages(request)
+        assert isinstance(request, Mapping)
+        if not text:
+            return dict(request)
+        mode = checked_mode(mode)
+        if mode == "system_append":
+            own = request.get("system")
+            own = own if isinstance(own, str) or listed(own) else None
+            return {**request, "system": placing.after(own, text, _TEXT)}
+        if mode == "context_message":
+            messages = _in_blocks(messages)
+        return {**request, "messages": placing.prefix_to_user(messages, text, _TEXT)}
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        messages = placing.before_said(_messages(request), later, _TEXT)
+        return self.with_block({**dict(request), "messages": messages}, early, "system_append")
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        messages = placing.cleaned(_messages(request), clean)
+        assert isinstance(request, Mapping)
+        return without_empty(request, "system", clean) | {"messages": messages}
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        return words(_content(response), "")
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        kind = field(event, "type")  # "text" of the SDK's own streams repeats what a delta brought
+        if kind == "content_block_delta":
+            delta = field(event, "delta")
+            return (field(delta, "text") or "") if field(delta, "type") == "text_delta" else ""
+        if kind == "content_block_start":
+            return words([field(event, "content_block")])
+        return ""
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        used = [one for one in _content(response) if field(one, "type") == "tool_use"]
+        return tuple(ToolCall(field(one, "id"), field(one, "name"), field(one, "input")) for one in used)
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        messages = _messages(request)
+        answer = {"role": "assistant", "content": [_sent_back(one) for one in _content(response)]}
+        told = [{"type": "tool_result", "tool_use_id": one, "content": text} for one, text in results.items()]
+        return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": told}]}
+
+
+def _content(response: Any) -> Sequence[Any]:
+    if field(response, "content") is None:
+        raise no_answer(response, "content")
+    return listed(field(response, "content"))
+
+
+def _sent_back(block: Any) -> dict[str, Any]:
+    """A block of an answer. Of a call that was cut off the API takes no broken JSON."""
+    sent = as_dict(block, "content")
+    return {**sent, "input": {}} if isinstance(sent.get("input"), str) else sent
+
+
+def _messages(request: Any) -> list[Any]:
+    if not isinstance(request, Mapping) or "messages" not in request:
+        raise InvalidInput("a request in Anthropic's form is a mapping with 'messages', and maybe 'system'")
+    return messages_in(request["messages"], "messages")
+
+
+def _in_blocks(messages: list[Any]) -> list[Any]:
+    """The message to answer as blocks, so that what is put before its words is a block of its own."""
+    at = placing.to_answer(messages)
+    if at is None:
+        return messages
+    return placing.changed(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])

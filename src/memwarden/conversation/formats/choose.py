@@ -1,0 +1,51 @@
+"""Which form a request has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from memwarden.conversation.formats.anthropic import Anthropic
+from memwarden.conversation.formats.base import Form
+from memwarden.conversation.formats.openai_chat import OpenAIChat
+from memwarden.conversation.formats.openai_responses import OpenAIResponses
+from memwarden.conversation.formats.plain import Plain
+from memwarden.conversation.formats.reading import field, listed
+from memwarden.errors import InvalidInput
+
+_ALL: Final[tuple[Form, ...]] = (OpenAIChat(), OpenAIResponses(), Anthropic(), Plain())
+FORMS: Final[Mapping[str, Form]] = MappingProxyType({one.name: one for one in _ALL})
+"""Every form by its name."""
+_ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"))
+
+
+def form_of(request: Any, name: str | None = None) -> Form:
+    """Return the form of a request: the one that is named, else the one that its shape shows.
+
+    A list, and a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` of Responses; one
+    with ``messages`` and ``system``, or with blocks that only Anthropic has, is Anthropic's. A request to Anthropic
+    that shows neither has to be named, and so has ``plain``.
+
+    Raises InvalidInput for an unknown name, and for a request that is none of these.
+    """
+    if name is not None:
+        if not isinstance(name, str) or name not in FORMS:
+            raise InvalidInput(f"a form is one of {', '.join(FORMS)}, not {name!r:.80}")
+        return FORMS[name]
+    if isinstance(request, Mapping):
+        if "messages" in request:
+            return FORMS["anthropic" if _is_anthropic(request) else "openai_chat"]
+        if "input" in request:
+            return FORMS["openai_responses"]
+        raise InvalidInput("a request is a list of messages, or a mapping with 'messages' or 'input'")
+    if isinstance(request, str | bytes) or not listed(request):
+        raise InvalidInput(f"a request is a list of messages, or the arguments of a call, not {request!r:.80}")
+    return FORMS["openai_chat"]
+
+
+def _is_anthropic(request: Mapping[str, Any]) -> bool:
+    if "system" in request:
+        return True
+    contents = [field(message, "content") for message in listed(request["messages"])]
+    return any(field(part, "type") in _ONLY_ANTHROPIC for content in contents for part in listed(content))

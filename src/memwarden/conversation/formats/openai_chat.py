@@ -1,0 +1,108 @@
+"""OpenAI's chat completions, and every API that takes the same messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from memwarden.conversation.formats import placing
+from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
+from memwarden.conversation.formats.reading import as_dict, field, listed, messages_in, no_answer, spoken, unread, words
+from memwarden.remember.ingest.messages import read_arguments
+
+_TEXT = "text"
+
+
+class OpenAIChat:
+    """A list of messages, or a mapping with ``messages``.
+
+    ``system_append`` goes to the last system or developer message before anybody speaks, else a system message is put
+    first. ``context_message`` is a message of the same role as those, right before the message to answer.
+    """
+
+    name = "openai_chat"
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        return spoken(_messages(request))
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(_messages(request), "messages")
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        messages = _with_block(_messages(request), text, checked_mode(mode)) if text else _messages(request)
+        return _put(request, messages)
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        messages = placing.before_said(_messages(request), later, _TEXT)
+        if early:
+            role = placing.system_role(messages, "system")
+            messages = placing.append_to_system(messages, early, _TEXT, role, which=0)
+        return _put(request, messages)
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        return _put(request, placing.cleaned(_messages(request), clean))
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        message = _message(response)
+        return words(field(message, "content"), "") + (field(message, "refusal") or "")
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        kind = field(event, "type")
+        if kind in ("content.delta", "refusal.delta"):  # of the SDK's own streams, which tell each chunk as well
+            return field(event, "delta") or ""
+        if kind == "chunk" or "." in str(kind):
+            return ""
+        if field(event, "choices") is None:  # a piece of a message, as LangChain's models stream them
+            return words(field(_message(event), "content"), "")
+        choices = [one for one in listed(field(event, "choices")) if not field(one, "index")]
+        delta = field(choices[0], "delta") if choices else None
+        return (field(delta, "content") or "") + (field(delta, "refusal") or "")
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return tuple(map(_call, listed(field(_message(response), "tool_calls"))))
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        message = _message(response)
+        called = [as_dict(one, "tool_calls") for one in listed(field(message, "tool_calls"))]
+        answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
+        told = [{"role": "tool", "tool_call_id": one, "content": result} for one, result in results.items()]
+        return _put(request, [*_messages(request), answer, *told])
+
+
+def _message(response: Any) -> Any:
+    """The message of a response, or the message that was given instead of one."""
+    choices = listed(field(response, "choices"))
+    if choices:
+        return field(choices[0], "message")
+    if field(response, "choices") is None and field(response, "content", no_answer) is not no_answer:
+        return response
+    raise no_answer(response, "choices")
+
+
+def _call(called: Any) -> ToolCall:
+    custom = field(called, "custom")
+    if custom is not None:  # a tool of free text
+        return ToolCall(field(called, "id"), field(custom, "name"), field(custom, "input"))
+    function = field(called, "function")
+    return ToolCall(field(called, "id"), field(function, "name"), read_arguments(field(function, "arguments")))
+
+
+def _messages(request: Request) -> list[Any]:
+    return messages_in(request.get("messages") if isinstance(request, Mapping) else request, "messages")
+
+
+def _put(request: Request, messages: list[Any]) -> Any:
+    return {**request, "messages": messages} if isinstance(request, Mapping) else messages
+
+
+def _with_block(messages: list[Any], text: str, mode: str) -> list[Any]:
+    role = placing.system_role(messages, "system")
+    if mode == "system_append":
+        return placing.append_to_system(messages, text, _TEXT, role)
+    if mode == "context_message":
+        return placing.insert_message(messages, {"role": role, "content": text})
+    return placing.prefix_to_user(messages, text, _TEXT)

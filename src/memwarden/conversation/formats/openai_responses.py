@@ -1,0 +1,131 @@
+"""OpenAI's Responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memwarden.conversation.formats import placing
+from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
+from memwarden.conversation.formats.placing import without_empty
+from memwarden.conversation.formats.reading import (
+    as_dict,
+    field,
+    has_words,
+    listed,
+    messages_in,
+    no_answer,
+    spoken,
+    unread,
+)
+from memwarden.errors import InvalidInput
+from memwarden.remember.ingest.messages import OWN_FIELDS, read_arguments
+
+_TEXT = "input_text"
+_REFUSAL = "refusal"
+
+
+class OpenAIResponses:
+    """A mapping with ``input`` (a text or a list of items) and maybe ``instructions``.
+
+    ``system_append`` goes to the instructions; without any, to the last system or developer message before anybody
+    speaks; without one, it is the instructions. ``context_message`` is a message of the role of those, ``developer``
+    when there are none, right before the message to answer.
+    """
+
+    name = "openai_responses"
+
+    def said(self, request: Request) -> list[dict[str, Any]]:
+        messages = _items(_arguments(request))
+        # The id of an answer is the provider's, and was not known when the answer was heard.
+        return [
+            one
+            for message in messages
+            for one in spoken([message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at"))
+        ]
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(_items(_arguments(request)), "input")
+
+    def with_block(self, request: Request, text: str, mode: str) -> Any:
+        arguments = _arguments(request)
+        items = _items(arguments)
+        if not text:
+            return dict(arguments)
+        mode = checked_mode(mode)
+        if mode == "system_append":
+            return _appended(arguments, items, text)
+        if mode == "user_prefix" and isinstance(arguments["input"], str):
+            return {**arguments, "input": placing.before(arguments["input"], text, _TEXT)}
+        if mode == "user_prefix":
+            return {**arguments, "input": placing.prefix_to_user(items, text, _TEXT)}
+        message = {"role": placing.system_role(items, "developer"), "content": text}
+        return {**arguments, "input": placing.insert_message(items, message)}
+
+    def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
+        arguments = _arguments(request)
+        given = arguments["input"]
+        if isinstance(given, str):
+            placed = placing.before(given, later[0], _TEXT) if later else given
+        else:
+            placed = placing.before_said(_items(arguments), later, _TEXT)
+        made = {**arguments, "input": placed}
+        return _appended(made, _items(made), early, which=0) if early else made
+
+    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+        arguments = _arguments(request)
+        given = arguments["input"]
+        items = clean(given) if isinstance(given, str) else placing.cleaned(_items(arguments), clean)
+        return without_empty(arguments, "instructions", clean) | {"input": items}
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        messages = [one for one in _output(response) if field(one, "type") == "message"]
+        parts = [part for one in messages for part in listed(field(one, "content"))]
+        texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
+        return "".join(text for text in texts if text)
+
+    def delta(self, event: Any) -> str:
+        if isinstance(event, str):
+            return event
+        is_words = field(event, "type") in ("response.output_text.delta", "response.refusal.delta")
+        return (field(event, "delta") or "") if is_words else ""
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(field(one, "call_id"), field(one, "name"), read_arguments(field(one, "arguments")))
+            for one in _output(response)
+            if field(one, "type") == "function_call"
+        )
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        arguments = _arguments(request)
+        # All of the output: what a model thought has to come back with its calls.
+        answer = [as_dict(one, "output") for one in _output(response)]
+        told = [{"type": "function_call_output", "call_id": one, "output": text} for one, text in results.items()]
+        return {**arguments, "input": [*_items(arguments), *answer, *told]}
+
+
+def _output(response: Any) -> Sequence[Any]:
+    if field(response, "output") is None:
+        raise no_answer(response, "output")
+    return listed(field(response, "output"))
+
+
+def _arguments(request: Any) -> Mapping[str, Any]:
+    if not isinstance(request, Mapping) or "input" not in request:
+        raise InvalidInput("a request in the form of Responses is a mapping with 'input'")
+    return request
+
+
+def _items(arguments: Mapping[str, Any]) -> list[Any]:
+    given = arguments["input"]
+    return [{"role": "user", "content": given}] if isinstance(given, str) else messages_in(given, "input", typed=True)
+
+
+def _appended(arguments: Mapping[str, Any], items: list[Any], text: str, which: int = -1) -> dict[str, Any]:
+    own = arguments.get("instructions")
+    if not (isinstance(own, str) and has_words(own)) and placing.leading_system(items):
+        return {**arguments, "input": placing.append_to_system(items, text, _TEXT, "developer", which)}
+    return {**arguments, "instructions": placing.after(own if isinstance(own, str) else None, text, _TEXT)}

@@ -1,0 +1,48 @@
+"""Design C's own messages, for a model that the application calls in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memwarden.conversation.formats import placing
+from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
+from memwarden.conversation.formats.openai_chat import OpenAIChat
+from memwarden.conversation.formats.reading import field, messages_in, no_answer, unread, words
+from memwarden.errors import InvalidInput
+from memwarden.remember.ingest.messages import ROLES
+
+
+class Plain(OpenAIChat):
+    """A list of ``{role, content}``, answered with a text or a message.
+
+    As with chat completions, but a ``context_message`` has the role ``context``, as design C has it.
+    """
+
+    name = "plain"
+
+    def unread(self, request: Request) -> list[str]:
+        return unread(messages_in(request, "messages"), "messages", (*ROLES, "context"))
+
+    def with_block(self, request: Any, text: str, mode: str) -> Any:
+        messages = messages_in(request, "messages")
+        if text and checked_mode(mode) == "context_message":
+            return placing.insert_message(messages, {"role": "context", "content": text})
+        return super().with_block(messages, text, mode)
+
+    def answer(self, response: Any) -> str:
+        if isinstance(response, str):
+            return response
+        content = field(response, "content")
+        if not isinstance(content, str | list | tuple):
+            raise no_answer(response, "content")
+        return words(content, "")
+
+    def delta(self, event: Any) -> str:
+        return event if isinstance(event, str) else words(field(event, "content"), "")
+
+    def calls(self, response: Any) -> tuple[ToolCall, ...]:
+        return ()
+
+    def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
+        raise InvalidInput("plain messages have no calls of tools; use the form openai_chat")

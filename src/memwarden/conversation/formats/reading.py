@@ -1,0 +1,159 @@
+"""Reading messages, responses and events, whether they are mappings or an SDK's objects."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from memwarden.errors import InvalidInput
+from memwarden.remember.ingest.messages import OWN_FIELDS, ROLES, checked_field
+
+WORDS: Final = ("text", "input_text", "output_text")
+"""The types of the parts of a content that hold words."""
+SPEAKERS: Final = ("user", "assistant")
+SYSTEM: Final = ("system", "developer")
+MAX_ROLE: Final = 32
+"""A longer role is none, and is not repeated: it may be what somebody said."""
+
+log = logging.getLogger(__name__)
+
+
+def field(thing: Any, name: str, default: Any = None) -> Any:
+    """A field of a mapping or of an object."""
+    return thing.get(name, default) if isinstance(thing, Mapping) else getattr(thing, name, default)
+
+
+def listed(value: Any) -> Sequence[Any]:
+    """A list as it is; nothing for anything else (None, an SDK's mark for what is not given)."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
+
+
+def parts_of(content: Any) -> list[Any]:
+    """The parts of a content; none for a text and for None. Raises InvalidInput for what can be read only once."""
+    if content is None or isinstance(content, str):
+        return []
+    if isinstance(content, bytes) or not isinstance(content, Sequence):
+        raise InvalidInput(f"content is text or a list of parts, not {type(content).__name__}")
+    return list(content)
+
+
+def as_dict(message: Any, what: str) -> dict[str, Any]:
+    """A shallow copy of a message as a dict. Raises InvalidInput for what is no message."""
+    if isinstance(message, Mapping):
+        return dict(message)
+    if callable(dump := getattr(message, "model_dump", None)):
+        return dict(dump(mode="json", exclude_unset=True))  # as the SDKs send it
+    raise InvalidInput(f"{what} is a mapping like {{'role': 'user', 'content': '...'}}, not {message!r:.80}")
+
+
+def messages_in(value: Any, what: str, *, typed: bool = False) -> list[Any]:
+    """A caller's messages, checked one by one. typed: so are items with a type and no role. Raises InvalidInput."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+        raise InvalidInput(
+            f"{what} is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(value).__name__}"
+        )
+    for number, one in enumerate(value):
+        if isinstance(one, Mapping) or hasattr(one, "role") or (typed and hasattr(one, "type")):
+            continue
+        raise InvalidInput(
+            f"{what}[{number}] is a mapping like {{'role': 'user', 'content': '...'}}, not a {type(one).__name__}; "
+            "messages of LangChain become such by langchain_core.messages.convert_to_openai_messages"
+        )
+    return list(value)
+
+
+def no_answer(response: Any, wanted: str) -> InvalidInput:
+    """The error for what is no response. wanted: what one would have."""
+    return InvalidInput(f"a response is a text or has {wanted!r}, unlike this {type(response).__name__}")
+
+
+def words(content: Any, between: str = "\n") -> str:
+    """The words of a content: a text, or a list of parts, of which those that hold words count."""
+    if isinstance(content, str):
+        return content
+    return between.join(text for text in _texts(content) if text)
+
+
+def has_words(content: Any) -> bool:
+    """Whether a content says anything."""
+    return bool(words(content).strip())
+
+
+def is_message(item: Any) -> bool:
+    """Whether an item of a list is a message: Responses lists calls, results and settings beside them."""
+    return field(item, "type") in (None, "message") and field(item, "role") is not None
+
+
+def speaking(messages: Sequence[Any]) -> list[int]:
+    """The places of the messages in which users and the assistant say something."""
+    return [place for place, one in enumerate(messages) if field(one, "role") in SPEAKERS and _said(one).strip()]
+
+
+def spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dict[str, Any]]:
+    """What users and the assistant said in messages (:meth:`memwarden.conversation.formats.base.Form.said`).
+
+    own: the fields besides role and content that are the caller's. One that could not be kept is left out: what was
+    said shall not be lost for the sake of its time or name.
+    """
+    return [
+        {"role": field(one, "role"), "content": _said(one)}
+        | {name: value for name in own if (value := field(one, name)) is not None and _can_be_kept(name, value)}
+        for one in map(messages.__getitem__, speaking(messages))
+    ]
+
+
+def unread(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
+    """Why messages are not read that look as if somebody says something in them; without their words."""
+    told = []
+    for number, one in enumerate(messages):
+        role, content = field(one, "role"), field(one, "content")
+        if field(one, "type") not in (None, "message"):
+            continue
+        if role not in roles:
+            told.append(f"{what}[{number}].role is one of {', '.join(roles)}, not {_short(role)}")
+        elif isinstance(content, Mapping | bytes | bool | int | float):
+            told.append(f"{what}[{number}].content is text or a list of parts, not {type(content).__name__}")
+        elif role == "user" and content is None:
+            told.append(f"{what}[{number}].content is missing; give what was said, or leave the message out")
+    return told
+
+
+def _short(role: Any) -> str:
+    return repr(role) if role is None or (isinstance(role, str) and len(role) <= MAX_ROLE) else type(role).__name__
+
+
+def _can_be_kept(name: str, value: Any) -> bool:
+    try:
+        checked_field(name, value, name)
+    except InvalidInput as error:
+        _tell_once(name, str(error))
+        return False
+    return True
+
+
+_told: Final[set[str]] = set()
+
+
+def _tell_once(name: str, why: str) -> None:
+    """Say in the log that a field is left out: once a process, as it stands in each turn of a conversation again."""
+    if name not in _told:
+        _told.add(name)
+        log.warning("messages are taken without a field that cannot be kept: %s", why)
+
+
+def _said(message: Any) -> str:
+    if not is_message(message):
+        return ""
+    return words(field(message, "content")) + (field(message, "refusal") or "")
+
+
+def _texts(parts: Any) -> Iterator[str]:
+    for part in listed(parts):
+        if isinstance(part, str):
+            yield part
+            continue
+        kind = field(part, "type")
+        text = field(part, "text") if kind in WORDS else field(part, "refusal") if kind == "refusal" else None
+        if isinstance(text, str):
+            yield text

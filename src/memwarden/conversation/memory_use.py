@@ -1,0 +1,53 @@
+"""Was a memory that stood in the prompt used in the answer? Judged by rules, from words alone (F22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from memwarden.records import Item
+from memwarden.text.flags import content_terms
+
+THIRD: Final = 1 / 3
+"""A short fact has three words of its own, of which an answer needs one ("no peanuts")."""
+LONGEST: Final = 8_000
+"""So many characters are looked at: of the answer from its beginning, of the talk in the prompt from its end."""
+
+
+class Use(NamedTuple):
+    """What was judged of a memory. share: of its own words, those that the answer repeats; 0..1."""
+
+    item: Item
+    used: bool
+    share: float
+
+
+def judged(items: Iterable[Item], said: Sequence[str], answer: str) -> list[Use]:
+    """Judge each memory of a prompt.
+
+    Its own words are those that say something and that nobody said in the prompt. It was used when the answer repeats
+    two words that follow each other in it, one of which is its own, or a third of its own words.
+
+    said: the talk in the prompt, the message that was answered last.
+    """
+    known = set(content_terms("\n".join(said)[-LONGEST:]))
+    answered = content_terms(answer[:LONGEST])
+    words, pairs = set(answered), _pairs(answered)
+    return [_judged(item, content_terms(item.text), known, words, pairs) for item in items]
+
+
+Pairs = set[tuple[str, str]]
+
+
+def _judged(item: Item, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> Use:
+    own = set(held) - known
+    if not own:
+        return Use(item, False, 0.0)
+    share = len(own & words) / len(own)
+    follows = any(own.intersection(pair) for pair in _pairs(held) & pairs)
+    return Use(item, follows or share >= THIRD, share)
+
+
+def _pairs(terms: list[str]) -> Pairs:
+    return {(one, other) for one, other in pairwise(terms) if one != other}

@@ -1,0 +1,147 @@
+"""Asking a model until it has answered: piece by piece or whole, calling the tools that it wants in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+
+from memwarden.agent.sessions.stored_sessions import AsyncSessions
+from memwarden.agent.tools import AsyncTools, Tool
+from memwarden.concurrency.user_code import is_stream, passed_on
+from memwarden.conversation.formats import FORMS
+from memwarden.conversation.formats.base import ToolCall
+from memwarden.conversation.stream_assembly import response_of, with_own_ids
+from memwarden.conversation.turn import AsyncTurn
+from memwarden.conversation.upstreams import Upstream
+from memwarden.errors import MemwardenError, ModelUnavailable
+
+MOST_ROUNDS: Final = 8
+"""So often a model is asked for one message: it may call tools, read what they return, and call others."""
+
+log = logging.getLogger(__name__)
+
+
+class Asking:
+    """How one message is answered.
+
+    Args:
+        tools: what the model may call. cached: for how many exchanges a tool's result is used again, by its name.
+        seconds: so long an answer, the next piece of one, or a tool may take.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        tools: AsyncTools,
+        sessions: AsyncSessions,
+        session: str,
+        cached: Mapping[str, int],
+        seconds: float,
+    ) -> None:
+        self._upstream = upstream
+        self._form = FORMS[upstream.form]
+        self._tools = tools
+        self._sessions = sessions
+        self._session = session
+        self._cached = cached
+        self._seconds = seconds
+
+    async def words(self, turn: AsyncTurn, *, stream: bool) -> AsyncGenerator[str]:
+        """The words of the answer as they come, taken in by the turn. Raises ModelUnavailable when that is too slow."""
+        offered = self._tools.tools
+        request = self._upstream.with_tools(turn.request, offered) if offered else turn.request
+        for _ in range(MOST_ROUNDS):
+            events: list[Any] = []
+            try:
+                async with asyncio.timeout(self._seconds):
+                    response = await self._upstream.ask(request, stream=stream)
+                if is_stream(response):
+                    async with aclosing(passed_on(response, self._seconds)) as passing:
+                        async for words in turn.words(_noted(passing, events) if offered else passing):
+                            yield words
+                    response = response_of(self._upstream.form, events)
+                elif response is not None and (words := turn.heard(response)):
+                    yield words
+            except TimeoutError:
+                raise ModelUnavailable(f"the model took longer than {self._seconds:g} seconds") from None
+            response = with_own_ids(response) if offered and self._form.name == "openai_chat" else response
+            calls = self._calls(response) if offered else ()
+            if not calls:
+                return
+            request = self._form.with_results(request, response, await self._called(calls))
+        log.warning("the model called tools %d times for one message, and is not asked again", MOST_ROUNDS)
+
+    def _calls(self, response: Any) -> Sequence[ToolCall]:
+        try:
+            return () if response is None or isinstance(response, str) else self._form.calls(response)
+        except MemwardenError:  # no response of the form, which the turn noted
+            return ()
+
+    async def _called(self, calls: Sequence[ToolCall]) -> dict[str, str]:
+        """What the tools return, as JSON, by the id of the call; one after another, since one may need another's."""
+        return {one.id: await self._result(one) for one in calls}
+
+    async def _result(self, call: ToolCall) -> str:
+        duration = self._cached.get(call.name, 0)
+        usable = duration > 0 and isinstance(call.arguments, Mapping)
+        if usable and (entry := await self._held(call)) is not None:
+            return entry
+        succeeded, result = await self._call(call)
+        if usable and succeeded:
+            try:
+                await self._sessions.add_tool_to_cache(self._session, call.name, call.arguments, result, duration)
+            except MemwardenError as error:
+                log.warning("a result of the tool %s is not used again: %s", call.name, type(error).__name__)
+        return result
+
+    async def _held(self, call: ToolCall) -> str | None:
+        try:
+            entry = await self._sessions.lookup_tool_in_cache(self._session, call.name, call.arguments)
+        except MemwardenError as error:
+            log.warning("results of the tool %s are not looked up: %s", call.name, type(error).__name__)
+            return None
+        return None if entry is None else str(entry["result"])
+
+    async def _call(self, call: ToolCall) -> tuple[bool, str]:
+        """Call a tool: whether it did what it should, and what it returns. The model is told what went wrong."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                told: Any = await self._tools.call_tool(call.name, call.arguments)
+            if not isinstance(told, Mapping):
+                return _failed(f"it returned no JSON object but {type(told).__name__}")
+            return bool(told.get("success", True)), _as_json(told)
+        except TimeoutError:
+            return _failed(f"it took longer than {self._seconds:g} seconds")
+        except MemwardenError as error:
+            return _failed(str(error))
+        except Exception as error:  # a tool of somebody else's, or what it returned
+            log.warning("the tool %s failed: %s", call.name, type(error).__name__)
+            return _failed(f"it failed ({type(error).__name__})")
+
+
+def _as_json(told: Mapping[str, Any]) -> str:
+    """What a tool returned. Raises TypeError and ValueError for what cannot be sent."""
+    result = json.dumps(told, ensure_ascii=False, default=str)
+    result.encode()  # half a character
+    return result
+
+
+def _failed(why: str) -> tuple[bool, str]:
+    return False, json.dumps({"success": False, "error": why.encode(errors="replace").decode()}, ensure_ascii=False)
+
+
+def with_tool(tools: AsyncTools | None, more: Sequence[Tool]) -> AsyncTools:
+    """The tools and those that are not among them yet."""
+    own = () if tools is None else tools.tools
+    names = {one.name for one in own}
+    return AsyncTools((*own, *(one for one in more if one.name not in names)))
+
+
+async def _noted(events: AsyncIterator[Any], into: list[Any]) -> AsyncIterator[Any]:
+    async for event in events:
+        into.append(event)
+        yield event

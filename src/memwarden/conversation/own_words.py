@@ -1,0 +1,39 @@
+"""Our own words in what is said: a block that an application keeps in its messages, or that a model repeats (F8).
+
+Blocks in design C's words are taken out of everything that is stored
+(:mod:`memwarden.remember.ingest.strip_context`); this knows those in words of the caller's as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from memwarden.recall.answer.render import DESIGN, Template
+from memwarden.remember.ingest.strip_context import without_blocks_that, without_injected
+
+
+def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) -> list[dict[str, Any]]:
+    """Messages without the blocks of a template; those that were nothing else are left out."""
+    cleaned = [dict(one) | {"content": without_block(one["content"], template)} for one in messages]
+    return [one for one in cleaned if one["content"].strip()]
+
+
+def without_block(text: str, template: Template) -> str:
+    """What of a text is stored: without all that memwarden puts into prompts, in a template's words or
+    design C's."""
+    return without_injected(without_blocks_that(_begin(template.prefix), template.suffix, text))
+
+
+def without_memories(text: str, template: Template) -> str:
+    """A text without whole blocks of memories, in a template's or in design C's words; as it is if it has none."""
+    for one in {template: None, DESIGN: None}:
+        text = without_blocks_that(_begin(one.prefix), one.suffix, text, whole=True)
+    return text
+
+
+@lru_cache(maxsize=64)
+def _begin(prefix: str) -> re.Pattern[str]:
+    return re.compile(r"<memories>\s*" + (re.escape(prefix) if prefix else r"(?=1\. )"))

@@ -1,0 +1,99 @@
+"""How much of a prompt a provider's prefix cache can reuse (F6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memwarden.conversation.formats import Request
+from memwarden.tokens import TokenCounter, estimate
+
+_EARLY = ("tools", "system", "instructions")
+_LATE = ("messages", "input")
+"""In this order a provider reads the parts of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixShare:
+    """How one prompt begins. Sizes in tokens.
+
+    Attributes:
+        identical: of the beginning that it has in common with the last prompt.
+        prompt: of all of it. last: of the last prompt; 0 for the first one.
+    """
+
+    identical: int
+    prompt: int
+    last: int
+
+    @property
+    def of_this(self) -> float:
+        """The share of this prompt that is the same as in the last one, 0..1."""
+        return self.identical / self.prompt if self.prompt else 0.0
+
+    @property
+    def of_last(self) -> float:
+        """The share of the last prompt that this one begins with, 0..1; 1 when all of it can be reused."""
+        return self.identical / self.last if self.last else 0.0
+
+
+class PrefixMeter:
+    """Compares each prompt of a conversation with the one before, in any form.
+
+    >>> meter = PrefixMeter()
+    >>> meter.add(turn.request).of_last
+
+    Attributes:
+        total: all prompts that had one before them, taken together.
+    """
+
+    def __init__(self, count: TokenCounter = estimate) -> None:
+        self._count = count
+        self._last = ""
+        self.total = PrefixShare(0, 0, 0)
+
+    def add(self, request: Request) -> PrefixShare:
+        """Take in the next prompt, and tell how it begins."""
+        text, last = prompt_text(request), self._last
+        identical = text[: _same(last, text)]
+        share = PrefixShare(self._count(identical), self._count(text), self._count(last))
+        if last:
+            total = self.total
+            self.total = PrefixShare(
+                total.identical + share.identical, total.prompt + share.prompt, total.last + share.last
+            )
+        self._last = text
+        return share
+
+
+def prompt_text(request: Request) -> str:
+    """Return what a model reads of a request, as one text, in the order in which it reads it."""
+    if not isinstance(request, Mapping):
+        return "".join(map(_line, request))
+    early = [_line({name: request[name]}) for name in _EARLY if request.get(name)]
+    late = [request[name] for name in _LATE if request.get(name)]
+    lists = [[{"role": "user", "content": one}] if isinstance(one, str) else one for one in late]
+    return "".join(early) + "".join(_line(message) for one in lists for message in one)
+
+
+def _line(part: Any) -> str:
+    """One part on a line of its own; the role stands first, as models read it."""
+    fields = sorted(part.items(), key=lambda one: (one[0] != "role", one[0])) if isinstance(part, Mapping) else part
+    return json.dumps(fields, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts begin with that are the same."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _plain(thing: Any) -> Any:
+    """An SDK's object as JSON."""
+    dump = getattr(thing, "model_dump", None)
+    return dump(mode="json", exclude_unset=True) if callable(dump) else str(thing)

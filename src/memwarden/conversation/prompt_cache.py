@@ -1,0 +1,143 @@
+"""Prompts that a provider's prefix cache keeps hitting (F6): what stands in a prompt stays where it was put.
+
+A snapshot of memories stands early in the prompt and is made anew at set points only. What becomes relevant later goes,
+as a delta, before the words of the message that made it relevant, and stands there in all later prompts, so that each
+prompt begins with the whole of the last one. Plain functions; :mod:`memwarden.conversation.prompt_cache_store` keeps
+their result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Any
+
+from memwarden.conversation.render import render
+from memwarden.conversation.settings import ChatSettings
+from memwarden.records import ContextBlock, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A block in a conversation.
+
+    Attributes:
+        anchor: fingerprint of what was said up to the message that it was made for.
+        text: the block; empty when nothing was relevant. tokens: its size.
+        marks: by id of its memories, a fingerprint of what each of them said.
+    """
+
+    anchor: str
+    text: str = ""
+    tokens: int = 0
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stable:
+    """What of memory stands in a conversation: early, and before later messages, oldest first."""
+
+    snapshot: Placed
+    deltas: tuple[Placed, ...] = ()
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The marks of all memories that stand in it."""
+        return {key: mark for one in (*self.deltas, self.snapshot) for key, mark in one.marks.items()}
+
+
+def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return for each message a fingerprint of everything that was said up to it, that message included."""
+    found, so_far = [], hashlib.blake2b(digest_size=12)
+    for message in said:
+        so_far.update(json.dumps([message["role"], message["content"]]).encode())
+        found.append(so_far.hexdigest())
+    return found
+
+
+def mark(memory: Memory) -> str:
+    """Return a fingerprint of what a memory says in a prompt; its age and importance stay as they were shown."""
+    shown = json.dumps([memory.text, memory.summary, memory.context, memory.kind])
+    return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
+
+
+def decided(
+    before: Stable | None,
+    said: Sequence[Mapping[str, Any]],
+    block: ContextBlock,
+    settings: ChatSettings,
+    *,
+    gone: Collection[str] = (),
+    renew: bool = False,
+) -> Stable | None:
+    """Return what stands in the prompt of the message to answer; None for a conversation without a user's message.
+
+    Set points, at which all of it is made anew: there is nothing yet; a conversation begins; a memory of the snapshot
+    is gone; the deltas would take more than ``max_delta_tokens``; ``renew``. Otherwise at most one delta is added, with
+    what is relevant and does not stand in the prompt yet. A message that was asked before gets what it got then. Deltas
+    whose message is no longer in the conversation are dropped, and those that hold a memory that is gone.
+
+    Args:
+        said: what was said, the message to answer last. block: what is relevant to it.
+        gone: ids of memories that were forgotten, changed or are no longer true.
+    """
+    chain = anchors(said)
+    at = to_answer(said)
+    if at is None:
+        return None
+    here, lost = chain[at], set(gone)
+    begins = all(one["role"] == "user" for one in said[:at])
+    if (
+        before is None
+        or renew
+        or (begins and before.snapshot.anchor not in chain)
+        or lost & before.snapshot.marks.keys()
+    ):
+        return Stable(_placed(here, render(block, settings)))
+    known = set(chain[: at + 1])
+    kept = tuple(one for one in before.deltas if one.anchor in known and not lost & one.marks.keys())
+    stable = Stable(before.snapshot, kept)
+    if here in (one.anchor for one in (before.snapshot, *kept)):
+        return stable
+    words = replace(settings, memory_context_suffix="") if stable.marks else settings  # it stands in the prompt
+    more = render(block, words, without=stable.marks)
+    if sum(one.tokens for one in kept) + more.tokens > settings.max_delta_tokens:
+        return Stable(_placed(here, render(block, settings)))
+    return Stable(before.snapshot, (*kept, _placed(here, more))) if more else stable
+
+
+def to_answer(said: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the place of the user's last message, or None."""
+    after = sum(1 for _ in takewhile(lambda one: one["role"] != "user", reversed(said)))
+    return None if after == len(said) else len(said) - 1 - after
+
+
+def places(stable: Stable, said: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Return where the deltas stand: their texts by the place of their message in what was said."""
+    texts = {one.anchor: one.text for one in stable.deltas}
+    return {place: texts[anchor] for place, anchor in enumerate(anchors(said)) if anchor in texts}
+
+
+def to_json(stable: Stable) -> dict[str, Any]:
+    """Return it as JSON."""
+    return {"snapshot": _json_of(stable.snapshot), "deltas": [_json_of(one) for one in stable.deltas]}
+
+
+def from_json(stored: Mapping[str, Any]) -> Stable:
+    """Read what :func:`to_json` made."""
+    return Stable(_read(stored["snapshot"]), tuple(map(_read, stored["deltas"])))
+
+
+def _placed(anchor: str, block: ContextBlock) -> Placed:
+    return Placed(anchor, block.text, block.tokens, {one.id: mark(one.memory) for one in block.items})
+
+
+def _json_of(one: Placed) -> dict[str, Any]:
+    return {"anchor": one.anchor, "text": one.text, "tokens": one.tokens, "marks": dict(one.marks)}
+
+
+def _read(stored: Mapping[str, Any]) -> Placed:
+    return Placed(stored["anchor"], stored["text"], stored["tokens"], dict(stored["marks"]))

@@ -1,0 +1,100 @@
+"""What of memory stands in a conversation, kept in the store: over restarts, and for several processes (F6)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from memwarden import clock
+from memwarden.conversation.prompt_cache import Stable, decided, from_json, mark, to_json
+from memwarden.conversation.settings import ChatSettings
+from memwarden.errors import Conflict, Stale
+from memwarden.ids import DEFAULT_THREAD
+from memwarden.records import Channel, ContextBlock, Memory, Scope, Trust
+from memwarden.runtime import Parts
+
+PREFIX: Final = "in-prompt:"
+SOURCE: Final = "in-prompt"
+CATEGORY: Final = "in-prompt"
+"""A category that is in no allowlist: what one agent's prompt holds may be what another may not read."""
+TRIES: Final = 50
+_MOST_PAUSE: Final = 0.05
+
+
+class InPrompt:
+    """What stands in the prompts of one thread, for one agent: others may not read what this one may.
+
+    It is one memory of the channel ``state``, written only when it changes, and only if nobody wrote it since it was
+    read; else it is decided again on what is there then. No earlier content is kept: it may hold what was forgotten.
+    """
+
+    def __init__(self, parts: Parts, who: Scope) -> None:
+        self._parts = parts
+        self._who = who
+        name = "\x1f".join((who.agent or "", who.thread or DEFAULT_THREAD))
+        self._id = PREFIX + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    async def at(
+        self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False
+    ) -> Stable | None:
+        """Return what stands in the prompt of the message to answer
+        (:func:`memwarden.conversation.prompt_cache.decided`).
+
+        It is durable on return. Raises StoreError; Conflict when others kept writing it.
+        """
+        namespace = self._who.namespace
+        place = (namespace.tenant, namespace.path, self._id)
+        lock = self._parts.locks.setdefault(place, asyncio.Lock())
+        async with lock:  # those of this process wait for each other
+            for _ in range(TRIES):
+                rev = (await self._parts.store.head(namespace)).rev
+                stored = await self._stored()
+                before = None if stored is None or stored.payload is None else from_json(stored.payload)
+                gone = await self._gone(before) if before is not None else ()
+                stable = decided(before, said, block, settings, gone=gone, renew=renew)
+                if stable is None or stable == before:
+                    return stable
+                try:
+                    await self._parts.working.writer.swap(self._memory_of(stable, stored), rev, keep=0)
+                    return stable
+                except Stale:
+                    await asyncio.sleep(random.uniform(0, _MOST_PAUSE))  # no secret
+        raise Conflict(f"others keep changing what stands in the prompts of thread {self._who.thread!r}")
+
+    async def _stored(self) -> Memory | None:
+        found = await self._parts.store.get(self._who.namespace, [self._id])
+        return found[0] if found else None
+
+    async def _gone(self, before: Stable) -> list[str]:
+        """What no longer says what stands in the prompt: forgotten, changed, out of date, or not to be read."""
+        marks, now = before.marks, clock.now()
+        allowed = self._parts.settings.categories.readable(self._who.agent, None)
+        same = {
+            one.id
+            for one in await self._parts.store.get(self._who.namespace, list(marks))
+            if marks.get(one.id) == mark(one)
+            and (one.valid_to is None or one.valid_to > now)
+            and (allowed is None or one.category in allowed)
+        }
+        return [one for one in marks if one not in same]
+
+    def _memory_of(self, stable: Stable, stored: Memory | None) -> Memory:
+        now = clock.now()
+        return Memory(
+            id=self._id,
+            namespace=self._who.namespace,
+            text=f"In the prompts of {self._who.thread or DEFAULT_THREAD}",
+            created_at=now if stored is None else stored.created_at,
+            updated_at=now,
+            channel=Channel.STATE,
+            category=CATEGORY,
+            source=SOURCE,
+            payload=to_json(stable),
+            user_id=self._who.user,
+            agent_id=self._who.agent,
+            thread_id=self._who.thread,
+            trust=Trust.PERSON,
+        )

@@ -1,0 +1,132 @@
+"""How memory takes part in a chat: design C's settings, with its defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from memwarden.errors import InvalidConfig
+from memwarden.recall.answer.render import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, PLACEHOLDERS, Template
+
+INJECTION: Final = ("system_append", "context_message", "user_prefix", "cache_stable")
+"""Where memories stand in a prompt (:mod:`memwarden.conversation.formats`,
+:mod:`memwarden.conversation.prompt_cache`)."""
+EXTRACTION: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
+"""When a chat is looked through for what is worth keeping (C3)."""
+MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
+DELTA_TOKENS: Final = 10_000
+"""At a tenth of the price for tokens of the cache these cost 1,000 tokens a turn, and making a prompt of 15,000 anew
+costs 13,500 more once: more often than every 14 turns it would not pay."""
+_BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
+_TAG: Final = re.compile(r"</?memories", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """Design C's fields, in snake_case. ``dataclasses.replace`` changes some of them, checked again.
+
+    Attributes:
+        use_memory: whether memories are put in and what is said is stored; False, design C's default, lets everything
+            pass untouched, whatever the others say. Without any settings a turn and a chat have memory.
+        memory_injection_mode: ``system_append``, ``context_message``, ``user_prefix`` or ``cache_stable``.
+        memory_extraction_mode: ``every_turn``, ``periodic``, ``on_save`` or ``llm_triggered``.
+        max_memory_context: so many memories a turn at most, 1..100.
+        max_memory_tokens: so many tokens of memories a turn at most, the words of the templates included, 1..1,000,000.
+        memory_extraction_interval: ``periodic`` looks through the chat every so many turns, 1..1,000.
+        memory_search_threshold: the score that the best memory has to reach, on the calibrated scale, 0..1.
+        memory_context_prefix, memory_context_suffix: what stands before and after the memories; may be empty.
+        memory_format: how a memory is shown: ``{{memoryType}}``, ``{{importance}}`` (1..10), ``{{age}}`` in words,
+            ``{{summary}}``, which it must hold, and ``{{sourceContext}}``. A line of which every placeholder is empty
+            is left out.
+        max_delta_tokens: with ``cache_stable``, so many tokens of memories stand before later messages before all of
+            them are made anew, 1..1,000,000. Not of design C.
+
+    Raises InvalidConfig.
+    """
+
+    use_memory: bool = False
+    memory_injection_mode: str = "system_append"
+    memory_extraction_mode: str = "periodic"
+    max_memory_context: int = CONTEXT_MEMORIES
+    max_memory_tokens: int = 500
+    memory_extraction_interval: int = 5
+    memory_search_threshold: float = 0.7
+    memory_context_prefix: str = DESIGN.prefix
+    memory_context_suffix: str = DESIGN.suffix
+    memory_format: str = DESIGN.format
+    max_delta_tokens: int = DELTA_TOKENS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.use_memory, bool):
+            raise InvalidConfig(f"use_memory is True or False, not {self.use_memory!r:.80}")
+        _check_mode("memory_injection_mode", self.memory_injection_mode, INJECTION)
+        _check_mode("memory_extraction_mode", self.memory_extraction_mode, EXTRACTION)
+        _check_whole("max_memory_context", self.max_memory_context, MOST_IN_CONTEXT)
+        _check_whole("max_memory_tokens", self.max_memory_tokens, MAX_TOKENS)
+        _check_whole("max_delta_tokens", self.max_delta_tokens, MAX_TOKENS)
+        _check_whole("memory_extraction_interval", self.memory_extraction_interval, MAX_INTERVAL)
+        bar = self.memory_search_threshold
+        if isinstance(bar, bool) or not isinstance(bar, int | float) or not 0 <= bar <= 1:
+            raise InvalidConfig(f"memory_search_threshold is a number from 0 to 1, not {bar!r:.80}")
+        for name in ("memory_context_prefix", "memory_context_suffix", "memory_format"):
+            _check_template(name, getattr(self, name))
+        _check_placeholders(self.memory_format)
+
+    @property
+    def template(self) -> Template:
+        """The words of the block."""
+        return Template(self.memory_context_prefix, self.memory_context_suffix, self.memory_format)
+
+
+def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
+    """Read settings by their names here (``use_memory``) or in design C (``useMemory``).
+
+    Raises InvalidConfig for an unknown name, one that is given in both spellings, and a wrong value.
+    """
+    if not isinstance(values, Mapping):
+        raise InvalidConfig(f"settings of a chat are a mapping like {{'use_memory': True}}, not {values!r:.80}")
+    names = {spelling: one.name for one in fields(ChatSettings) for spelling in (one.name, _camel(one.name))}
+    read: dict[str, Any] = {}
+    for spelling, value in values.items():
+        name = names.get(spelling)
+        if name is None:
+            known = ", ".join(one.name for one in fields(ChatSettings))
+            raise InvalidConfig(f"unknown setting {spelling!r:.80} of a chat; there are: {known}")
+        if name in read:
+            raise InvalidConfig(f"the setting {name!r} is given twice, also as {_camel(name)!r}")
+        read[name] = value
+    return ChatSettings(**read)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(one.capitalize() for one in others)
+
+
+def _check_mode(name: str, value: Any, known: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or len(value) > MAX_MODE or value not in known:
+        raise InvalidConfig(f"{name} is one of {', '.join(known)}, not {value!r:.80}")
+
+
+def _check_whole(name: str, value: Any, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidConfig(f"{name} is a whole number from 1 to {most:,}, not {value!r:.80}")
+
+
+def _check_template(name: str, value: Any) -> None:
+    if not isinstance(value, str) or len(value) > MAX_TEMPLATE:
+        raise InvalidConfig(f"{name} is a text of at most {MAX_TEMPLATE:,} characters, not {value!r:.80}")
+    if _TAG.search(value):
+        raise InvalidConfig(f"{name} must not hold <memories> or </memories>, which stand around the block already")
+
+
+def _check_placeholders(template: str) -> None:
+    held = _BRACED.findall(template)
+    unknown = [one for one in held if one not in PLACEHOLDERS]
+    if unknown:
+        known = ", ".join(f"{{{{{one}}}}}" for one in PLACEHOLDERS)
+        raise InvalidConfig(f"memory_format holds {{{{{unknown[0]:.80}}}}}; it can hold {known}")
+    if "summary" not in held:
+        raise InvalidConfig("memory_format must hold {{summary}}, or nothing of a memory is shown")

@@ -1,0 +1,429 @@
+"""One turn of a conversation: memories into the prompt before the model is called, what was said into the store after.
+
+Nothing of memory stands in the way of the turn: when it fails, the prompt goes out without memories. What was
+delivered is stored however the turn ends, and what could not be stored is told to the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, TypeVar, overload
+
+from memwarden.concurrency.deadline import in_time
+from memwarden.concurrency.shielded import insisted
+from memwarden.conversation.formats import Request, form_of
+from memwarden.conversation.inject import put_in
+from memwarden.conversation.new_words import begun_answer, since_answer
+from memwarden.conversation.own_words import without_block, without_blocks
+from memwarden.conversation.record_response import Answer, Heard, passed_on, passed_on_later
+from memwarden.conversation.settings import ChatSettings
+from memwarden.conversation.turn_log import TurnLog
+from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
+from memwarden.ids import new_id
+from memwarden.observability.instrument import Deed, tell_of
+from memwarden.observability.records import Node, Op, Status, Verdict
+from memwarden.recall.answer.render import Template
+from memwarden.records import ContextBlock, Scope, WriteResult, Written
+from memwarden.remember.ingest.messages import checked_name
+from memwarden.runtime import Parts
+
+E = TypeVar("E")
+Message = dict[str, Any]
+BEFORE_SECONDS: Final = 10.0
+"""What is done before the model is called may take so long each: a cold start of a large store takes seconds, and a
+store that hangs must not hold up the conversation."""
+AFTER_SECONDS: Final = 30.0
+"""Storing what was said may take so long, as long as writers of one store wait for each other."""
+NO_BLOCK: Final = ContextBlock("", (), 0, 0, 0)
+WITH_MEMORY: Final = ChatSettings(use_memory=True)
+
+log = logging.getLogger(__name__)
+
+
+class Finds(Protocol):
+    """What a turn needs of a scope."""
+
+    @property
+    def who(self) -> Scope: ...
+
+    async def context(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        budget_tokens: int = ...,
+        *,
+        threshold: float = ...,
+        max_memories: int = ...,
+        template: Template = ...,
+    ) -> ContextBlock: ...
+
+
+class AsyncTurn:
+    """A turn, used once, as a context manager around the call of a model. Made by ``scope.turn``.
+
+    >>> async with me.turn(messages) as turn:
+    ...     response = await client.chat.completions.create(model=..., messages=turn.messages)
+    ...     turn.heard(response)
+
+    Attributes:
+        request: what to give the model: the request with memories put in; equal to the given one without any.
+        block: the memories that were found. It is false when nothing was relevant.
+        stored: what became of each message that was handed to the store, as ``observe`` tells it.
+        kept: what was decided when the thread was looked through at the end of the turn; None when it was not, or when
+            a model does that beside the call.
+        failures: the errors of memory that the turn went on without, in order.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        scope: Finds,
+        request: Request,
+        settings: ChatSettings | None = None,
+        *,
+        form: str | None = None,
+        key: str | None = None,
+        new: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        """new: what of the request is to be stored, where the caller knows. Raises InvalidInput."""
+        self._parts = parts
+        self._scope = scope
+        self._log = TurnLog(parts, scope.who)
+        self._form = form_of(request, form)
+        self._given = request
+        self._settings = checked_settings(settings)
+        self._key = checked_name(key, "key")
+        self._own_key = self._key or new_id()
+        self._new = new
+        self._heard = Heard()
+        self._asked: list[Message] = []
+        self._asked_stored = False
+        self._begun = ""
+        self._ended_at = 0
+        self._noted: set[tuple[str, type]] = set()
+        self._state = "new"
+        self.request: Any = request
+        self.block = NO_BLOCK
+        self.stored: tuple[Written, ...] = ()
+        self.kept: WriteResult | None = None
+        self.failures: tuple[Exception, ...] = ()
+        self._said = self._form.said(request) if self._settings.use_memory else []
+
+    @property
+    def messages(self) -> Any:
+        """The messages to give the model: of a request that is a mapping, what stands in it as messages or input."""
+        request = self.request
+        if isinstance(request, Mapping):
+            return request["messages"] if "messages" in request else request.get("input")
+        return request
+
+    @property
+    def answer(self) -> str | None:
+        """The last answer of the model as far as it was heard; None without words."""
+        answers = self._heard.answers
+        return answers[-1].text if answers else None
+
+    @property
+    def own_answer(self) -> str | None:
+        """The last answer without what was put into the prompt; None when nothing is left."""
+        answers = self._answers()
+        return answers[-1]["content"] if answers else None
+
+    @property
+    def settings(self) -> ChatSettings:
+        """The settings. Others given during the turn decide what is done at its end."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: ChatSettings) -> None:
+        self._settings = checked_settings(settings)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something was heard after the end."""
+        return self._state == "over" and self._heard.size > self._ended_at
+
+    async def __aenter__(self) -> Self:
+        """Find memories, put them in, and store what the user said.
+
+        Raises Conflict for a key that another message had.
+        """
+        if self._state != "new":
+            raise InvalidInput("a turn is used once; make another one with scope.turn(...)")
+        self._state = "over"
+        if self._settings.use_memory:
+            said = without_blocks(self._said, self._settings.template)
+            self._asked = self._to_store(said)
+            if unread := self._form.unread(self._given):
+                self._note("without messages that cannot be read", InvalidInput("; ".join(unread)), tell=True)
+            await self._put_in()
+            await self._store_asked_early()
+        self._state = "open"
+        self._parts.turns.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Store what was said; then look through the thread, if it is time and the turn did not fail.
+
+        Raises NotKept, unless the turn failed itself: then that error goes on, with a note.
+        """
+        try:
+            await self.end(look=error is None)
+        except NotKept as lost:
+            if error is None:
+                raise
+            error.add_note(str(lost))
+            log.error("%s", lost)
+
+    def heard(self, response: Any, *, id: str | None = None) -> str:
+        """Take in an answer of the model: a whole response of the form, or its words. Returns the words.
+
+        Call it once for each answer, in order, when the model is called more than once in a turn.
+
+        Args:
+            id: the id that the answer has in the application's messages, if they have ids.
+
+        A response that cannot be read has no words; ``failures`` says so. Raises InvalidInput when the turn is not
+        open.
+        """
+        self._check_open()
+        answer = self._heard.begin(checked_name(id, "id"))
+        try:
+            words = response if isinstance(response, str) else self._form.answer(response)
+        except Exception as error:  # what the model said otherwise must not end the turn
+            self._note("without an answer that cannot be read", error, tell=True)
+            return ""
+        answer.pieces.append(words)
+        return words
+
+    @overload
+    def stream(self, events: AsyncIterable[E], *, id: str | None = None) -> AsyncIterator[E]: ...
+
+    @overload
+    def stream(self, events: Iterable[E], *, id: str | None = None) -> Iterator[E]: ...
+
+    def stream(self, events: Any, *, id: str | None = None) -> Any:
+        """Pass on the events of a stream as they are, one answer of the model, while its words are taken in.
+
+        What was passed on counts as delivered, however the stream ends. Events may be texts. Raises InvalidInput for
+        what comes once the turn, or the warden, is over.
+        """
+        return self._passing(events, id, words=False)
+
+    @overload
+    def words(self, events: AsyncIterable[Any], *, id: str | None = None) -> AsyncIterator[str]: ...
+
+    @overload
+    def words(self, events: Iterable[Any], *, id: str | None = None) -> Iterator[str]: ...
+
+    def words(self, events: Any, *, id: str | None = None) -> Any:
+        """Pass on the words that the events of a stream bring, as :meth:`stream` passes on the events."""
+        return self._passing(events, id, words=True)
+
+    async def refresh(self) -> None:
+        """Search for memories again and put them in anew: what was learned since the turn began is in ``request``.
+
+        With ``cache_stable`` the snapshot is made anew, and what stood before earlier messages is gone. Without memory
+        nothing changes. Raises InvalidInput when the turn is not open.
+        """
+        self._check_open()
+        if self._settings.use_memory:
+            await self._put_in(renew=True)
+
+    async def end(self, *, look: bool = True) -> None:
+        """End the turn as leaving it does. May be called again, and then does nothing.
+
+        look: whether the thread may be looked through. Raises NotKept.
+        """
+        if self.has_more:
+            self._ended_at = self._heard.size
+            raise NotKept("the warden was closed before the end of a stream; what came later is not stored", ())
+        if self._state != "open":
+            return
+        self._state = "over"
+        self._ended_at = self._heard.size
+        try:
+            if self._settings.use_memory:
+                await insisted(self._store)
+                if look:
+                    self._judge_uses()
+                    await self._look()
+        finally:
+            self._parts.turns.discard(self)
+
+    def _check_open(self) -> None:
+        if self._state != "open":
+            raise InvalidInput("the turn is not open; use it inside of: with scope.turn(...) as turn")
+
+    def _passing(self, events: Any, id: str | None, *, words: bool) -> Any:
+        self._check_open()
+        take = partial(self._take, self._heard.begin(checked_name(id, "id")))
+        if hasattr(events, "__aiter__"):
+            return passed_on_later(events, take, words=words)
+        return passed_on(events, take, words=words)
+
+    def _take(self, answer: Answer, event: object) -> str:
+        if self._state == "over":  # to hand it on would lose it in silence
+            raise InvalidInput(
+                "the turn is over, and this stream is not: what comes now would not be stored; read the stream inside "
+                "of: with scope.turn(...) as turn, before the warden is closed"
+            )
+        try:
+            words = event if isinstance(event, str) else self._form.delta(event)
+        except Exception as error:  # somebody else's event, which the application gets as it is
+            self._note("without an event that cannot be read", error, tell=True)
+            return ""
+        if words:
+            answer.pieces.append(words)
+        return words
+
+    def _to_store(self, said: list[Message]) -> list[Message]:
+        """What was said in this turn; without a key all that was said, since the thread knows what it has."""
+        if self._new is not None:
+            return without_blocks(self._new, self._settings.template)
+        if self._key is None:
+            return said
+        self._begun = begun_answer(self._given)
+        return since_answer(said, self._begun.strip())
+
+    async def _put_in(self, *, renew: bool = False) -> None:
+        said = without_blocks(self._said, self._settings.template)
+        if not said:
+            return
+        settings = self._settings
+        try:
+            search = partial(
+                self._scope.context,
+                said,
+                settings.max_memory_tokens,
+                threshold=settings.memory_search_threshold,
+                max_memories=settings.max_memory_context,
+                template=settings.template,
+            )
+            parts, who = self._parts, self._scope.who
+            block = await in_time(parts.late, who.namespace, search, BEFORE_SECONDS)
+            async with asyncio.timeout(BEFORE_SECONDS):
+                self.request = await put_in(parts, who, self._form, self._given, block, settings, renew=renew)
+            self.block = block
+        except Exception as error:
+            self._goes_on("without memories", error, Node.CONTEXT, Op.SEARCH)
+
+    async def _store_asked_early(self) -> None:
+        """Store what the user said before a model is called. If it fails, it is tried again at the end."""
+        try:
+            async with asyncio.timeout(BEFORE_SECONDS):
+                await self._store_asked()
+        except Exception as error:
+            if self._key and isinstance(error, Conflict) and not isinstance(error, Stale):
+                raise  # the same will come of it later, and an answer would be paid for that has no question
+            self._goes_on("and what was said is stored later", error, Node.HOTPATH, Op.CREATE)
+
+    async def _store_asked(self) -> None:
+        if self._asked and not self._asked_stored:
+            # What the caller knows to be said now is said, although the thread may end with the same words.
+            key = self._key if self._new is None else self._key or f"asked:{self._own_key}"
+            self.stored = (await self._log.store(self._asked, key)).results
+        self._asked_stored = True
+
+    async def _store(self) -> None:
+        """Store what is not stored yet. May be done again."""
+        answers = self._answers()
+        try:
+            async with asyncio.timeout(AFTER_SECONDS):
+                await self._store_asked()
+                results: list[Written] = []
+                for number, one in enumerate(answers):
+                    results += (await self._log.store([one], self._answer_key(number, one))).results
+        except Exception as error:
+            lost = [*([] if self._asked_stored else self._asked), *answers]
+            raise NotKept(
+                f"what was said in a turn could not be stored ({type(error).__name__}: {error}); the error's messages "
+                "hold it: give them to observe when that is mended",
+                lost,
+            ) from error
+        self.stored = (*self.stored, *results)
+
+    def _answers(self) -> list[Message]:
+        template = self._settings.template
+        said = [
+            {"role": "assistant", "content": without_block(one.text if place else self._begun + one.text, template)}
+            | ({"id": one.id} if one.id else {})
+            for place, one in enumerate(self._heard.answers)
+        ]
+        return [one for one in said if one["content"].strip()]
+
+    def _answer_key(self, number: int, answer: Message) -> str | None:
+        """The key under which an answer is stored once: a turn that is repeated may be answered otherwise."""
+        if "id" in answer:
+            return None
+        digest = hashlib.blake2b(answer["content"].encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return f"answer:{hashlib.blake2b(self._own_key.encode(), digest_size=16).hexdigest()}:{number}:{digest}"
+
+    def _judge_uses(self) -> None:
+        """Tell which memories of the prompt the answer used (F22): events, which may be lost and never fail a turn."""
+        answer = "\n".join(one.text for one in self._heard.answers)
+        if not self.block.items or not answer.strip() or not self._parts.events.takes:
+            return
+        try:
+            from memwarden.conversation.memory_use import judged  # its word lists are for those alone who hear answers
+
+            said = [str(one["content"]) for one in without_blocks(self._said, self._settings.template)]
+            for item, used, share in judged(self.block.items, said, answer):
+                verdict = Verdict.USED if used else Verdict.UNUSED
+                deed = Deed(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
+                tell_of(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
+        except Exception as error:  # a signal is no reason to fail
+            self._note("without a word on what its memories were of use for", error)
+
+    async def _look(self) -> None:
+        """Look through the thread, if it is time (C3). If this fails, the next look does it."""
+        settings = self._settings
+        try:
+            async with asyncio.timeout(AFTER_SECONDS):
+                if settings.memory_extraction_mode == "every_turn" or (
+                    settings.memory_extraction_mode == "periodic"
+                    and await self._log.waits_for(2 * settings.memory_extraction_interval)  # a question, an answer
+                ):
+                    self.kept = await self._log.look()
+        except Exception as error:
+            self._goes_on("and is looked through later", error, Node.EPISODIC, Op.CLASSIFY)
+
+    def _goes_on(self, how: str, error: Exception, node: Node, op: Op) -> None:
+        self._note(how, error)
+        if isinstance(error, TimeoutError) and self._parts.events.takes:  # the verb tells what it raises itself
+            tell_of(self._parts.events.put, self._scope.who, node, Deed(op, Status.ERROR, "TimeoutError"))
+
+    def _note(self, how: str, error: Exception, *, tell: bool = False) -> None:
+        """tell: the log names the reason too; of what else fails the error may hold what was said."""
+        if (how, type(error)) not in self._noted:  # of a thousand events that cannot be read one is told
+            self._noted.add((how, type(error)))
+            why = (
+                f"{type(error).__name__}: {error}" if tell and isinstance(error, InvalidInput) else type(error).__name__
+            )
+            log.warning("the turn in thread %r goes on %s: %s", self._scope.who.thread, how, why)
+            self.failures = (*self.failures, error)
+
+
+def checked_settings(settings: ChatSettings | None) -> ChatSettings:
+    """Return the settings of a chat; with memory, if none are given. Raises InvalidInput."""
+    if settings is not None and not isinstance(settings, ChatSettings):
+        raise InvalidInput(
+            f"settings are ChatSettings, which read_chat_settings makes of a mapping, not {settings!r:.80}"
+        )
+    if settings is None:
+        return WITH_MEMORY
+    if not settings.use_memory and settings != ChatSettings():
+        _tell_that_memory_is_off()
+    return settings
+
+
+@cache
+def _tell_that_memory_is_off() -> None:
+    """Say so in the log, once a process: whoever sets how memory takes part may not know that it takes none."""
+    log.warning("settings of a chat say how memory takes part, but not use_memory=True: nothing is put in or stored")

@@ -1,0 +1,53 @@
+"""What was said in a thread: stored as it was said, and looked through when it is time (F7, C3)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memwarden.errors import Stale
+from memwarden.observability.instrument import told
+from memwarden.observability.records import Node, Op
+from memwarden.records import Scope, WriteResult, Written
+from memwarden.remember.ingest.messages import checked_name, read_messages
+from memwarden.runtime import Parts
+
+log = logging.getLogger(__name__)
+
+
+class TurnLog:
+    """The turns of a scope's thread. Cheap, holds nothing open."""
+
+    def __init__(self, parts: Parts, who: Scope) -> None:
+        self._parts = parts
+        self.who = who
+
+    @told(Node.HOTPATH, Op.CREATE)
+    async def store(self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None) -> WriteResult:
+        """Store what was said, and do not look through it. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
+        read = read_messages(messages, self._parts.settings.max_text_bytes)
+        working = self._parts.working
+        return await working.writer.observe(self.who, read, checked_name(key, "key"), working.recall.seen(self.who))
+
+    async def waits_for(self, turns: int) -> bool:
+        """Whether so many turns of the thread were not looked through yet."""
+        return await self._parts.working.extractor.waiting(self.who, turns) >= turns
+
+    async def look(self) -> WriteResult | None:
+        """Look through what is new: at once, or beside the call when a model is asked, and then None is returned."""
+        if self._parts.working.extractor.asks_a_model:
+            self._parts.looks.look(self.who, self.look_now)
+            return None
+        try:
+            return await self.look_now()
+        except Stale as error:  # what was said is stored; what it says waits for the next look
+            log.warning("looking through thread %r is put off: %s", self.who.thread, error)
+            return None
+
+    @told(Node.EPISODIC, Op.CLASSIFY)
+    async def look_now(self, again: bool = False) -> WriteResult:
+        """Look through what is new, whatever else looks. again: begin at the thread's first turn."""
+        settled = await self._parts.working.extractor.look_through(self.who, again=again)
+        head = await self._parts.store.head(self.who.namespace)
+        return WriteResult(head.rev, tuple(Written(one.id, one.outcome, one.reason) for one in settled))

@@ -1,0 +1,147 @@
+"""The models that a chat asks: any callable, or the client of an API that is given (no package of one is imported).
+
+>>> chat = me.chat(openai_chat(OpenAI(), model="gpt-4o-mini"))
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from memwarden.agent.tools import Tool, described, schema
+from memwarden.concurrency.user_code import called
+from memwarden.conversation.formats.placing import after
+from memwarden.errors import InvalidInput
+
+Message = dict[str, Any]
+
+
+class Upstream(Protocol):
+    """A model that a chat asks.
+
+    Attributes:
+        form: the form of its requests and responses (:mod:`memwarden.conversation.formats`).
+    """
+
+    form: str
+
+    def request(self, messages: Sequence[Message]) -> Any:
+        """Return the request for messages ``{role, content}``, system messages among them."""
+
+    def with_tools(self, request: Any, tools: Sequence[Tool]) -> Any:
+        """Return a request that offers tools, beside those that it offers already. Raises InvalidInput if it cannot."""
+
+    async def ask(self, request: Any, *, stream: bool) -> Any:
+        """Send a request. Return the response, None for no answer, or an iterator of events, asynchronous or not."""
+
+
+class Asked:
+    """Any callable: it takes a list of messages and returns a text, an iterator of pieces, None, or an awaitable.
+
+    form: of what it returns, when that is a response of an API.
+    """
+
+    def __init__(self, function: Callable[[list[Message]], Any], form: str = "plain") -> None:
+        self.form = form
+        self._function = function
+
+    def request(self, messages: Sequence[Message]) -> Any:
+        return list(messages)
+
+    def with_tools(self, request: Any, tools: Sequence[Tool]) -> Any:
+        raise InvalidInput(
+            "a callable is given messages alone; a chat with tools needs openai_chat, openai_responses or anthropic of "
+            "memwarden.conversation.upstreams"
+        )
+
+    async def ask(self, request: Any, *, stream: bool) -> Any:
+        return await called(self._function, request)
+
+
+class _Client(ABC):
+    """A method of a client, with the arguments that every call has."""
+
+    def __init__(self, create: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        self._create = create
+        self._options = dict(options)
+
+    async def ask(self, request: Any, *, stream: bool) -> Any:
+        return await called(self._create, **request, **({"stream": True} if stream else {}))
+
+    def with_tools(self, request: Any, tools: Sequence[Tool]) -> Any:
+        return {**request, "tools": [*request.get("tools", ()), *map(self._offered, tools)]}
+
+    @abstractmethod
+    def _offered(self, tool: Tool) -> dict[str, Any]:
+        """A tool as the API takes it."""
+
+
+class _OpenAIChat(_Client):
+    form = "openai_chat"
+
+    def request(self, messages: Sequence[Message]) -> Any:
+        return {**self._options, "messages": list(messages)}
+
+    def _offered(self, tool: Tool) -> dict[str, Any]:
+        about = {"name": tool.name, "description": described(tool), "parameters": schema(tool)}
+        return {"type": "function", "function": about}
+
+
+class _OpenAIResponses(_Client):
+    form = "openai_responses"
+
+    def request(self, messages: Sequence[Message]) -> Any:
+        return {**self._options, "input": list(messages)}
+
+    def _offered(self, tool: Tool) -> dict[str, Any]:
+        about = {"name": tool.name, "description": described(tool), "parameters": schema(tool)}
+        return {"type": "function", **about, "strict": False}  # there are parameters that may be left out
+
+
+class _Anthropic(_Client):
+    form = "anthropic"
+
+    def request(self, messages: Sequence[Message]) -> Any:
+        system = "\n\n".join(one["content"] for one in messages if one["role"] == "system")
+        said = [one for one in messages if one["role"] != "system"]
+        whole = {"system": after(self._options.get("system"), system, "text")} if system else {}
+        return {**self._options, "messages": said, **whole}
+
+    def _offered(self, tool: Tool) -> dict[str, Any]:
+        return {"name": tool.name, "description": described(tool), "input_schema": schema(tool)}
+
+
+def openai_chat(client: Any, **options: Any) -> Upstream:
+    """Chat completions of an ``OpenAI`` or ``AsyncOpenAI`` client, or of any endpoint that speaks as they do.
+
+    options: what every call has, such as ``model`` and ``temperature``.
+    """
+    return _OpenAIChat(client.chat.completions.create, options)
+
+
+def openai_responses(client: Any, **options: Any) -> Upstream:
+    """Responses of an ``OpenAI`` or ``AsyncOpenAI`` client. options: see :func:`openai_chat`."""
+    return _OpenAIResponses(client.responses.create, options)
+
+
+def anthropic(client: Any, **options: Any) -> Upstream:
+    """Messages of an ``Anthropic`` or ``AsyncAnthropic`` client.
+
+    options: what every call has, ``model`` and ``max_tokens`` among them. A ``system`` of theirs stands before that of
+    the chat.
+    """
+    return _Anthropic(client.messages.create, options)
+
+
+def upstream_of(given: Any) -> Upstream:
+    """Return what a caller gave as an upstream. Raises InvalidInput for what is none."""
+    if hasattr(given, "ask") and hasattr(given, "request") and hasattr(given, "form"):
+        upstream: Upstream = given
+        return upstream
+    if callable(given):
+        return Asked(given)
+    raise InvalidInput(
+        "upstream is a callable that takes messages, or one of openai_chat(client, model=...), openai_responses(...) "
+        f"and anthropic(...) of memwarden.conversation.upstreams, not {given!r:.80}"
+    )

@@ -1,0 +1,1 @@
+"""Operational events: what was done, by which part, with what outcome."""

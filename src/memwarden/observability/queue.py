@@ -1,0 +1,187 @@
+"""Operational events on their way to the store: in a queue of limited length, written in batches beside the calls.
+
+A call puts its events here and goes on; about a second later all that is waiting is written at once. What cannot be
+written, and what comes while the queue is full, is counted and lost; the next batch that is written says how many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from memwarden import clock
+from memwarden.errors import StoreError
+from memwarden.observability.instrument import Noted, event_of
+from memwarden.observability.records import Node, Op, OpEvent, Status
+from memwarden.records import Memory, Namespace
+from memwarden.settings import Settings
+
+FLUSH_SECONDS = 1.0
+"""What a SIGKILL loses at most is what was done in this time."""
+MOST_WAITING = 10_000
+"""About 5 MB. A full queue loses what comes."""
+CLOSE_SECONDS = 5.0
+"""Closing waits so long for the last batch."""
+PRUNE_EVERY = 1_000
+"""After so many events of a namespace, and with the first ones, its old events are removed."""
+MANY = 100
+"""More than so many are made ready in a thread, so that calls on the loop go on."""
+_MOST_KNOWN = 10_000
+
+log = logging.getLogger(__name__)
+
+
+class EventSink(Protocol):
+    """The part of a store that events need."""
+
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        """Write events of any namespaces."""
+
+    async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
+        """Return memories by id."""
+
+    async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
+        """Remove old events of a namespace, and return how many."""
+
+
+class EventQueue:
+    """Takes events between :meth:`start` and :meth:`close`, on one event loop; never waits and never raises.
+
+    Attributes:
+        takes: whether events are taken: a warden is open and the setting ``events`` is ``on``.
+        lost: how many events were lost and not yet told of by an event, for each namespace.
+    """
+
+    def __init__(self, store: EventSink, settings: Settings) -> None:
+        self.takes = False
+        self.lost: Counter[Namespace] = Counter()
+        self._store = store
+        self._settings = settings
+        self._waiting: list[Noted] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unpruned: Counter[Namespace] = Counter()
+        self._writing = asyncio.Lock()
+
+    def start(self) -> None:
+        """Begin to take events."""
+        self.takes = self._settings.events == "on"
+
+    def put(self, noted: Noted) -> None:
+        """Take an event, or count it as lost. From another thread it is written with the next one of the loop."""
+        if not self.takes or len(self._waiting) >= MOST_WAITING:
+            self.lost[noted.namespace] += 1
+            return
+        self._waiting.append(noted)
+        if self._timer is None:
+            try:
+                self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._at_last)
+            except RuntimeError:
+                return  # a thread without a loop
+
+    async def flush(self) -> None:
+        """Write what is waiting, and wait for what is being written. Who is cancelled does not break it off."""
+        await asyncio.shield(self._begin())
+
+    async def _flush(self) -> None:
+        async with self._writing:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            waiting, self._waiting = self._waiting, []
+            if waiting:
+                await self._write(waiting)
+
+    async def close(self) -> None:
+        """Write what is waiting, within a limited time, and take no more."""
+        if not self.takes:
+            return
+        self.takes = False
+        try:
+            await asyncio.wait_for(self._flush(), CLOSE_SECONDS)
+        except TimeoutError:
+            log.warning("the last operational events are lost: the store takes longer than %g seconds", CLOSE_SECONDS)
+
+    def _begin(self) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._flush())
+        self._tasks.add(task)  # a loop holds its tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _at_last(self) -> None:
+        self._timer = None
+        self._begin()
+
+    async def _write(self, waiting: Sequence[Noted]) -> None:
+        lost, self.lost = self.lost, Counter()
+        try:
+            made = await asyncio.to_thread(_made, waiting) if len(waiting) > MANY else _made(waiting)
+            await self._store.record([*await self._with_categories(made), *_losses(lost)])
+        except Exception as error:  # whatever it is, no call may hear of it
+            self.lost += lost + Counter(one.namespace for one in waiting)
+            log.warning("%d operational events are lost: %s", len(waiting), _known(error))
+            return
+        except asyncio.CancelledError:  # closing waited long enough; what may be written all the same is counted too
+            self.lost += lost + Counter(one.namespace for one in waiting)
+            raise
+        try:
+            await self._prune(waiting)
+        except Exception as error:
+            log.warning("old operational events are still there: %s", _known(error))
+
+    async def _with_categories(self, events: Sequence[OpEvent]) -> list[OpEvent]:
+        """The events with the categories of their memories, which decide which agents may see them."""
+        wanted: dict[Namespace, dict[str, None]] = {}
+        for one in events:
+            if one.memory_id is not None and one.category is None:
+                wanted.setdefault(one.namespace, {})[one.memory_id] = None
+        if not wanted:
+            return list(events)
+        known: dict[tuple[Namespace, str | None], str] = {
+            (namespace, memory.id): memory.category
+            for namespace, ids in wanted.items()
+            for memory in await self._store.get(namespace, list(ids), removed=True)
+        }
+        return [
+            replace(one, category=known.get((one.namespace, one.memory_id))) if one.category is None else one
+            for one in events
+        ]
+
+    async def _prune(self, written: Sequence[Noted]) -> None:
+        for namespace, count in Counter(one.namespace for one in written).items():
+            begun = namespace in self._unpruned
+            self._unpruned[namespace] += count
+            if begun and self._unpruned[namespace] < PRUNE_EVERY:
+                continue
+            if len(self._unpruned) > _MOST_KNOWN:
+                self._unpruned.clear()
+            self._unpruned[namespace] = 0
+            before = clock.now() - timedelta(days=self._settings.events_days)
+            await self._store.prune_events(namespace, before=before, most=self._settings.events_rows)
+
+
+def _made(waiting: Sequence[Noted]) -> list[OpEvent]:
+    return [event_of(one) for one in waiting]
+
+
+def _losses(lost: Counter[Namespace]) -> list[OpEvent]:
+    """Events that say how many were lost before them."""
+    if not lost:
+        return []
+    from memwarden.ids import new_id
+
+    at = clock.now()
+    return [
+        OpEvent(new_id(), namespace, Node.WORKER, Op.DROP, Status.ERROR, at, count=count, reason="lost")
+        for namespace, count in lost.items()
+    ]
+
+
+def _known(error: Exception) -> str:
+    """What may be said of an error: our own hold no content."""
+    return str(error) if isinstance(error, StoreError) else type(error).__name__

@@ -1,0 +1,1 @@
+"""From a ranking to an answer: select, fit the budget, render, explain."""

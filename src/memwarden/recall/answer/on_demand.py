@@ -1,0 +1,20 @@
+"""Whether a turn shall be offered a search of its own (B11): decided from what its block found."""
+
+from __future__ import annotations
+
+from memwarden.recall.rank.score import DEFAULT_BAR
+from memwarden.text.flags import content_terms
+
+WORDS = 8
+"""A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?"."""
+
+
+def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
+    """Whether a search may find for a message what its block does not hold.
+
+    So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
+    and therefore asks for more. Below that bar a search finds nothing either.
+    """
+    if relevant or confidence < DEFAULT_BAR:
+        return False
+    return len(set(content_terms(message))) >= WORDS

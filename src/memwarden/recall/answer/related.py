@@ -1,0 +1,77 @@
+"""Related memories: what stands beside the items of an answer because a relation leads there (B2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from memwarden.categories import Category
+from memwarden.recall.answer import render
+from memwarden.recall.answer.budget import Packed
+from memwarden.recall.answer.select import Candidate, Gates
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.records import Item, RelationType
+from memwarden.tokens import TokenCounter
+
+MOST = 2
+"""Design B: one or two related bullets."""
+
+
+class Neighbour(NamedTuple):
+    """What a relation of a candidate leads to. facts: ids of the memories that stand in for it, when it is a turn."""
+
+    strength: float
+    place: int
+    id: str
+    category: str
+    facts: tuple[str, ...]
+
+
+def neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[str, list[Neighbour]]:
+    """Return, by the id of each candidate that has some, the memories related to it that may be in an answer."""
+    ids, open_ = index.columns.ids, gates.open
+    category = index.columns.coded["category"]
+    found: dict[str, list[Neighbour]] = {}
+    for candidate in candidates:
+        for (other, kind), strength in index.edges.of(ids[candidate.place]).items():
+            place = index.place(other)
+            if kind == RelationType.RELATED_TO and place is not None and open_[place]:
+                facts = tuple(ids[fact] for fact in index.facts_on(place))
+                named = str(category.values[category.codes[place]])
+                found.setdefault(ids[candidate.place], []).append(Neighbour(strength, place, other, named, facts))
+    return found
+
+
+def chosen(
+    known: Mapping[str, Sequence[Neighbour]], items: Sequence[Item], declared: Mapping[str, Category]
+) -> list[tuple[Neighbour, str]]:
+    """Return at most two neighbours of an answer's items, the strongest first, each with the item's id.
+
+    One that is in the answer, or whose category's ``rag_length`` is used up there, is none.
+    """
+    there = {item.id for item in items}
+    held = [item.category for item in items]
+    pairs = [(one, item.id) for item in items for one in known.get(item.id, ())]
+    taken: dict[str, tuple[Neighbour, str]] = {}
+    for one, beside in sorted(pairs, key=lambda pair: -pair[0].strength):
+        category = declared.get(one.category)
+        full = category and category.rag_length and held.count(one.category) >= category.rag_length
+        if len(taken) < MOST and one.id not in {*there, *taken} and not there.intersection(one.facts) and not full:
+            taken[one.id] = one, beside
+            held.append(one.category)
+    return list(taken.values())
+
+
+def append(
+    packed: Packed, related: Sequence[Item], budget: int | None, count: TokenCounter
+) -> tuple[Packed, list[Item]]:
+    """Add related memories to an answer's text as long as it fits the budget; return it and those that are in."""
+    shown: list[Item] = []
+    for item in related:
+        text = f"{packed.text}\n{render.related_bullet(item)}"
+        tokens = count(text)
+        if budget is None or tokens <= budget:
+            packed = replace(packed, text=text, tokens=tokens)
+            shown.append(item)
+    return packed, shown

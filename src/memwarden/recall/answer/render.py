@@ -1,0 +1,157 @@
+"""The texts that reach a prompt: bullets (B6) and the ``<memories>`` block (C6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memwarden import clock, importance
+from memwarden.recall.answer.excerpt import one_line
+from memwarden.records import Channel, Item, Kind, Memory, Trust
+
+PREFIX = "You have the following relevant memories from past interactions:"
+SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
+FORMAT = "[{{memoryType}}, importance={{importance}}, {{age}}]\nSummary: {{summary}}\nContext: {{sourceContext}}"
+PLACEHOLDERS = ("memoryType", "importance", "age", "summary", "sourceContext")
+"""What a format may hold, each in double braces. A line of which every placeholder is empty is left out."""
+CONTEXT_MEMORIES, MOST_IN_CONTEXT = 5, 100
+"""Design C's number of memories in a block, and the most that can be asked for."""
+TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
+"""Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
+_INDENT = "   "
+_TAG = re.compile(r"<(?=/?memories)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_DAY = 86_400
+_AGES = (
+    ("year", 365 * _DAY),
+    ("month", 30 * _DAY),
+    ("week", 7 * _DAY),
+    ("day", _DAY),
+    ("hour", 3_600),
+    ("minute", 60),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The words of a ``<memories>`` block: before the memories, after them, and of each of them."""
+
+    prefix: str = PREFIX
+    suffix: str = SUFFIX
+    format: str = FORMAT
+
+
+DESIGN = Template()
+"""Design C's words."""
+
+
+def bullet(memory: Memory, words: str) -> str:
+    """One memory as design B's bullet: ``[category]``, for a turn the speaker and the day, and the words."""
+    return f"[{memory.category}] {_said(memory)}{words}"
+
+
+def bullets(items: Sequence[Item]) -> str:
+    """Items as a list, one a line."""
+    # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
+    return "\n".join(f"- {item.text}".replace("\n", "\n  ") for item in items)
+
+
+def related_bullet(item: Item) -> str:
+    """A memory that is shown because an item is related to it (B2)."""
+    return f"- related: {item.text}".replace("\n", "\n  ")
+
+
+def memories_block(items: Sequence[Item], now: datetime, template: Template = DESIGN) -> str:
+    """Items as design C's block; an empty text for no items."""
+    return _block([(item.memory, item.text) for item in items], now, template)
+
+
+def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
+    """Memories of the caller's choice as design C's ``<memories>`` block (C8), ages counted to ``now``."""
+    return _block([(memory, words(memory)) for memory in memories], now or clock.now(), DESIGN)
+
+
+def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template) -> str:
+    if not entries:
+        return ""
+    texts = [f"{number}. {_entry(memory, words, now, template)}" for number, (memory, words) in enumerate(entries, 1)]
+    before = [template.prefix, ""] if template.prefix else []
+    after = ["", template.suffix] if template.suffix else []
+    return "\n".join(["<memories>", *before, "\n\n".join(texts), *after, "</memories>"])
+
+
+def age(since: datetime, now: datetime) -> str:
+    """How long ago something was, in words: ``3 days ago``. A time in the future is ``just now``."""
+    seconds = (now - since).total_seconds()
+    for name, length in _AGES:
+        count = int(seconds // length)
+        if count >= 1:
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def words(memory: Memory) -> str:
+    """What of a memory stands in a prompt: the summary, else the text, as far as it is fit to be shown."""
+    return fit_to_show(memory, memory.summary or memory.text)
+
+
+def fit_to_show(memory: Memory, text: str) -> str:
+    """A text of a memory; of one that nobody here vouches for, without the sentences that read like orders."""
+    if memory.trust != Trust.EXTERNAL:
+        return text
+    from memwarden.security.injection import (
+        fit_for_prompt,  # its tables are for those alone who keep what came from outside
+    )
+
+    return fit_for_prompt(text)
+
+
+def day(moment: datetime) -> str:
+    """A date as people write it: ``8 May 2023``."""
+    return f"{moment.day} {moment:%b %Y}"
+
+
+def speaker(memory: Memory) -> str:
+    """Who said a turn: the name, else the role."""
+    return memory.name or memory.role or "someone"
+
+
+def _said(memory: Memory) -> str:
+    return f"{speaker(memory)}, {day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
+
+
+def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str:
+    kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
+    occasion = fit_to_show(memory, memory.context) if memory.context else _occasion(memory)
+    values = {
+        "memoryType": escape(one_line(kind.upper())),
+        "importance": str(importance.to_ten(memory.importance)),
+        "age": age(memory.created_at, now),
+        "summary": escape(one_line(words)),
+        "sourceContext": escape(one_line(occasion)),
+    }
+    lines = [_filled(line, values) for line in template.format.split("\n") if _says_something(line, values)]
+    return f"\n{_INDENT}".join(lines)
+
+
+def _says_something(line: str, values: Mapping[str, str]) -> bool:
+    named = _PLACEHOLDER.findall(line)
+    return not named or any(values[name] for name in named)
+
+
+def _filled(line: str, values: Mapping[str, str]) -> str:
+    """A line with its values, filled in at once: what a memory says in double braces stays as it is."""
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], line)
+
+
+def _occasion(memory: Memory) -> str:
+    if memory.channel != Channel.TURN:
+        return ""
+    return f"Said by {speaker(memory)} on {day(memory.created_at)}"
+
+
+def escape(text: str) -> str:
+    """Keep a memory's own words from closing the block that they stand in."""
+    return _TAG.sub("‹", text)

@@ -1,0 +1,261 @@
+"""From a ranking to an answer: which memories go in, which stay out, and the gate that stopped each (F14)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from memwarden.categories import Category
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.view import Floats
+
+GATES: Mapping[str, str] = {
+    "category": "its category is not among those searched",
+    "filter": "a filter leaves it out",
+    "validity": "it is no longer true: a newer fact took its place",
+    "card": "an index card of an exchange whose turns answer by themselves; a filter by channel asks for cards",
+    "procedural": "steps of how something is done: in an answer when the category procedural is asked for by its name",
+    "state": "a value saved by key, which is loaded when a goal needs it; a filter by channel asks for it",
+    "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
+    "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
+    "threshold": "its score is below the threshold",
+    "echo": "it repeats the question, what the prompt holds already, or a better one in the answer",
+    "covered": "a remembered fact that rests on this turn is in the answer",
+    "rag_length": "its category's rag_length is used up by better ones",
+    "top_k": "enough better ones are in the answer",
+    "budget": "it does not fit into what is left of the token budget",
+}
+"""Every gate that can leave a memory out, in the order in which they stand, and what it means."""
+
+
+LOOKED_AT = 20
+"""So many places beside the wanted ones are looked at, so that what nearly got in can be named."""
+BLOCK = 64
+"""Scores are looked through in blocks of this many, to find the best few without sorting all."""
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What may be searched, as masks over the index's places. A place passes when it is in all of them.
+
+    Attributes:
+        readable: what the agent may read at all; others are not even named among what was left out.
+        category: the categories that are asked for. filter: what fulfils the filters.
+        worthy: what is no small talk. fresh: what does not only repeat the question or the prompt.
+        valid: what is not over; None when nothing in the namespace ever ends.
+        own: what stands for itself: no index card, unless a filter asks for its channel. None when there are no cards.
+        steps: what holds no steps of how something is done, unless these are asked for. None when there are none.
+        state: what is no value saved by key, unless a filter asks for its channel. None when there are none.
+    """
+
+    readable: Mask
+    category: Mask
+    filter: Mask
+    worthy: Mask
+    fresh: Mask
+    valid: Mask | None = None
+    own: Mask | None = None
+    steps: Mask | None = None
+    state: Mask | None = None
+
+    @cached_property
+    def open(self) -> Mask:
+        """The places that pass all of them."""
+        passing = self.readable & self.category & self.filter & self.worthy & self.fresh
+        for mask in (self.valid, self.own, self.steps, self.state):
+            if mask is not None:
+                passing = passing & mask
+        return passing
+
+
+class Candidate(NamedTuple):
+    """A place that is tried for the answer.
+
+    Attributes:
+        always: it is there by its category, whatever was asked.
+        beside: the id of the item that it is related to, for one that is shown for that.
+        facts: for a turn, the candidates that rest on it; when one of them is in the answer, the turn is covered.
+    """
+
+    place: int
+    score: float
+    always: bool = False
+    facts: tuple[int, ...] = ()
+    beside: str | None = None
+
+
+@dataclass(slots=True)
+class Selection:
+    """What is tried for the answer, and what was left out by which gate.
+
+    Attributes:
+        always: memories of ``context: all`` categories, in the order of trying. ranked: the others, best first.
+    """
+
+    always: list[Candidate]
+    ranked: list[Candidate]
+    left_out: list[tuple[Candidate, str]]
+
+    def keep(self, places: Container[int]) -> None:
+        """Drop the candidates at other places."""
+        self.always = [one for one in self.always if one.place in places]
+        self.ranked = [one for one in self.ranked if one.place in places]
+
+    def reorder(self, judged: Sequence[float]) -> None:
+        """Order the ranked ones by other numbers, higher first; the n-th best keeps the n-th best score.
+
+        Raises ValueError unless there is one finite number for each.
+        """
+        if len(judged) != len(self.ranked) or not all(map(math.isfinite, judged)):
+            raise ValueError(f"expected {len(self.ranked)} finite numbers")
+        order = sorted(range(len(judged)), key=lambda number: (-judged[number], number))
+        scores = sorted((one.score for one in self.ranked), reverse=True)
+        self.ranked = [self.ranked[number]._replace(score=score) for number, score in zip(order, scores, strict=True)]
+
+
+def select(
+    index: NamespaceIndex,
+    scores: Floats,
+    gates: Gates,
+    *,
+    relevant: bool,
+    threshold: float,
+    declared: Mapping[str, Category],
+    limit: int,
+    everything: bool = False,
+) -> Selection:
+    """Choose the candidates for an answer.
+
+    Args:
+        scores: calibrated 0..1, one a place.
+        relevant: whether the namespace answers the question at all.
+        limit: the most candidates wanted, those of ``context: all`` categories not counted.
+        everything: name the gate of every live place, not only of the nearest ones.
+    """
+    categories = index.columns.coded["category"]
+    category_at = [declared.get(name) for name in categories.values]
+    is_always = np.array([category is not None and category.always for category in category_at], np.bool_)
+    always = gates.open & is_always[categories.codes] if is_always.any() else np.zeros_like(gates.open)
+    passing = gates.open & ~always
+    most = index.size if everything else 2 * limit + LOOKED_AT
+    ranked = _ranked(index, scores, passing, most)
+    kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit)
+    capped = any(gate == "rag_length" for _, gate in left_out)
+    if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
+        # A category that is used up filled the list; the others stand further down.
+        every = _ranked(index, scores, passing, index.size)
+        kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit)
+    if everything:
+        left_out.extend(_shut_out(index, scores, gates))
+    return Selection(_always(index, scores, always), kept, left_out)
+
+
+def _walk(
+    index: NamespaceIndex,
+    ranked: list[Candidate],
+    passing: Mask,
+    scores: Floats,
+    category_at: list[Category | None],
+    relevant: bool,
+    threshold: float,
+    limit: int,
+) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
+    """Take candidates best first, and name the gate of each that is not taken."""
+    codes = index.columns.coded["category"].codes
+    kept: list[Candidate] = []
+    left_out: list[tuple[Candidate, str]] = []
+    taken: dict[int, int] = {}
+    wanted = 0
+    for candidate in _facts_before_turns(index, ranked, passing, scores):
+        code = int(codes[candidate.place])
+        category = category_at[code]
+        gate = (
+            "relevance" if not relevant
+            else "threshold" if candidate.score < threshold
+            else "rag_length" if category and category.rag_length and taken.get(code, 0) >= category.rag_length
+            else "top_k" if wanted >= limit
+            else None
+        )  # fmt: skip
+        if gate is not None:
+            left_out.append((candidate, gate))
+            continue
+        places = {one.place for one in kept} if candidate.facts else set()
+        facts = tuple(fact for fact in candidate.facts if fact in places)
+        kept.append(candidate._replace(facts=facts) if facts != candidate.facts else candidate)
+        taken[code] = taken.get(code, 0) + (not facts)
+        wanted += not facts
+    return kept, left_out
+
+
+def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:
+    """The best passing places, best first; equal scores in the order of writing."""
+    places = np.flatnonzero(passing)
+    if len(places) > BLOCK * most:
+        places = places[scores[places] >= _floor(scores[places], most)]
+    places = places[np.lexsort((index.order[places], -scores[places]))][:most]
+    return list(map(Candidate, places.tolist(), scores[places].tolist()))
+
+
+def _floor(scores: Floats, most: int) -> float:
+    """A score that at least ``most`` of many reach, and few more: so many blocks have a best one that high."""
+    best = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+    return float(np.partition(best, len(best) - most)[len(best) - most])
+
+
+def _facts_before_turns(
+    index: NamespaceIndex, ranked: list[Candidate], passing: Mask, scores: Floats
+) -> list[Candidate]:
+    """Give a fact the better place of its own and its turns', before them; and tell turns of their facts."""
+    if not index.has_facts:
+        return ranked
+    turns = index.view.turns  # of two facts on one turn neither rests on the other
+    on = {
+        one.place: tuple(fact for fact in index.facts_on(one.place) if passing[fact]) if turns[one.place] else ()
+        for one in ranked
+    }
+    if not any(on.values()):
+        return ranked
+    best = {one.place: one.score for one in ranked}
+    for one in ranked:
+        for fact in on[one.place]:
+            best[fact] = max(best.get(fact, float(scores[fact])), one.score)
+    merged = [Candidate(place, score, facts=on.get(place, ())) for place, score in best.items()]
+    return sorted(merged, key=lambda one: (-one.score, bool(one.facts), index.order[one.place]))
+
+
+def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:
+    """Memories of ``context: all`` categories: pinned first, then by importance, then the newest."""
+    places = np.flatnonzero(always)
+    if not len(places):
+        return []
+    pinned, importance = index.columns.number("pinned")[places], index.columns.number("importance")[places]
+    order = np.lexsort((-index.order[places], -importance, ~pinned))
+    return [Candidate(int(place), float(scores[place]), always=True) for place in places[order]]
+
+
+def _shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple[Candidate, str]]:
+    """Every readable live place that a mask keeps out, with the first mask that does."""
+    named = (
+        ("category", gates.category),
+        ("filter", gates.filter),
+        ("validity", gates.valid),
+        ("card", gates.own),
+        ("procedural", gates.steps),
+        ("state", gates.state),
+        ("chatter", gates.worthy),
+        ("echo", gates.fresh),
+    )
+    out: list[tuple[Candidate, str]] = []
+    left = index.live & gates.readable
+    for gate, mask in named:
+        if mask is None:
+            continue
+        out.extend((Candidate(int(place), float(scores[place])), gate) for place in np.flatnonzero(left & ~mask))
+        left &= mask
+    return out

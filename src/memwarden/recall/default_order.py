@@ -1,0 +1,71 @@
+"""What is in a namespace, in the order in which it matters without a question: for a context that is assembled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.filters import Condition
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.records import Channel
+
+_STATED = (Condition("channel", "$ne", Channel.TURN),)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The stated memories of a namespace that hold now and may be read.
+
+    Attributes:
+        ids: what matters most first: the ends of time that were asked for, then pinned ones, then by importance, then
+            the newest. edges: how many of them are ends: the newest, the oldest, the second newest, and so on.
+        left_out: id and gate (:data:`memwarden.recall.answer.select.GATES`) of those that take no part.
+    """
+
+    ids: list[str]
+    edges: int
+    left_out: list[tuple[str, str]]
+
+
+def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> Standing:
+    """Order a namespace without a question.
+
+    Args:
+        readable: the categories that may be read; None for all. ends: so many of the oldest, and of the newest, come
+            before all others.
+    """
+    allowed = () if readable is None else (Condition("category", "$in", readable),)
+    open_: Mask = index.mask((*_STATED, *allowed))
+    ids, left_out = index.columns.ids, list[tuple[str, str]]()
+    steps = index.of_channel(Channel.PROCEDURAL)
+    for gate, passing in (("validity", index.valid(now)), ("procedural", None if steps is None else ~steps)):
+        if passing is not None:
+            left_out += [(ids[place], gate) for place in np.flatnonzero(open_ & ~passing).tolist()]
+            open_ = open_ & passing
+    edges, middle = _edges(index, np.flatnonzero(open_), ends)
+    order = [*edges.tolist(), *_by_importance(index, middle).tolist()]
+    return Standing([ids[place] for place in order], len(edges), left_out)
+
+
+def _edges(index: NamespaceIndex, places: npt.NDArray[np.int64], ends: int) -> tuple[npt.NDArray[np.int64], ...]:
+    """The ends of time, and the places between them."""
+    if not ends:
+        return places[:0], places
+    said = index.columns.number("created_at")[places]
+    by_time = places[np.lexsort((index.order[places], said))]
+    ends = min(ends, -(-len(by_time) // 2))
+    turns = np.empty(2 * ends, np.int64)
+    turns[0::2], turns[1::2] = by_time[::-1][:ends], by_time[:ends]
+    edges = np.array(list(dict.fromkeys(turns.tolist())), np.int64)
+    return edges, by_time[ends : len(by_time) - ends]
+
+
+def _by_importance(index: NamespaceIndex, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    columns = index.columns
+    pinned, importance = columns.number("pinned")[places], columns.number("importance")[places]
+    said = columns.number("created_at")[places]
+    return places[np.lexsort((-index.order[places], -said, -importance, ~pinned))]

@@ -1,0 +1,1 @@
+"""The namespace index: what recall holds of a namespace in RAM."""

@@ -1,0 +1,460 @@
+"""One namespace in RAM, over any store: vectors, postings, columns to filter by, and which turn followed which.
+
+The index never decides anything; it answers with arrays. It follows its store by revision: rows that changed since are
+added, older versions of them are marked dead. A cold index and one that followed every change answer alike (tested).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from itertools import count
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.errors import InvalidInput
+from memwarden.filters import UNSET_OR_AFTER, Condition, Where
+from memwarden.recall.index.columns import Columns, Growing, Mask
+from memwarden.recall.index.edges import Edges
+from memwarden.recall.index.links import Derived, link
+from memwarden.recall.index.postings import Counts, Postings, Rows
+from memwarden.recall.index.view import Floats, Joined, View
+from memwarden.recall.rank.date_match import unpack
+from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
+from memwarden.stores.protocol import Store
+
+# More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
+THREAD_ROWS = 500
+
+_NUMBERS = count()
+
+EMPTY_BYTES = 13_000
+"""What an index without rows takes."""
+
+ANY_THREAD = -1
+"""Stands for no thread in particular: ids that memwarden made are known in all of them."""
+DEFAULT_THREAD = "default"
+"""The thread of those who name none."""
+
+NO_NAMES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
+"""What clients put into ``name`` that is nobody's name."""
+
+
+class NamespaceIndex:
+    """Every live memory of one namespace, as arrays with one place a memory version, in the order of arrival.
+
+    Attributes:
+        number: tells it from every other index of this process.
+        rev, epoch: the store's counters that the index is true for.
+        stated_rev: the revision after the last change of something that is no turn, or a later one; 0 for none.
+        columns: what to filter by. edges: the relations between memories.
+    """
+
+    def __init__(self, session_gap: int, dimensions: int | None, piece_dimensions: int | None = None) -> None:
+        """session_gap: microseconds of silence that end a session. dimensions: of the vectors, None for no vectors.
+
+        piece_dimensions: of the word pieces' vectors, None for a model without them.
+        """
+        self.number = next(_NUMBERS)
+        self.rev = 0
+        self.epoch = 0
+        self.stated_rev = 0
+        self.columns = Columns()
+        self.edges = Edges()
+        self._postings = Postings()
+        self._session_gap = session_gap
+        self._place_of: dict[str, int] = {}
+        self._n = Growing(np.int64)
+        self._live = Growing(np.bool_)
+        self._flags = Growing(np.uint8)
+        self._length = Growing(np.float32)
+        self._vectors = Growing(np.float32, dimensions) if dimensions else None
+        self._day_places = Growing(np.int64)
+        self._days = Growing(np.int32, 2)
+        self._pieces = Growing(np.int8, piece_dimensions) if piece_dimensions else None
+        self._piece_starts = Growing(np.int64)
+        self._piece_starts.extend([0])
+        self._sources: list[tuple[str, ...]] = []
+        self._has_ends = False
+        self._derived = Derived()
+        self._view: View | None = None
+        self._joined: Joined | None = None
+        self._facts: dict[tuple[int, str], list[int]] | None = None
+
+    def follow(self, scan: Scan) -> None:
+        """Take in what changed since ``rev``."""
+        replaced = False
+        for row in scan.rows:
+            old = self._place_of.pop(row.id, None)
+            if old is not None:
+                self._live.array[old] = False
+                replaced = True
+        self._append([row for row in scan.rows if row.live])
+        self.edges.follow(scan.edges)
+        if scan.edges or (len(self.edges) and self.edges.touches([row.id for row in scan.rows])):
+            self._joined = self.edges.joined(self._place_of)
+        self.rev, self.epoch = scan.head
+        stated = any(row.channel != Channel.TURN for row in scan.rows)
+        if stated:
+            self.stated_rev = self.rev
+        if scan.rows or scan.edges:
+            self._view = None
+        if stated or replaced:  # what is only said more changes nothing of what rests on what
+            self._facts = None
+
+    @property
+    def size(self) -> int:
+        """How many places the arrays have; dead ones count too."""
+        return len(self.columns.ids)
+
+    @property
+    def alive(self) -> int:
+        """How many memories are active."""
+        return len(self._place_of)
+
+    @property
+    def cards(self) -> Mask | None:
+        """Which places hold index cards of exchanges, which stand for turns that are there too; None without any."""
+        actors, tags = self.columns.coded["actor_id"], self.columns.coded["tags"]
+        if EXTRACTED_BY not in actors.values or (CARD,) not in tags.values:
+            return None
+        made: Mask = actors.codes == actors.code(EXTRACTED_BY)
+        return made & np.asarray(tags.codes == tags.code((CARD,)), np.bool_)
+
+    def of_channel(self, channel: Channel) -> Mask | None:
+        """Which places hold memories of a channel; None without any."""
+        channels = self.columns.coded["channel"]
+        if channel not in channels.values:
+            return None
+        return np.asarray(channels.codes == channels.code(channel), np.bool_)
+
+    @property
+    def live(self) -> Mask:
+        return self._live.array
+
+    @property
+    def flags(self) -> npt.NDArray[np.uint8]:
+        return self._flags.array
+
+    @property
+    def length(self) -> Floats:
+        """Number of terms a memory."""
+        return self._length.array
+
+    @property
+    def vectors(self) -> Floats | None:
+        """Unit vectors, shape (size, dimensions); a row of zeros where there is none. None without an embedder."""
+        return None if self._vectors is None else self._vectors.array
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """The store's row numbers: the order in which memories were first written. Ties of score go to the smaller."""
+        return self._n.array
+
+    @property
+    def view(self) -> View:
+        """The arrays that features see, true for the present state."""
+        if self._view is None:
+            self._view = self._make_view()
+        return self._view
+
+    def place(self, memory_id: str) -> int | None:
+        """Return the place of a live memory."""
+        return self._place_of.get(memory_id)
+
+    def postings(self, term: int) -> tuple[Rows, Counts]:
+        """Return the places of the live memories that hold a term, ascending, and how often each does."""
+        places, counts = self._postings.of(term)
+        if len(self._place_of) == self.size:
+            return places, counts
+        alive = self.live[places]
+        return places[alive], counts[alive]
+
+    def mask(self, where: Where) -> Mask:
+        """Return which live memories fulfil every condition."""
+        return self.live & self.columns.mask(where) if where else self.live.copy()
+
+    def valid(self, moment: datetime) -> Mask | None:
+        """Return which memories are not over at a moment; None when none has an end, which most namespaces never have.
+
+        One that begins later counts: a query about now finds what is planned.
+        """
+        if not self._has_ends:
+            return None
+        return self.columns.mask((Condition("valid_to", UNSET_OR_AFTER, moment),))
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Where) -> list[str]:
+        """Return the ids of the memories nearest to a vector by cosine, nearest first; equal ones as written.
+
+        Raises InvalidInput for a vector of the wrong size, of zeros or NaN, and when there are no vectors.
+        """
+        if self.vectors is None:
+            raise InvalidInput("this store has no vectors (embedder 'none'); search it by words")
+        asked = np.asarray(vector, dtype=np.float32)
+        length = float(np.linalg.norm(asked)) if asked.shape == (self.vectors.shape[1],) else 0.0
+        if not np.isfinite(length) or length == 0.0:
+            raise InvalidInput(f"an embedding is {self.vectors.shape[1]} finite numbers, not all of them 0")
+        places = np.flatnonzero(self.mask(where) & self.vectors.any(axis=1))
+        closeness = self.vectors[places] @ (asked / length)
+        best = places[np.lexsort((self.order[places], -closeness))[:limit]]
+        return [self.columns.ids[place] for place in best]
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether any derived memory names a turn that it rests on."""
+        if self._facts is None:
+            self._facts = self._find_facts()
+        return bool(self._facts)
+
+    def facts_on(self, turn: int) -> list[int]:
+        """Return the live memories that rest on a turn: those that name its id, or in its thread its source id."""
+        if not self.has_facts or self._facts is None:
+            return []
+        thread = int(self.columns.coded["thread_id"].codes[turn])
+        keys = [(thread, source) for source in self._sources[turn]] + [(ANY_THREAD, self.columns.ids[turn])]
+        return list(dict.fromkeys(fact for key in keys for fact in self._facts.get(key, ()) if fact != turn))
+
+    def _find_facts(self) -> dict[tuple[int, str], list[int]]:
+        """The derived memories by each turn that they name, as a caller's id in their thread and as an id of ours."""
+        channel, thread = self.columns.coded["channel"], self.columns.coded["thread_id"]
+        unnamed, default = thread.code(None), thread.code(DEFAULT_THREAD)
+        facts: dict[tuple[int, str], list[int]] = {}
+        for place in np.flatnonzero(self.live & (channel.codes != channel.code(Channel.TURN))).tolist():
+            in_thread = int(thread.codes[place])
+            for source in self._sources[place]:
+                facts.setdefault((default if in_thread == unnamed else in_thread, source), []).append(place)
+                facts.setdefault((ANY_THREAD, source), []).append(place)
+        return facts
+
+    def same_words(self, terms: Sequence[int]) -> list[int]:
+        """Return the live turns whose words are these and no others; their order is not compared."""
+        if not terms:
+            return []
+        holding: list[Rows] = []
+        for term in set(terms):
+            holding.append(self.postings(term)[0])
+            if not len(holding[-1]):
+                return []
+        holding.sort(key=len)
+        turns, length = self.view.turns, self.length
+        places = [place for place in holding[0].tolist() if length[place] == len(terms) and turns[place]]
+        return [place for place in places if all(_holds(others, place) for others in holding[1:])]
+
+    def sources(self, place: int) -> tuple[str, ...]:
+        return self._sources[place]
+
+    def turns(self) -> Mask:
+        """Return which places hold live turns."""
+        channel = self.columns.coded["channel"]
+        said: Mask = channel.codes == channel.code(Channel.TURN)
+        return self.live & said
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the index takes."""
+        growing = [
+            self._n,
+            self._live,
+            self._flags,
+            self._length,
+            self._day_places,
+            self._days,
+            self._vectors,
+            self._pieces,
+        ]
+        arrays = sum(one.nbytes for one in growing if one is not None)
+        return (
+            EMPTY_BYTES
+            + arrays
+            + self._postings.nbytes
+            + self.columns.nbytes
+            + self.edges.nbytes
+            + 100 * len(self._sources)
+        )
+
+    @property
+    def mostly_dead(self) -> bool:
+        """Whether so much of it is outdated that building it anew is cheaper than carrying it on."""
+        return self.size > 1_000 and self.size > 2 * len(self._place_of)
+
+    def _make_view(self) -> View:
+        turns = self.turns()
+        threads = self.columns.coded["thread_id"]
+        in_thread = self.live & (threads.codes != threads.code(None))
+        said = self.columns.number("created_at")
+        links = link(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
+        pair_norm, session_norm = self._derived.norms(self.vectors, links)
+        speakers = self._speakers(turns)
+        names = self.columns.coded["name"]
+        return View(
+            postings=self.postings,
+            length=self.length,
+            previous=links.previous,
+            session=links.session,
+            sessions=links.sessions,
+            turns=turns,
+            speaker=names.codes,
+            speakers=speakers,
+            flags=self.flags,
+            created_at=said,
+            day_places=self._day_places.array,
+            days=self._days.array,
+            pieces=None if self._pieces is None else self._pieces.array,
+            piece_starts=self._piece_starts.array,
+            live=self.live,
+            vectors=self.vectors,
+            pair_norm=pair_norm,
+            session_norm=session_norm,
+            related=self._joined,
+            preset="chat" if self._is_chat(turns, speakers) else "assistant",
+        )
+
+    def _speakers(self, turns: Mask) -> dict[str, int]:
+        """The names of those who speak, people and assistants with a name of their own, by their code."""
+        names = self.columns.coded["name"]
+        codes = np.flatnonzero(np.bincount(names.codes[turns])).tolist()  # np.unique loads numpy.ma for this: 25 ms
+        return {name: names.code(name) for name in speaking([names.values[code] for code in codes])}
+
+    def _is_chat(self, turns: Mask, speakers: dict[str, int]) -> bool:
+        """Whether people talk to each other here: two or more names, and most turns have one."""
+        if len(speakers) < 2:
+            return False
+        named = np.isin(self.columns.coded["name"].codes, list(speakers.values()))
+        return int(np.count_nonzero(turns & named)) * 2 > int(np.count_nonzero(turns))
+
+    def _extend_pieces(self, stored: tuple[bytes | None, ...]) -> None:
+        assert self._pieces is not None
+        width = self._pieces.array.shape[1]
+        blobs = [blob or b"" for blob in stored]
+        self._pieces.extend(np.frombuffer(b"".join(blobs), dtype=np.int8).reshape(-1, width))
+        counts = np.cumsum([len(blob) // width for blob in blobs])
+        self._piece_starts.extend(self._piece_starts.array[-1] + counts)
+
+    def _append(self, rows: list[IndexRow]) -> None:
+        if not rows:
+            return
+        columns: dict[str, tuple[Any, ...]] = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))
+        first = self.size
+        self._postings.extend(first, columns["terms"])
+        self.columns.extend(columns)
+        self._n.extend(columns["n"])
+        self._live.extend(np.ones(len(rows), dtype=np.bool_))
+        self._flags.extend(columns["flags"])
+        self._length.extend([len(terms) // 4 for terms in columns["terms"]])
+        self._sources.extend(columns["sources"])
+        self._has_ends = self._has_ends or columns["valid_to"].count(None) < len(rows)
+        places, days = unpack(columns["days"], first)
+        self._day_places.extend(places)
+        self._days.extend(days)
+        if self._pieces is not None:
+            self._extend_pieces(columns["pieces"])
+        if self._vectors is not None:
+            self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
+        self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
+
+
+def speaking(names: Sequence[str | None]) -> list[str]:
+    """Return the names of those who speak, each once: people, and assistants with a name of their own."""
+    return [name for name in dict.fromkeys(names) if name is not None and name.casefold() not in NO_NAMES]
+
+
+def is_chat(names: Sequence[str | None], speakers: Collection[str]) -> bool:
+    """Whether people talk to each other: two or more names, and most turns have one. names: of the turns."""
+    known = frozenset(speakers)
+    return len(known) > 1 and 2 * sum(name in known for name in names) > len(names)
+
+
+def _holds(places: Rows, place: int) -> bool:
+    """Whether ascending places hold one."""
+    at = int(np.searchsorted(places, place))
+    return at < len(places) and int(places[at]) == place
+
+
+def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:
+    missing = bytes(2 * dimensions)
+    whole = b"".join(blob if blob else missing for blob in blobs)
+    return np.frombuffer(whole, dtype="<f2").reshape(len(blobs), dimensions).astype(np.float32)
+
+
+class Indexes:
+    """The namespace indexes of one process, kept within a number of bytes, the least recently used dropped first."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        session_gap_hours: float,
+        dimensions: int | None,
+        max_bytes: int,
+        piece_dimensions: int | None = None,
+    ) -> None:
+        self._store = store
+        self._session_gap = int(session_gap_hours * 3_600_000_000)
+        self._dimensions = dimensions
+        self._piece_dimensions = piece_dimensions
+        self._max_bytes = max_bytes
+        self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
+        self._sizes: dict[Namespace, int] = {}
+        self._bytes = 0
+        self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
+
+    def held(self, namespace: Namespace) -> NamespaceIndex | None:
+        """Return the namespace's index as it is held, perhaps not up to date; None when it is not."""
+        return self._indexes.get(namespace)
+
+    def drop(self, namespace: Namespace) -> None:
+        """Let go of a namespace's index."""
+        if self._indexes.pop(namespace, None) is not None:
+            self._bytes -= self._sizes.pop(namespace)
+
+    async def current(self, namespace: Namespace) -> NamespaceIndex:
+        """Return the namespace's index, true for the store's head at the time of the call or later."""
+        head = await self._store.head(namespace)
+        index = self._indexes.get(namespace)
+        if index is not None and index.epoch == head.epoch and index.rev >= head.rev and not index.mostly_dead:
+            self._indexes.move_to_end(namespace)
+            return index
+        lock = self._building.setdefault(namespace, asyncio.Lock())
+        async with lock:
+            return await self._follow(namespace)
+
+    async def _follow(self, namespace: Namespace) -> NamespaceIndex:
+        index = self._indexes.get(namespace)
+        if index is not None and not index.mostly_dead:
+            scan = await self._store.scan(namespace, index.rev)
+            if scan.head.epoch == index.epoch and len(scan.rows) <= THREAD_ROWS:
+                index.follow(scan)
+                self._keep(namespace, index)
+                return index
+        fresh = await self.build(await self._store.scan(namespace, 0))
+        self._keep(namespace, fresh)
+        return fresh
+
+    async def build(self, scan: Scan) -> NamespaceIndex:
+        """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
+        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
+        if len(scan.rows) > THREAD_ROWS:
+            await asyncio.to_thread(_build, fresh, scan)
+        else:
+            _build(fresh, scan)
+        return fresh
+
+    def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:
+        """Hold an index as the last used one, and drop the least recently used ones above the limit."""
+        self._indexes[namespace] = index
+        self._indexes.move_to_end(namespace)
+        self._bytes += index.nbytes - self._sizes.get(namespace, 0)
+        self._sizes[namespace] = index.nbytes
+        while self._bytes > self._max_bytes and len(self._indexes) > 1:
+            dropped, _ = self._indexes.popitem(last=False)
+            self._bytes -= self._sizes.pop(dropped)
+
+
+def _build(index: NamespaceIndex, scan: Scan) -> None:
+    index.follow(scan)
+    _ = index.view

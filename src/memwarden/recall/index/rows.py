@@ -1,0 +1,121 @@
+"""Rows that a store found, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.view import Ints
+from memwarden.stores.shared.search import Packed
+
+T = TypeVar("T")
+
+Halves = npt.NDArray[np.float16]
+
+
+class Rows:
+    """Found rows as arrays, column by column.
+
+    Attributes:
+        n, said: int64. open, turn: bool. flags: uint8.
+        ids, threads, names: texts; a thread or a name may be None.
+        terms, days: as :class:`memwarden.records.Signals` holds them. vectors: float16, one line a row; zeros for none.
+    """
+
+    __slots__ = ("days", "flags", "ids", "n", "names", "open", "said", "terms", "threads", "turn", "vectors")
+
+    def __init__(
+        self,
+        n: Ints,
+        said: Ints,
+        open: Mask,
+        turn: Mask,
+        flags: npt.NDArray[np.uint8],
+        ids: list[str],
+        threads: list[str | None],
+        names: list[str | None],
+        terms: list[bytes],
+        days: list[bytes],
+        vectors: Halves,
+    ) -> None:
+        self.n = n
+        self.said = said
+        self.open = open
+        self.turn = turn
+        self.flags = flags
+        self.ids = ids
+        self.threads = threads
+        self.names = names
+        self.terms = terms
+        self.days = days
+        self.vectors = vectors
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+
+def unpacked(found: Packed) -> Rows:
+    """Return the rows of one search, in the order in which they came."""
+    return Rows(
+        np.frombuffer(found.n, ">i8").astype(np.int64),
+        np.frombuffer(found.said, ">i8").astype(np.int64),
+        np.frombuffer(found.open, np.bool_),
+        np.frombuffer(found.turn, np.bool_),
+        np.frombuffer(found.flags, ">i2").astype(np.uint8),
+        list(found.ids),
+        list(found.threads),
+        list(found.names),
+        _cut(found.terms, found.term_lengths),
+        _cut(found.days, found.day_lengths),
+        _matrix(found.vectors, found.vector_lengths),
+    )
+
+
+def merged(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of several searches, each once, in the order of writing."""
+    n, first = np.unique(np.concatenate([part.n for part in parts]), return_index=True)
+    at = first.tolist()
+
+    def lists(columns: Sequence[Sequence[T]]) -> list[T]:
+        flat = [value for column in columns for value in column]
+        return [flat[place] for place in at]
+
+    return Rows(
+        n,
+        np.concatenate([part.said for part in parts])[first],
+        np.concatenate([part.open for part in parts])[first],
+        np.concatenate([part.turn for part in parts])[first],
+        np.concatenate([part.flags for part in parts])[first],
+        lists([part.ids for part in parts]),
+        lists([part.threads for part in parts]),
+        lists([part.names for part in parts]),
+        lists([part.terms for part in parts]),
+        lists([part.days for part in parts]),
+        _stacked([part.vectors for part in parts])[first],
+    )
+
+
+def _cut(joined: bytes, lengths: bytes) -> list[bytes]:
+    ends = np.cumsum(np.frombuffer(lengths, ">i4")).tolist()
+    return [joined[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+
+
+def _matrix(vectors: bytes, lengths: bytes) -> Halves:
+    """The vectors, a line of zeros for each row without one."""
+    held = np.frombuffer(lengths, ">i4") // 2
+    width = int(held.max(initial=0))
+    matrix = np.zeros((len(held), width), np.float16)
+    if width:
+        matrix[held == width] = np.frombuffer(vectors, "<f2").reshape(-1, width)
+    return matrix
+
+
+def _stacked(parts: Sequence[Halves]) -> Halves:
+    width = max(part.shape[1] for part in parts)
+    return np.concatenate(
+        [part if part.shape[1] == width else np.zeros((len(part), width), np.float16) for part in parts]
+    )

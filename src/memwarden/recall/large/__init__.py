@@ -1,0 +1,1 @@
+"""Recall in namespaces that are too large to be held in RAM."""

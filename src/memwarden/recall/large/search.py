@@ -1,0 +1,355 @@
+"""Recall in a namespace too large to be held in memory: the store finds candidates, the same features score them.
+
+What is scored is a part of the namespace: what several searches bring, and the turns around the best of it. How common
+words are, and how signals spread, is told by the namespace's digest (:mod:`memwarden.recall.large.statistics`), so
+that a score
+means what it means in a small namespace. A handful of the best becomes a small index; from there on all is as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from memwarden.clock import moment
+from memwarden.filters import Where
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.links import Derived, Links, link
+from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.postings import Counts
+from memwarden.recall.index.postings import Rows as Places
+from memwarden.recall.index.rows import Rows, merged, unpacked
+from memwarden.recall.index.view import Floats, Ints, View
+from memwarden.recall.large.statistics import Whole, codes_of
+from memwarden.recall.query_analysis import Date
+from memwarden.recall.question import Question
+from memwarden.recall.rank import features
+from memwarden.recall.rank.date_match import unpack
+from memwarden.recall.rank.score import Ranking
+from memwarden.records import Namespace
+from memwarden.stores.shared.search import Found, Legs, Open, Searching, word
+from memwarden.text.dates.spans import day_number
+from memwarden.text.flags import Flag
+
+_DAY: Final = 86_400_000_000
+_SPANS: Final = 4
+_WORDS: Final = 8
+_TOGETHER: Final = 3.0
+"""Words of one question stand together more often than chance would have it: about so many times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far is looked, in rows.
+
+    Attributes:
+        near: nearest by vector. holding: with the question's words. newest: written last.
+        in_time: said in an asked time. filtered: that fulfil filters.
+        seeds: the best of all these; around: so many turns before and after each.
+        finalists: the best of all, which become an index.
+    """
+
+    near: int = 200
+    holding: int = 1_000
+    newest: int = 300
+    in_time: int = 200
+    filtered: int = 500
+    seeds: int = 40
+    around: int = 24
+    finalists: int = 120
+
+
+class Large:
+    """A namespace that is searched: its digest and the rows that stand for it.
+
+    Attributes:
+        whole: the digest. index: the rows that stand for the namespace. view: of them.
+    """
+
+    def __init__(self, whole: Whole, index: NamespaceIndex) -> None:
+        names = index.columns.coded["name"]
+        self.whole = whole
+        self.index = index
+        self.view = index.view
+        self.view.whole = whole
+        self.view.speakers = {name: names.code(name) for name in whole.speakers}
+        self.view.preset = whole.preset
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        return self.whole.nbytes + self.index.nbytes
+
+    def share(self, open_: Open) -> float:
+        """Return about which part of the namespace is open, 0..1."""
+        mask = self.index.mask(open_.where)
+        mask &= (self.index.flags & open_.without) == 0
+        if not open_.cards and self.index.cards is not None:
+            mask &= ~self.index.cards
+        return float(np.count_nonzero(mask)) / max(int(np.count_nonzero(self.index.live)), 1)
+
+
+class Part:
+    """What was gathered for a question: the rows at hand and what features see of them.
+
+    Attributes:
+        rows: in the order of writing. view: of them, a place a row. always: which are there by their category.
+    """
+
+    def __init__(self, rows: Rows, view: View, always: Mask) -> None:
+        self.rows = rows
+        self.view = view
+        self.always = always
+        self._place = {n: place for place, n in enumerate(rows.n.tolist())}
+
+    def place(self, n: int) -> int | None:
+        """Return the place of a row by its number."""
+        return self._place.get(n)
+
+    def same_words(self, terms: Sequence[int]) -> list[int]:
+        """Return the turns whose words are these and no others; their order is not compared."""
+        wanted, size = set(terms), 4 * len(terms)
+        return [
+            place
+            for place, held in enumerate(self.rows.terms)
+            if terms
+            and len(held) == size
+            and self.rows.turn[place]
+            and wanted == set(np.frombuffer(held, "<u4").tolist())
+        ]
+
+    def before(self, numbers: Sequence[int]) -> list[int]:
+        """Return the numbers of the turns before some rows."""
+        places = np.array([self._place[n] for n in numbers], np.int64)
+        previous = self.view.previous[places]
+        return [int(n) for n in self.rows.n[previous[previous >= 0]]]
+
+    def finalists(self, scores: Floats, allowed: Mask, most: int, others: bool) -> list[int]:
+        """Return the numbers of the best allowed rows, of what may rest on them, and of what is always there.
+
+        others: of the rows that are not allowed, too, as many of the best as there are allowed ones.
+        """
+        best = _best(scores, allowed, most)
+        threads = {self.rows.threads[place] for place in best.tolist()} - {None}
+        derived = allowed & ~self.rows.turn
+        resting = [place for place in np.flatnonzero(derived).tolist() if self.rows.threads[place] in threads]
+        chosen = np.zeros(len(scores), np.bool_)
+        chosen[best] = True
+        chosen[resting[-most:]] = True
+        chosen |= self.always
+        if others:
+            chosen[_best(scores, ~allowed, most)] = True
+        return [int(n) for n in self.rows.n[chosen]]
+
+
+async def gather(
+    store: Searching, namespace: Namespace, large: Large, question: Question, open_: Open, always: tuple[str, ...],
+    reach: Reach, session_gap: int, *, narrow: bool,
+) -> tuple[Found, Part]:  # fmt: skip
+    """Look for candidates and for what stands around the best of them.
+
+    always: the categories that are there whatever is asked. narrow: whether filters may leave little.
+    """
+    legs = legs_of(question, large.whole, open_, always, reach, narrow=narrow)
+    found = await store.look(namespace, legs)
+    newest, always_there = unpacked(found.newest), unpacked(found.always)
+    legs_found = (found.near, found.holding, found.timely, found.filtered)
+    rows = merged([*map(unpacked, legs_found), newest, always_there])
+    first = _view(rows, large, question, np.zeros(len(rows), np.bool_), 0, session_gap)
+    linked = newest.n
+    if seeds := _seeds(rows, first, question, reach.seeds):
+        beside = unpacked(await store.around(namespace, seeds, _around(large.whole, reach), open_))
+        rows, linked = merged([rows, beside]), np.concatenate([linked, beside.n])
+    begin = int(newest.n.min()) if len(newest) else 0
+    view = _view(rows, large, question, np.isin(rows.n, linked), begin, session_gap)
+    return found, Part(rows, view, np.isin(rows.n, always_there.n) & rows.open)
+
+
+def legs_of(
+    question: Question, whole: Whole, open_: Open, always: tuple[str, ...], reach: Reach, *, narrow: bool
+) -> Legs:
+    """Return where to look for a question."""
+    vector = None if question.vector is None else question.vector.astype("<f2").tobytes()
+    return Legs(
+        open=open_,
+        vector=vector,
+        near=reach.near if vector is not None else 0,
+        words=word_query(question.terms, whole, reach.holding),
+        holding=2 * reach.holding,
+        newest=reach.newest,
+        times=_times(question, whole),
+        in_time=reach.in_time,
+        always=always,
+        filtered=reach.filtered if narrow else 0,
+    )
+
+
+def word_query(terms: Sequence[int], whole: Whole, most: int) -> str:
+    """Return a tsquery that about ``most`` rows fulfil at most: rare words alone, common ones only together.
+
+    The rows that hold a rare word are few, and it weighs much; rows that hold only common words are worth a look when
+    they hold several of them. Empty for no words.
+    """
+    share = {term: max(whole.holding(term, 0), 1) / max(whole.alive, 1) for term in terms}
+    rarest = sorted(share, key=share.__getitem__)[:_WORDS]
+    chosen: list[frozenset[int]] = []
+    left = float(most)
+    for size in range(1, len(rarest) + 1):
+        for together in combinations(rarest, size):
+            some = frozenset(together)
+            if any(one <= some for one in chosen):
+                continue
+            expected = whole.alive * float(np.prod([share[term] for term in some])) * _TOGETHER ** (size - 1)
+            if expected <= left:
+                chosen.append(some)
+                left -= expected
+    if not chosen and rarest:
+        chosen.append(frozenset(rarest))
+    return " | ".join("(" + " & ".join(sorted(map(word, some))) + ")" for some in chosen)
+
+
+def open_rows(where: Where, *, cards: bool) -> Open:
+    """Return which rows may be in an answer: those that fulfil the conditions and are no small talk."""
+    return Open(where, cards, int(Flag.CHATTER))
+
+
+def with_pieces(part: Part, pieces: Mapping[int, bytes | None], width: int) -> View:
+    """Return the part's view with the word pieces of some rows, by their number. width: of a piece's vector."""
+    blobs = [pieces.get(n) or b"" for n in part.rows.n.tolist()]
+    view = copy(part.view)
+    view.pieces = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, width)
+    view.piece_starts = np.concatenate([[0], np.cumsum([len(blob) // width for blob in blobs])]).astype(np.int64)
+    return view
+
+
+def on(index: NamespaceIndex, part: Part, ranking: Ranking) -> Ranking:
+    """Return a ranking of a part as one of the places of an index of some of its rows."""
+    at = np.array([part.place(n) for n in index.order.tolist()], np.int64)
+    parts = tuple((name, values[at], weight) for name, values, weight in ranking.parts)
+    return replace(ranking, scores=ranking.scores[at], parts=parts)
+
+
+def _times(question: Question, whole: Whole) -> tuple[tuple[int, int], ...]:
+    spans = [(day_number(span.first) * _DAY, (day_number(span.last) + 1) * _DAY - 1) for span in question.asked_days]
+    for date in question.dates:
+        spans += _named(date, whole)
+    return tuple(dict.fromkeys(spans))[:_SPANS]
+
+
+def _named(date: Date, whole: Whole) -> list[tuple[int, int]]:
+    """The times of a named date: of one without a year, in each of the namespace's last years."""
+    year, month, day = date
+    if whole.clock is None:
+        return []
+    first, last = (moment(said).year for said in whole.clock)
+    years = [year] if year is not None else range(last, max(first, last - 2) - 1, -1)
+    return [_time(one, month, day) for one in years]
+
+
+def _time(year: int, month: int | None, day: int | None) -> tuple[int, int]:
+    begin = np.datetime64(f"{year:04}-{month or 1:02}", "M")
+    end = begin + np.timedelta64(1 if month else 12, "M")
+    days = [int(one.astype("datetime64[D]").astype(np.int64)) for one in (begin, end)]
+    if day is not None and month:
+        days = [days[0] + day - 1, days[0] + day]
+    return days[0] * _DAY, days[1] * _DAY - 1
+
+
+def _around(whole: Whole, reach: Reach) -> int:
+    """So many turns as a session has, within limits."""
+    return max(2, min(reach.around, round(whole.alive / max(whole.sessions, 1))))
+
+
+def _seeds(rows: Rows, view: View, question: Question, most: int) -> list[tuple[str, int]]:
+    """The best rows by themselves, as (thread, number)."""
+    assert question.measure is not None
+    asked = replace(question, memo={})
+    total = np.zeros(len(rows), np.float32)
+    for signal in (features.bm25_turn, features.cosine_turn):
+        if signal.__name__ in question.measure.deviations:
+            total += signal(asked, view) / np.float32(question.measure.deviations[signal.__name__])
+    best = np.argsort(-total, kind="stable")[:most].tolist()
+    return [(thread, int(rows.n[place])) for place in best if (thread := rows.threads[place]) is not None]
+
+
+def _best(scores: Floats, mask: Mask, most: int) -> Ints:
+    places = np.flatnonzero(mask)
+    return places[np.argsort(-scores[places], kind="stable")[:most]]
+
+
+def _view(rows: Rows, large: Large, question: Question, linked: Mask, begin: int, session_gap: int) -> View:
+    """What features see of some rows.
+
+    linked: which of them have all turns around them among the rows; the others count for themselves. begin: from which
+    row on every one is there.
+    """
+    threads = codes_of(rows.threads)
+    in_thread = linked & (threads > 0)
+    links = link(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
+    vectors = None if question.vector is None else _vectors(rows, len(question.vector))
+    pair_norm, session_norm = Derived().norms(vectors, links)
+    places, days = unpack(rows.days)
+    names = large.index.columns.coded["name"]
+    return View(
+        postings=_postings(rows, question.terms),
+        length=np.fromiter((len(one) // 4 for one in rows.terms), np.float32, len(rows)),
+        previous=links.previous,
+        session=links.session,
+        sessions=links.sessions,
+        turns=rows.turn,
+        speaker=np.fromiter((names.code(name) for name in rows.names), np.int32, len(rows)),
+        speakers=large.view.speakers,
+        flags=rows.flags,
+        created_at=rows.said,
+        day_places=places,
+        days=days,
+        pieces=None,
+        piece_starts=np.zeros(len(rows) + 1, np.int64),
+        live=np.ones(len(rows), np.bool_),
+        vectors=vectors,
+        pair_norm=pair_norm,
+        session_norm=session_norm,
+        related=None,
+        preset=large.whole.preset,
+        whole=large.whole,
+        ages=_ages(rows.n, links, large.whole, begin),
+    )
+
+
+def _vectors(rows: Rows, dimensions: int) -> Floats:
+    if rows.vectors.shape[1] == dimensions:
+        return rows.vectors.astype(np.float32)
+    return np.zeros((len(rows), dimensions), np.float32)
+
+
+def _ages(n: Ints, links: Links, whole: Whole, begin: int) -> Ints:
+    """How many sessions began after that of each row: counted from the row ``begin`` on, before it estimated."""
+    if not links.sessions:
+        return np.zeros(len(n), np.int64)
+    inside = np.flatnonzero(links.session >= 0)
+    first = np.full(links.sessions, np.iinfo(np.int64).max)
+    np.minimum.at(first, links.session[inside], n[inside])
+    counted = np.sort(first[first >= begin])
+    later = len(counted) - np.searchsorted(counted, first, side="right")
+    earlier = np.maximum(begin - first, 0) * (whole.sessions / max(whole.n, 1))
+    age = np.where(first >= begin, later, len(counted) + earlier).astype(np.int64)
+    return age[np.maximum(links.session, 0)]
+
+
+def _postings(rows: Rows, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
+    """Which rows hold each of the question's terms, and how often."""
+    ids = np.frombuffer(b"".join(rows.terms), "<u4")
+    place = np.repeat(np.arange(len(rows)), [len(one) // 4 for one in rows.terms])
+    asked = np.isin(ids, np.array(terms, np.uint32))
+    ids, place = ids[asked], place[asked]
+    found: dict[int, tuple[Places, Counts]] = {}
+    for term in terms:
+        held, counts = np.unique(place[ids == term], return_counts=True)
+        found[term] = held.astype(np.int32), counts.astype(np.float32)
+    nowhere = np.zeros(0, np.int32), np.zeros(0, np.float32)
+    return lambda term: found.get(term, nowhere)

@@ -1,0 +1,309 @@
+"""What is known of a large namespace as a whole, so that a part of it can be scored as the whole would be.
+
+A digest holds how common each word is, how long texts are, and the numbers of some rows, whole sessions of them, that
+stand for all. How the signals of a question spread over the namespace is measured on those rows; words too rare to be
+met among them enough have their spread in the digest. Digests are made now and then, in the background, of every row
+but without vectors.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.recall.index.links import Links, link
+from memwarden.recall.index.postings import flat
+from memwarden.recall.index.rows import Rows
+from memwarden.recall.index.view import K1, B, Floats, Ints, View
+from memwarden.recall.question import Measure, Question
+from memwarden.recall.rank import features
+from memwarden.recall.rank.word_signals import idf
+
+SAMPLE: Final = 4_000
+"""So many rows stand for all, about: the deviation of a signal is told to within some hundredths."""
+ENOUGH: Final = 40
+"""A word that so many of those rows hold is measured on them; a rarer one has its spread in the digest."""
+COUNTED: Final = 3
+"""Words that fewer rows hold are not in the digest: a search finds all of those rows, and counts them."""
+
+SIGNALS: Final = ("bm25_turn", "bm25_pair", "bm25_session")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A digest. Made for one revision, it is true enough until a small part of the namespace has changed.
+
+    Attributes:
+        rev: for which it was made. n: the last row then. alive: how many rows were active.
+        sessions: how many sessions there were. mean_lengths: terms of a turn, a pair, a session.
+        oldest, newest: when the first and the last turn were said, microseconds since 1970; None without turns.
+        speakers: the names of those who speak. preset: of weights.
+        sample: numbers of the rows that stand for all.
+        terms: ids, ascending. rows_of, sessions_of: how many rows, sessions hold each.
+        spread: (2, 3, terms): mean and mean square of tf/(tf + length part) over the rows, for turn, pair and session.
+    """
+
+    rev: int
+    n: int
+    alive: int
+    sessions: int
+    mean_lengths: tuple[float, float, float]
+    oldest: int | None
+    newest: int | None
+    speakers: tuple[str, ...]
+    preset: str
+    sample: Ints
+    terms: npt.NDArray[np.uint32]
+    rows_of: npt.NDArray[np.int32]
+    sessions_of: npt.NDArray[np.int32]
+    spread: Floats
+
+    def holding(self, term: int, found: int) -> int:
+        """Return how many memories hold a term; found: how many of those at hand do."""
+        at = self._place(term)
+        return min(found if at is None else max(found, int(self.rows_of[at])), self.alive)
+
+    def sessions_holding(self, term: int, found: int) -> int:
+        """Return how many sessions hold a term."""
+        at = self._place(term)
+        return min(found if at is None else max(found, int(self.sessions_of[at])), self.sessions)
+
+    def moments(self, term: int) -> npt.NDArray[np.float64]:
+        """Return mean and mean square, for turn, pair and session: shape (2, 3)."""
+        at = self._place(term)
+        if at is None:
+            return np.zeros((2, 3))
+        return np.asarray(self.spread[:, :, at], np.float64)
+
+    @cached_property
+    def is_sampled(self) -> bool:
+        """Whether the sample is less than the whole."""
+        return len(self.sample) < self.alive
+
+    @property
+    def clock(self) -> tuple[int, int] | None:
+        """When the first and the last turn were said; None without any."""
+        return None if self.oldest is None or self.newest is None else (self.oldest, self.newest)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.terms.nbytes + self.rows_of.nbytes + self.sessions_of.nbytes + self.spread.nbytes)
+
+    def _place(self, term: int) -> int | None:
+        at = int(self.terms.searchsorted(np.uint32(term)))
+        return at if at < len(self.terms) and self.terms[at] == term else None
+
+    def encode(self) -> bytes:
+        """Return it as bytes, for :func:`decode`."""
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        file = io.BytesIO()
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        np.savez(file, plain=np.frombuffer(json.dumps(plain).encode(), np.uint8), **arrays)
+        return file.getvalue()
+
+
+_PLAIN: Final = ("rev", "n", "alive", "sessions", "mean_lengths", "oldest", "newest", "speakers", "preset")
+_ARRAYS: Final = ("sample", "terms", "rows_of", "sessions_of", "spread")
+
+
+def decode(body: bytes) -> Whole:
+    """Return the digest of :meth:`Whole.encode`. Raises ValueError or KeyError for anything else."""
+    with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+        plain = json.loads(arrays["plain"].tobytes())
+        plain["mean_lengths"] = tuple(plain["mean_lengths"])
+        plain["speakers"] = tuple(plain["speakers"])
+        return Whole(**plain, **{name: arrays[name] for name in _ARRAYS})
+
+
+def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], preset: str, seed: int = 0) -> Whole:
+    """Return the digest of a namespace. rows: every active one, in the order of writing. Takes seconds."""
+    codes = codes_of(rows.threads)
+    in_thread = codes > 0
+    links = link(rows.n, codes, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
+    length = np.fromiter((len(one) // 4 for one in rows.terms), np.float32, len(rows))
+    has_previous = links.previous >= 0
+    pair_length = length + np.where(has_previous, length[links.previous], np.float32(0))
+    slot = np.where(links.session >= 0, links.session, links.sessions)
+    session_length = np.bincount(slot, length, links.sessions + 1)[:-1].astype(np.float32)
+    used = session_length > 0
+    means = (_mean(length), _mean(pair_length), _mean(session_length[used]))
+    ids, place, tf = flat(0, tuple(rows.terms))
+    names, terms = np.unique(ids, return_inverse=True)
+    said = rows.said[rows.turn]
+    alive = len(rows)
+    spread = np.zeros((2, 3, len(names)), np.float64)
+    spread[:, 0] = _moments(terms, tf, _part(length, means[0])[place], len(names), None)
+    pairs = _pairs(terms, place, tf, links)
+    spread[:, 1] = _moments(pairs[0], pairs[2], _part(pair_length, means[1])[pairs[1]], len(names), None)
+    inside = links.session[place] >= 0
+    docs = _summed(terms[inside], links.session[place[inside]], tf[inside])
+    size = np.bincount(links.session[links.session >= 0], minlength=links.sessions).astype(np.float64)
+    part = _part(session_length, means[2])
+    spread[:, 2] = _moments(docs[0], docs[2], part[docs[1]], len(names), size[docs[1]])
+    rows_of = np.bincount(terms, minlength=len(names))
+    kept = rows_of >= COUNTED
+    return Whole(
+        rev=rev,
+        n=int(rows.n[-1]) if alive else 0,
+        alive=alive,
+        sessions=int(np.count_nonzero(used)),
+        mean_lengths=means,
+        oldest=int(said.min()) if len(said) else None,
+        newest=int(said.max()) if len(said) else None,
+        speakers=tuple(speakers),
+        preset=preset,
+        sample=_sample(rows.n, links, random.Random(seed)),
+        terms=names[kept].astype(np.uint32),
+        rows_of=rows_of[kept].astype(np.int32),
+        sessions_of=np.bincount(docs[0], minlength=len(names))[kept].astype(np.int32),
+        spread=(spread[:, :, kept] / max(alive, 1)).astype(np.float32),
+    )
+
+
+def measure(question: Question, sample: View, whole: Whole) -> Measure:
+    """Return how the signals of a question spread over the namespace. sample: the rows that stand for it."""
+    common, rare = _parted(question, sample, whole)
+    asked = replace(question, terms=common[0], idf_prior=common[1], pieces=None, measure=None, memo={})
+    names, weights, signals = features.signals_of(asked, sample)
+    variance = features.variances(signals, sample).astype(np.float64)
+    for term, prior in zip(*rare, strict=True):
+        added = _spread_of(term, prior, whole)
+        variance += [added.get(name, 0.0) for name in names]
+    deviations = features.deviation(variance.astype(np.float32))
+    total = np.asarray((weights / deviations) @ signals, np.float32) * features.caution(sample)
+    best = features.best_of_session(total, sample)
+    grown = _growth(len(total), whole.alive)
+    means = {
+        "bm25_session": features.session_mean(asked.memo["session_words"], sample)
+        if "session_words" in asked.memo
+        else 0.0,
+        "cosine_session": features.session_mean(asked.memo["session_cosines"], sample)
+        if "session_cosines" in asked.memo
+        else 0.0,
+    }
+    return Measure(
+        deviations=dict(zip(names, deviations.tolist(), strict=True)),
+        session_means=means,
+        low=_least(total, grown),
+        session_low=_least(best, _growth(max(sample.sessions, 2), max(whole.sessions, 2))),
+    )
+
+
+def codes_of(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
+    """Return a number for each text, the same for equal ones; 0 for None."""
+    known: dict[str | None, int] = {None: 0}
+    return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int32, len(values))
+
+
+def _parted(
+    question: Question, sample: View, whole: Whole
+) -> tuple[tuple[tuple[int, ...], tuple[float, ...]], tuple[tuple[int, ...], tuple[float, ...]]]:
+    """The question's terms, with their priors, that the sample holds often enough, and the others."""
+    sides: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
+    for term, prior in zip(question.terms, question.idf_prior, strict=True):
+        enough = not whole.is_sampled or len(sample.postings(term)[0]) >= ENOUGH
+        sides[0 if enough else 1].append((term, prior))
+    common, rare = (tuple(zip(*side, strict=True)) or ((), ()) for side in sides)
+    return (common[0], common[1]), (rare[0], rare[1])
+
+
+def _spread_of(term: int, prior: float, whole: Whole) -> dict[str, float]:
+    """The variance that a rare word adds to each signal."""
+    mean, square = whole.moments(term)
+    weight = idf(whole.alive, whole.holding(term, 0), prior)
+    held = whole.sessions_holding(term, 0)
+    in_sessions = float(np.log1p((whole.sessions - held + 0.5) / (held + 0.5)))
+    weights = np.array([weight, weight, in_sessions])
+    return dict(zip(SIGNALS, (weights**2 * (square - mean**2)).tolist(), strict=True))
+
+
+def _growth(seen: int, whole: int) -> float:
+    """How much further from the mean the least of many is than the least of few: as of normal numbers."""
+    return float((np.log(max(whole, 2)) / np.log(max(min(seen, whole), 2))) ** 0.5)
+
+
+def _least(values: Floats, grown: float) -> float:
+    mean = float(values.mean()) if len(values) else 0.0
+    return mean - (mean - float(values.min(initial=mean))) * grown
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else 1.0
+
+
+def _part(length: Floats, mean: float) -> Floats:
+    return np.asarray(K1 * (1 - B + B * length / max(mean, 1e-6)), np.float32)
+
+
+def _moments(
+    terms: npt.NDArray[Any], tf: Floats, part: Floats, size: int, times: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.float64]:
+    """Sums of tf/(tf + part) and of its square a term; times: for how many rows each counts."""
+    value = (tf / (tf + part)).astype(np.float64)
+    first, second = (value, value**2) if times is None else (value * times, value**2 * times)
+    return np.stack([np.bincount(terms, first, size), np.bincount(terms, second, size)])
+
+
+def _pairs(
+    terms: npt.NDArray[Any], place: npt.NDArray[Any], tf: Floats, links: Links
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Floats]:
+    """(term, place, count) of what each row and the turn before it hold together."""
+    after = np.full(len(links.previous), -1, np.int64)
+    linked = np.flatnonzero(links.previous >= 0)
+    after[links.previous[linked]] = linked
+    following = after[place]
+    has_one = following >= 0
+    return _summed(
+        np.concatenate([terms, terms[has_one]]),
+        np.concatenate([place.astype(np.int64), following[has_one]]),
+        np.concatenate([tf, tf[has_one]]),
+    )
+
+
+def _summed(
+    terms: npt.NDArray[Any], place: npt.NDArray[Any], tf: Floats
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Floats]:
+    """Each pair of a term and a place once, with the sum of its counts."""
+    keys = (terms.astype(np.uint64) << np.uint64(32)) | place.astype(np.uint64)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    if not len(keys):
+        return terms[:0], place[:0].astype(np.int64), tf[:0]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    sums = np.add.reduceat(tf[order], starts).astype(np.float32)
+    keys = keys[starts]
+    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64), sums
+
+
+def _sample(n: Ints, links: Links, chance: random.Random) -> Ints:
+    """Numbers of rows: whole sessions drawn by lot, and as large a part of the rows outside of any."""
+    if len(n) <= SAMPLE:
+        return n.copy()
+    inside = links.session >= 0
+    size = np.bincount(links.session[inside], minlength=links.sessions)
+    drawn = chance.sample(range(links.sessions), links.sessions)
+    share = SAMPLE / len(n)
+    most = share * int(inside.sum())
+    taken = np.zeros(links.sessions + 1, np.bool_)
+    held = 0
+    for one in drawn:
+        if held >= most:
+            break
+        if size[one] <= SAMPLE // 4:  # an endless session would leave room for no other
+            taken[one] = True
+            held += int(size[one])
+    chosen = taken[np.where(inside, links.session, links.sessions)]
+    loose = np.flatnonzero(~inside if held else ~chosen)
+    by_lot = chance.sample(
+        loose.tolist(), min(len(loose), max(SAMPLE - held, 0) if not held else round(share * len(loose)))
+    )
+    chosen[by_lot] = True
+    return n[chosen]

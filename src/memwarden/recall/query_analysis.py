@@ -1,0 +1,171 @@
+"""What a question says about itself: its words, the persons and dates it names, whether it asks for a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from memwarden.text.flags import asks_question, content_terms
+from memwarden.text.tokenizer import (
+    DEFAULT_LANGUAGE,
+    GLUED_SCRIPT,
+    LISTS,
+    fold,
+    language_of,
+    normal,
+    pieces,
+    stemmer,
+    terms,
+)
+
+_MONTHS: Final = (
+    ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",),
+    ("june", "jun"), ("july", "jul"), ("august", "aug"), ("september", "sep", "sept"),
+    ("october", "oct"), ("november", "nov"), ("december", "dec"),
+)  # fmt: skip
+_MONTH_NUMBER: Final = {name: i for i, names in enumerate(_MONTHS, 1) for name in names}
+_MONTH: Final = "|".join(sorted(_MONTH_NUMBER, key=len, reverse=True))
+
+_WHEN: Final = re.compile(
+    r"\bwhen\b|\b(?:what|which)\s+(?:date|day|year|month|week|weekend|time|season|decade)\b|"
+    r"\bhow\s+(?:long|recently|often)\b|\bhow\s+many\s+(?:days|weeks|months|years|hours|minutes)\b|"
+    r"\b(?:wann|quand|cuándo|cuando|quando|wanneer|när|когда)\b|什么时候|何时|いつ|언제|متى",
+    re.IGNORECASE,
+)
+
+
+def is_when_question(text: str) -> bool:
+    """Whether a question asks for a time, a duration or a frequency."""
+    return _WHEN.search(text) is not None
+
+
+Date = tuple[int | None, int | None, int | None]
+"""Year, month, day; None where the text leaves it open."""
+
+_DATE: Final = re.compile(
+    rf"\b(?P<y1>(?:19|20)\d\d)-(?P<m1>\d\d)(?:-(?P<d1>\d\d))?\b"
+    rf"|\b(?:(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+)(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>(?:19|20)\d\d))?"
+    rf"|\b(?P<m3>{_MONTH})\b\.?(?:\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d))?(?:,?\s+(?P<y3>(?:19|20)\d\d))?"
+    r"|\b(?P<y4>(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+
+
+# "may", "march", "mar" and the like are words more often than months.
+_DOUBTFUL_MONTHS: Final = frozenset(("may", "march", "mar", "dec", "sep", "jan", "sept", "jun"))
+_BEFORE_MONTH: Final = re.compile(
+    r"\b(?:in|of|during|since|until|till|last|next|this|by|early|late|mid|from|to|before|after)[\s-]+$",
+    re.IGNORECASE,
+)
+
+
+def dates_in(text: str) -> list[Date]:
+    """Calendar dates, months and years that an English or ISO text names."""
+    found: list[Date] = []
+    for hit in _DATE.finditer(text):
+        part = hit.groupdict()
+        month_text = part["m1"] or part["m2"] or part["m3"]
+        year_text = part["y1"] or part["y2"] or part["y3"] or part["y4"]
+        day_text = part["d1"] or part["d2"] or part["d3"]
+        bare = part["m3"] and not (day_text or year_text)
+        if bare and hit[0].lower() in _DOUBTFUL_MONTHS and not _BEFORE_MONTH.search(text, 0, hit.start()):
+            continue
+        month = None
+        if month_text:
+            month = int(month_text) if month_text.isdigit() else _MONTH_NUMBER[month_text.lower()]
+        found.append((int(year_text) if year_text else None, month, int(day_text) if day_text else None))
+    return found
+
+
+def names_month(text: str) -> bool:
+    """Whether a month is named, in English."""
+    return any(word in _MONTH_NUMBER for word in pieces(normal(text))[0])
+
+
+def partner_names(text: str, partners: list[str]) -> list[str]:
+    """The partners whose full or first name a text says."""
+    return [name for name in partners if _name_pattern(name).search(text)]
+
+
+def to_pronouns(text: str, partners: list[str]) -> str:
+    """Partners' names as "I" and "my": they speak of themselves so, and a dense model sees it."""
+    for name in partners:
+        pattern = _name_pattern(name)
+        text = pattern.sub(lambda hit: "my" if hit["own"] else "I", text)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _name_pattern(name: str) -> re.Pattern[str]:
+    parts = name.split()
+    forms = {name, parts[0]} if parts else {name}
+    either = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+    edge = "" if GLUED_SCRIPT.search(name) else r"\b"  # no word ends inside glued script
+    return re.compile(rf"{edge}(?:{either}){edge}(?P<own>['’]s?(?!\w))?", re.IGNORECASE)
+
+
+# Stop words that carry the question when it holds nothing else ("What does Ana like?").
+_WEAK: Final = frozenset("like make made give gave go going get kind do doing tell know describe happened".split())
+_ASKS_WHAT: Final = re.compile(r"\b(?:what|who|where|when|which|whose|why)\b(?!['’]?s?\s+up)")
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_OWN: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b")
+
+
+def question_terms(text: str, partners: list[str], default: str = DEFAULT_LANGUAGE) -> list[str]:
+    """Terms of a question, once each, without partners' names.
+
+    Partners say each other's names in greeting, so names point at the wrong turns. A question of
+    stop words keeps the weak ones, one of names only keeps the names.
+    """
+    named = {term for name in partners for term in terms(name, default)}
+    found = list(dict.fromkeys(terms(text, default)))
+    kept = [term for term in found if term not in named]
+    if kept:
+        return kept
+    weak = [word for word in pieces(normal(text))[0] if word in _WEAK]
+    return list(dict.fromkeys(fold(stemmer(default).stemWord(word)) for word in weak)) or found
+
+
+def is_small_talk(text: str, partners: list[str]) -> bool:
+    """Whether a message asks memory nothing: "hey, how are you?", "thanks a lot!"."""
+    named = {term for name in partners for term in terms(name)}
+    if any(term not in named for term in content_terms(text)):
+        return False
+    about = partner_names(text, partners) or _OWN.search(normal(text))
+    return not (about and asks_question(text) and _ASKS_WHAT.search(normal(text)))
+
+
+def everyday_share(term: str) -> float:
+    """Share of everyday texts that hold a term; a guess for words that are not listed."""
+    return _EVERYDAY.get(term, 2e-4)
+
+
+# Shares in round figures: a prior needs the order of magnitude only.
+_EVERYDAY: Final[dict[str, float]] = {
+    **dict.fromkeys(terms(LISTS["everyday"]["common"]), 0.006),
+    **dict.fromkeys(terms(LISTS["everyday"]["very_common"]), 0.025),
+}
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is in Latin script and shows no other language."""
+    return is_latin(text) and language_of(text) == DEFAULT_LANGUAGE
+
+
+def is_latin(text: str) -> bool:
+    """Whether at least half of a text's letters are Latin."""
+    letters = [] if text.isascii() else [sign for sign in text if sign.isalpha()]
+    return 2 * sum(1 for sign in letters if sign < "\u0250") >= len(letters)
+
+
+def words_of(text: str, stems: Sequence[str]) -> dict[str, str]:
+    """The words of a question as they stand in it, by their stem; the stem itself where they cannot be told."""
+    found: dict[str, str] = {}
+    language = language_of(text)
+    for word in _WORD.findall(text):
+        held = terms(word, language)
+        if len(held) == 1:
+            found.setdefault(held[0], word)
+    return {stem: found.get(stem, stem) for stem in stems}

@@ -1,0 +1,1 @@
+"""Ranking: features of each memory, weighed into calibrated scores."""

@@ -1,0 +1,45 @@
+"""Which rows of an index talk about the days of a question. Days are numbers since 1970, as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from memwarden.text.dates.spans import Span, day_number
+
+Days = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
+
+
+def unpack(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]:
+    """The place of each span and its first and last day, shape (spans, 2), of what rows have stored, in order."""
+    blobs = list(stored)
+    counts = [len(blob) // 8 for blob in blobs]
+    places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
+    days = np.frombuffer(b"".join(blobs), dtype="<i4").astype(np.int32).reshape(-1, 2)
+    return places, days
+
+
+def overlap(places: Places, days: Days, size: int, asked: Sequence[Span]) -> npt.NDArray[np.bool_]:
+    """Which of ``size`` rows have a day in common with what is asked."""
+    rows = np.zeros(size, np.bool_)
+    for span in asked:
+        first, last = day_number(span.first), day_number(span.last)
+        rows[places[(days[:, 0] <= last) & (days[:, 1] >= first)]] = True
+    return rows
+
+
+def closeness(places: Places, days: Days, size: int, asked: Sequence[Span]) -> npt.NDArray[np.float32]:
+    """0..1 a row: the largest share of one of its spans that lies within what is asked.
+
+    "Since 2016" meets every day after and says nothing of any; "yesterday" in an asked month is 1.
+    """
+    rows = np.zeros(size, np.float32)
+    length = days[:, 1] - days[:, 0] + np.int32(1)
+    for span in asked:
+        first, last = day_number(span.first), day_number(span.last)
+        common = np.minimum(days[:, 1], last) - np.maximum(days[:, 0], first) + 1
+        np.maximum.at(rows, places, (np.maximum(common, 0) / length).astype(np.float32))
+    return rows

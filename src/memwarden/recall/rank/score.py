@@ -1,0 +1,185 @@
+"""Scores: presets of feature weights, and one calibrated scale of 0..1 on which "nothing relevant" is decided (F10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.view import Floats, View
+from memwarden.recall.question import Question
+from memwarden.recall.rank import features
+from memwarden.recall.rank.features import Feature
+from memwarden.records import Feature as Explained
+
+Preset = Mapping[Feature, float]
+
+RELATION_WEIGHT: Final = 0.10
+"""Design B's small boost for what is related to an answer; the setting ``relation_weight`` overrides it."""
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "chat": {
+        features.base: 1.0,
+        features.best_in_session: 0.5,
+        features.said_by_named: 0.3,
+        features.says_when: 0.2,
+        features.on_day: 0.8,
+        features.answers_question: 0.2,
+        features.only_asks: -0.05,
+        features.related: RELATION_WEIGHT,
+    },
+    "assistant": {
+        features.base: 1.0,
+        features.best_in_session: 0.5,
+        features.recent: 0.4,
+        features.on_date: 0.5,
+        features.answers_question: 0.2,
+        features.related: RELATION_WEIGHT,
+    },
+}
+"""Weights for people talking to each other, and for somebody talking to an assistant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From evidence to a probability: one for words only and one for each embedding model, not one for each preset.
+
+    The best of many places is high by chance, the more so the more places there are; ``growth`` takes that off, so
+    that a score means the same in a store of ten memories and of ten thousand.
+
+    Attributes:
+        middle: the evidence, less the growth, at which the score is .5.
+        slope: logits for one unit of evidence.
+        growth: evidence that each e-fold of places brings by chance.
+        falloff: logits lost for one unit of ranking score below the best.
+    """
+
+    middle: float
+    slope: float = 10.0
+    growth: float = 0.04
+    falloff: float = 4.0
+
+
+WORDS_SCALE: Final = Scale(middle=0.07)
+DENSE_SCALES: Final[Mapping[str, Scale]] = {
+    "wordllama-l2-supercat-128": Scale(middle=0.33),
+    # Of a question to a wrong store the best evidence grows by .053 (RealMem) and .062 (LoCoMo) an e-fold.
+    "all-minilm-l6-v2-int8-80": Scale(middle=0.31, growth=0.05),
+}
+"""By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
+
+CAP: Final = 3.0
+"""No more logits than this are given, so that a good best one does not pull bad others up with it."""
+DEFAULT_BAR: Final = 0.5
+"""A query answers when the best score reaches this."""
+ITEM_FLOOR: Final = 0.1
+"""Where the best reaches the bar, the others are let in down to this: a list question has many lesser answers."""
+HEARD: Final = 0.7
+"""Weight of the share of the question that is heard in the words, beside a cosine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a view's places score for a question.
+
+    Attributes:
+        scores: calibrated 0..1, one a place, in the order of ranking.
+        confidence: the score of the best allowed place; 0 when there is none.
+        preset: the name of the weights.
+        parts: each feature's name, values and weight.
+    """
+
+    scores: Floats
+    confidence: float
+    preset: str
+    parts: tuple[tuple[str, Floats, float], ...] = ()
+
+    @property
+    def weights(self) -> Weights:
+        """Name and weight of each feature."""
+        return tuple((name, weight) for name, _, weight in self.parts)
+
+    def values(self, place: int) -> tuple[float, ...]:
+        """Return the value of each feature for a place."""
+        return tuple([values.item(place) for _, values, _ in self.parts])
+
+
+Weights = tuple[tuple[str, float], ...]
+
+
+def explained(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...]:
+    """Return each feature's value and weight, the largest contribution first."""
+    parts = [Explained(name, value, weight) for (name, weight), value in zip(weights, values, strict=True)]
+    return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
+
+
+def rank(
+    question: Question,
+    view: View,
+    allowed: Mask,
+    *,
+    preset: str = "auto",
+    model: str | None = None,
+    relation_weight: float = RELATION_WEIGHT,
+    among: int | None = None,
+) -> Ranking:
+    """Score every place of a view.
+
+    Args:
+        allowed: the places that may be in the answer; the others only lend context.
+        preset: a name of :data:`PRESETS`, or ``auto`` for the one that suits who speaks in the namespace.
+        model: name of the embedding model.
+        relation_weight: weight of :func:`memwarden.recall.rank.features.related`, which counts where there are
+        relations. among: how many places of the whole namespace are allowed, when the view is only a part of it.
+    """
+    preset = view.preset if preset == "auto" else preset
+    rows = int(np.count_nonzero(allowed))
+    weights = PRESETS[preset].items()
+    if rows and among is not None:
+        rows = max(rows, among)
+    if not rows:
+        return Ranking(np.zeros(view.size, np.float32), 0.0, preset)
+    question.memo["allowed"] = allowed
+    parts = tuple(
+        (feature.__name__, feature(question, view), relation_weight if feature is features.related else weight)
+        for feature, weight in weights
+        if feature.__name__ not in question.left_out and (feature is not features.related or view.related is not None)
+    )
+    total = np.zeros(view.size, np.float32)
+    for _, values, weight in parts:
+        total += np.float32(weight) * values
+    if question.small_talk:
+        return Ranking(np.zeros(view.size, np.float32), 0.0, preset, parts)
+    dense = None if question.vector is None else DENSE_SCALES.get(model or "")
+    scale = dense or WORDS_SCALE
+    best = float(evidence(question, view, dense is not None)[allowed].max()) - scale.growth * float(np.log(rows))
+    below = np.maximum(float(total[allowed].max()) - total, 0)
+    logits = min(scale.slope * (best - scale.middle), CAP) - scale.falloff * below
+    scores = (1 / (1 + np.exp(-np.minimum(np.maximum(logits, -60), 60)))).astype(np.float32)
+    return Ranking(scores, float(scores[allowed].max()), preset, parts)
+
+
+def pair_score(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
+    """How much two statements have to do with each other, on the scale of questions and answers.
+
+    heard: the share of the one's words that the other holds. rows: among how many the other was found.
+    """
+    dense = None if cosine is None else DENSE_SCALES.get(model or "")
+    scale = dense or WORDS_SCALE
+    found = heard if dense is None or cosine is None else cosine + HEARD * heard
+    logits = min(scale.slope * (found - scale.growth * float(np.log(max(rows, 1))) - scale.middle), CAP)
+    return float(1 / (1 + np.exp(-max(logits, -60.0))))
+
+
+def evidence(question: Question, view: View, dense: bool) -> Floats:
+    """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words hold.
+
+    It is not normalised by question or namespace, so that it means the same everywhere.
+    """
+    heard = features.words_heard(question, view)
+    if not dense:
+        return heard
+    return np.asarray(features.cosine_pair(question, view) + np.float32(HEARD) * heard, np.float32)

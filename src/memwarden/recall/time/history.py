@@ -1,0 +1,163 @@
+"""The history of a memory, or of a whole namespace: the journal with the contents that it refers to (B8)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memwarden.errors import NotFound
+from memwarden.records import Change, Event, HistoryEntry, Memory, Namespace
+from memwarden.stores.protocol import Store
+
+PAGE = 500
+EDGES = (Event.LINK, Event.UNLINK)
+NAMED = ("by", "of", "into", "near", "to")
+"""Under these names the meta of an entry holds the id of another memory."""
+
+
+class Known(NamedTuple):
+    """What the store knows of journal entries: contents by id and version, and the categories of memories now."""
+
+    contents: Mapping[tuple[str, int], Memory]
+    categories: Mapping[str, str]
+
+
+async def history(
+    store: Store,
+    namespace: Namespace,
+    memory_id: str | None,
+    *,
+    since: int,
+    limit: int,
+    readable: Collection[str] | None,
+    descending: bool = False,
+) -> list[HistoryEntry]:
+    """Return journal entries after a revision with their contents, oldest first, at most ``limit``.
+
+    Args:
+        memory_id: of one memory; None for all of the namespace.
+        readable: the categories that may be shown; None for all. What is about others too is left out, and so is the
+            meta that names them.
+        descending: the newest first.
+
+    Raises NotFound for a memory that there never was, or that may not be shown.
+    """
+    if memory_id is not None:
+        found = await store.get(namespace, [memory_id], removed=True)
+        if not found or (readable is not None and found[0].category not in readable):
+            raise NotFound(f"no memory {memory_id!r} in {namespace.path}")
+    if descending:
+        return await _newest(store, namespace, memory_id, since, limit, readable)
+    shown: list[HistoryEntry] = []
+    while len(shown) < limit:
+        most = min(PAGE, limit - len(shown)) if readable is None else PAGE
+        page = await store.journal(namespace, since=since, memory_id=memory_id, limit=most)
+        shown += await _shown(store, namespace, page, readable)
+        if len(page) < most:
+            break
+        since = page[-1].seq
+    return shown[:limit]
+
+
+async def _newest(
+    store: Store,
+    namespace: Namespace,
+    memory_id: str | None,
+    since: int,
+    limit: int,
+    readable: Collection[str] | None,
+) -> list[HistoryEntry]:
+    """The newest entries first. A store has no pages from behind, so twice as many are read each time."""
+    shown: list[HistoryEntry] = []
+    most, below = limit if readable is None else PAGE, None
+    while True:
+        page = await store.journal(namespace, since=since, memory_id=memory_id, descending=True, limit=most)
+        shown += await _shown(store, namespace, [one for one in page if below is None or one.seq < below], readable)
+        if len(page) < most or len(shown) >= limit:
+            return shown[:limit]
+        most, below = 2 * most, page[-1].seq
+
+
+async def all_shown(
+    store: Store, namespace: Namespace, entries: Sequence[Change], readable: Collection[str] | None
+) -> bool:
+    """Whether a history would show every one of these entries."""
+    if readable is None:
+        return True
+    known = await _known(store, namespace, entries, categories=True)
+    return all(_may_be_shown(entry, known, readable) for entry in entries)
+
+
+async def _shown(
+    store: Store, namespace: Namespace, entries: Sequence[Change], readable: Collection[str] | None
+) -> list[HistoryEntry]:
+    known = await _known(store, namespace, entries, categories=readable is not None)
+    if readable is None:
+        return [_entry(entry, known, entry.meta) for entry in entries]
+    return [
+        _entry(entry, known, entry.meta if _may_be_named(entry, known, readable) else None)
+        for entry in entries
+        if _may_be_shown(entry, known, readable)
+    ]
+
+
+async def _known(store: Store, namespace: Namespace, entries: Sequence[Change], *, categories: bool) -> Known:
+    wanted = [(one.memory_id, version) for one in entries for version in _versions(one)]
+    found = await store.versions(namespace, list(dict.fromkeys(wanted))) if wanted else []
+    ids = dict.fromkeys(one for entry in entries for one in (entry.memory_id, *_named(entry))) if categories else ()
+    now = await store.get(namespace, list(ids), removed=True) if ids else []
+    contents = {(memory.id, memory.version): memory for memory in found}
+    return Known(contents, {memory.id: memory.category for memory in now})
+
+
+def _may_be_shown(entry: Change, known: Known, readable: Collection[str]) -> bool:
+    """Whether the contents of an entry and the memories that it is about, as they are now, may all be shown.
+
+    What is no longer in the store may not: nobody knows what it was.
+    """
+    contents = [known.contents.get((entry.memory_id, version)) for version in _versions(entry)]
+    then = {memory.category for memory in contents if memory is not None}
+    now = [known.categories.get(one) for one in _about(entry)]
+    return then <= set(readable) and all(one in readable for one in now)
+
+
+def _may_be_named(entry: Change, known: Known, readable: Collection[str]) -> bool:
+    """Whether every memory that the meta names may be shown; else it says nothing, the rule included."""
+    return all(known.categories.get(one) in readable for one in _named(entry))
+
+
+def _named(entry: Change) -> Iterator[str]:
+    """The ids of the memories in an entry's meta."""
+    for name in NAMED:
+        told = (entry.meta or {}).get(name)
+        if isinstance(told, str):
+            yield told
+
+
+def _about(entry: Change) -> Iterable[str]:
+    """The memory of an entry, and that at the other end of an edge."""
+    return (entry.memory_id, str((entry.meta or {})["to"])) if entry.event in EDGES else (entry.memory_id,)
+
+
+def _versions(entry: Change) -> list[int]:
+    """The versions that an entry refers to; a link changes no content."""
+    if entry.event in EDGES:
+        return []
+    return [version for version in (entry.old_version, entry.new_version) if version is not None]
+
+
+def _entry(entry: Change, known: Known, meta: Mapping[str, Any] | None) -> HistoryEntry:
+    contents = known.contents
+    old, new = (entry.old_version, entry.new_version) if entry.event not in EDGES else (None, None)
+    return HistoryEntry(
+        seq=entry.seq,
+        event=entry.event,
+        memory_id=entry.memory_id,
+        old=None if old is None else contents.get((entry.memory_id, old)),
+        new=None if new is None else contents.get((entry.memory_id, new)),
+        actor=entry.actor,
+        thread_id=entry.thread_id,
+        at=entry.at,
+        step=entry.step,
+        meta=meta,
+    )

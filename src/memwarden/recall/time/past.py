@@ -1,0 +1,250 @@
+"""Answers about the past (F11): the index of a namespace as it was recorded, or as it is known to have been true.
+
+Rows that did not change since come from the store's scan; the others are made anew from the versions that the journal
+names. So the past is ranked by today's code, and what is ranked is what stood there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+import numpy as np
+
+from memwarden import clock
+from memwarden.errors import InvalidInput
+from memwarden.filters import WRITTEN, Where
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import signals_of
+from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.records import Change, Edge, Event, Head, IndexRow, Memory, Namespace, Scan
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.index_rows import index_row
+
+AsOf = int | datetime
+"""A revision: what was recorded then. A time: what is known to have been true then."""
+
+KEPT = 2
+"""So many indexes of the past are kept: whoever looks back asks more than one question of the same moment."""
+PAGE = 5_000
+"""Journal entries that are read at once."""
+
+
+class Past:
+    """A namespace as of one moment.
+
+    Attributes:
+        index: what was there. moment: the time from which it is looked at.
+    """
+
+    def __init__(
+        self, namespace: Namespace, index: NamespaceIndex, moment: datetime, versions: dict[str, int], told: int
+    ) -> None:
+        """versions: of the memories that changed since, the version that counts; up to the journal entry ``told``."""
+        self.index = index
+        self.moment = moment
+        self._namespace = namespace
+        self._versions = versions
+        self._told = told
+        self._changed = dict.fromkeys(versions, told)
+        self._categories: dict[str, tuple[int, str | None]] = {}
+
+    async def read(self, store: Store, ids: Sequence[str]) -> list[Memory]:
+        """Return memories as they were then; those whose content is no longer in the store are left out."""
+        # First what is there now, then what changed: so a change in between is seen.
+        now = {one.id: one.version for one in await store.get(self._namespace, ids, removed=True)}
+        await self._follow(store)
+        wanted = [(one, self._versions.get(one, now[one])) for one in ids if one in now]
+        return await store.versions(self._namespace, wanted)
+
+    async def hidden(self, store: Store, readable: Collection[str] | None) -> list[int]:
+        """Return the places of what is in none of the categories that may be read now; of what was removed, was last.
+
+        What was moved out of somebody's reach must not be in reach by asking about the time before.
+        """
+        if readable is None:
+            return []
+        await self._follow(store)
+        places = {one: place for one in self._changed if (place := self.index.place(one)) is not None}
+        stale = {one: self._changed[one] for one in places if self._seen(one) != self._changed[one]}
+        if stale:
+            now = {one.id: one.category for one in await store.get(self._namespace, list(stale), removed=True)}
+            self._categories.update((one, (seq, now.get(one))) for one, seq in stale.items())
+        return [place for one, place in places.items() if self._categories[one][1] not in readable]
+
+    def _seen(self, memory_id: str) -> int:
+        """The last change of a memory before its category was read."""
+        return self._categories.get(memory_id, (-1, None))[0]
+
+    async def _follow(self, store: Store) -> None:
+        """Take in what was changed since the store was read last."""
+        for entry in await entries_after(store, self._namespace, self._told):
+            if entry.old_version is not None:
+                self._versions.setdefault(entry.memory_id, entry.old_version)
+            if entry.event not in (Event.LINK, Event.UNLINK):
+                self._changed[entry.memory_id] = entry.seq
+            self._told = max(self._told, entry.seq)
+
+    def listed(self, where: Where, hidden: Sequence[int], *, limit: int, order_by: str, descending: bool) -> list[str]:
+        """Return the ids of what fulfils the conditions, in the order of :meth:`memwarden.stores.protocol.Store.find`.
+
+        hidden: places that are left out.
+        """
+        index = self.index
+        mask = index.mask(where)
+        mask[list(hidden)] = False
+        if not any(condition.field == "valid_to" for condition in where):
+            valid = index.valid(self.moment)
+            mask = mask if valid is None else mask & valid
+        places = np.flatnonzero(mask)
+        ordered = places[np.argsort(index.order[places], kind="stable")].tolist()
+        if descending:
+            ordered.reverse()
+        if order_by != WRITTEN:
+            values = {place: index.columns.value(order_by, place) for place in ordered}
+            having = [place for place in ordered if values[place] is not None]
+            lacking = [place for place in ordered if values[place] is None]
+            ordered = [*sorted(having, key=values.__getitem__, reverse=descending), *lacking]
+        return [index.columns.ids[place] for place in ordered[:limit]]
+
+
+class Pasts:
+    """Makes the pasts that are asked for, and keeps the last ones within a number of bytes."""
+
+    def __init__(self, store: Store, indexes: Indexes, embedder: Embedder | None, max_bytes: int) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._embedder = embedder
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[tuple[object, ...], Past] = OrderedDict()
+        self._building = asyncio.Lock()
+
+    async def at(self, namespace: Namespace, as_of: AsOf) -> Past:
+        """Return the namespace as of a revision or a time. Raises InvalidInput for a revision that there is not."""
+        head = await self._store.head(namespace)
+        key: tuple[object, ...] = (namespace, head.epoch, as_of)
+        if isinstance(as_of, datetime):
+            key = (*key, head.rev)  # what is learned later may be true of then
+        elif not 0 <= as_of <= head.rev:
+            raise InvalidInput(
+                f"as_of {as_of} is no revision of {namespace.path}, which has 0 to {head.rev}; "
+                "give a time as a datetime, ISO text or seconds as a float"
+            )
+        async with self._building:
+            past = self._kept.pop(key, None) or await self._make(namespace, as_of)
+            self._keep(key, past)
+        return past
+
+    def _keep(self, key: tuple[object, ...], past: Past) -> None:
+        self._kept[key] = past
+        while self._kept and (len(self._kept) > KEPT or self._nbytes > self._max_bytes):
+            self._kept.popitem(last=False)
+
+    @property
+    def _nbytes(self) -> int:
+        return sum(past.index.nbytes for past in self._kept.values())
+
+    async def _make(self, namespace: Namespace, as_of: AsOf) -> Past:
+        store = self._store
+        if isinstance(as_of, datetime):
+            rev, moment = await store.revision_at(namespace, as_of), as_of
+        else:
+            entries = await store.journal(namespace, since=as_of - 1, limit=1) if as_of else []
+            rev, moment = as_of, entries[0].at if entries else clock.now()
+        scan = await store.scan(namespace)
+        changes = [one for one in await entries_after(store, namespace, rev) if one.seq <= scan.head.rev]
+        versions = _versions(changes)
+        rows = await self._rows(namespace, scan.rows, changes)
+        edges = edges_at(scan.edges, changes)
+        if isinstance(as_of, datetime):
+            known = {row.id: row for row in scan.rows if row.live}
+            versions = {**_last_versions(changes), **versions}
+            rows = as_known(rows, known, clock.microseconds(moment))
+            edges = scan.edges
+        recorded = Scan(rows, Head(rev, scan.head.epoch), [edge for edge in edges if edge.live])
+        return Past(namespace, await self._indexes.build(recorded), moment, versions, scan.head.rev)
+
+    async def _rows(self, namespace: Namespace, now: Sequence[IndexRow], changes: Sequence[Change]) -> list[IndexRow]:
+        """The rows of what was active before the changes, in the order of first writing."""
+        before = {change.memory_id: change.old_version for change in reversed(changes)}
+        after = {change.memory_id: change.new_version for change in changes}
+        as_now = {row.id: row for row in now if row.live and before.get(row.id) == after.get(row.id)}
+        n = {row.id: row.n for row in now}
+        wanted = [
+            (one, version) for one, version in before.items() if version is not None and one in n and one not in as_now
+        ]
+        contents = await self._store.versions(namespace, wanted)
+        signals = await signals_of([(one.text, one.created_at) for one in contents], self._embedder)
+        made = [index_row(n[one.id], one, signal) for one, signal in zip(contents, signals, strict=True)]
+        return sorted([*as_now.values(), *made], key=lambda row: row.n)
+
+
+def _versions(changes: Sequence[Change]) -> dict[str, int]:
+    """Of each memory that was active before the changes, the version that it had."""
+    before = {change.memory_id: change.old_version for change in reversed(changes)}
+    return {one: version for one, version in before.items() if version is not None}
+
+
+def _last_versions(changes: Sequence[Change]) -> dict[str, int]:
+    """Of each memory that is active after the changes, the version that it has."""
+    after = {change.memory_id: change.new_version for change in changes}
+    return {one: version for one, version in after.items() if version is not None}
+
+
+def as_known(rows: Iterable[IndexRow], now: dict[str, IndexRow], moment: int) -> list[IndexRow]:
+    """Rows that were recorded by a moment, and those that were written later but are dated before it.
+
+    When something began and ended is taken as it is known now, where it is still there: who learns in June that Ana
+    moved in March knows where she lived in April. What began after the moment is left out.
+
+    Args:
+        rows: as they were recorded. now: the rows of what is active now. moment: microseconds since 1970.
+    """
+    recorded = [
+        row
+        if (known := now.get(row.id)) is None
+        else row._replace(valid_from=known.valid_from, valid_to=known.valid_to)
+        for row in rows
+    ]
+    there = {row.id for row in recorded}
+    later = [row for row in now.values() if row.id not in there]
+    dated = [row for row in (*recorded, *later) if _since(row) <= moment]
+    return sorted(dated, key=lambda row: row.n)
+
+
+def _since(row: IndexRow) -> int:
+    return row.created_at if row.valid_from is None else row.valid_from
+
+
+def edges_at(now: Iterable[Edge], changes: Iterable[Change]) -> list[Edge]:
+    """Return the edges as they were before the changes, which tell what was there before each."""
+    edges = {(edge.from_id, edge.to_id, edge.type): edge for edge in now}
+    seen = set()
+    for change in changes:
+        if change.event not in (Event.LINK, Event.UNLINK):
+            continue
+        meta = change.meta or {}
+        key = (change.memory_id, str(meta["to"]), str(meta["type"]))
+        if key not in seen:
+            seen.add(key)
+            was = meta.get("was")
+            edges[key] = Edge(*key, float(was or 0), was is not None)
+    return list(edges.values())
+
+
+async def entries_after(
+    store: Store, namespace: Namespace, since: int, *, turns: bool = True, memory_id: str | None = None
+) -> list[Change]:
+    """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out.
+
+    memory_id: only those of one memory.
+    """
+    entries: list[Change] = []
+    while True:
+        page = await store.journal(namespace, since=since, turns=turns, memory_id=memory_id, limit=PAGE)
+        entries += page
+        if len(page) < PAGE:
+            return entries
+        since = page[-1].seq

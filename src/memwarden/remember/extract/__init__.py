@@ -1,0 +1,1 @@
+"""Extraction: what of a conversation is worth keeping, by rules or by a model."""

@@ -1,0 +1,386 @@
+"""From the turn log to what is worth keeping: exchange by exchange, from a thread's mark on, each exactly once (F7).
+
+What is kept of an exchange is decided by :mod:`memwarden.remember.extract.rules`, or by a chat model where there is
+one. Facts go through the same door as everything that is stated (:mod:`memwarden.remember.resolve.resolver`), in one
+Batch with the mark, so that after a kill the work goes on where it stood: nothing is lost, nothing is kept twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, time
+from typing import NamedTuple
+
+from memwarden import clock, filters
+from memwarden.categories import Categories
+from memwarden.errors import Stale
+from memwarden.ids import DEFAULT_THREAD, new_id
+from memwarden.models.protocols import ChatModel, Embedder
+from memwarden.recall.index.encode import signals_of
+from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.records import (
+    CARD,
+    EXTRACTED_BY,
+    Batch,
+    Change,
+    Channel,
+    Event,
+    Extracted,
+    Memory,
+    Namespace,
+    Scope,
+    State,
+)
+from memwarden.remember.extract import procedures
+from memwarden.remember.extract.exchanges import MOST_BEFORE, Tail, Work, grouped
+from memwarden.remember.extract.model import items_by_model
+from memwarden.remember.extract.records import Extracted as Kept
+from memwarden.remember.extract.records import Item
+from memwarden.remember.extract.rules.exchange import everyday_idf, exchange_items
+from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Looked
+from memwarden.remember.resolve.candidates import latest
+from memwarden.remember.resolve.resolution import Settled
+from memwarden.remember.resolve.resolver import Facts, Stated
+from memwarden.stores.protocol import Store
+from memwarden.text.tokenizer import term_id
+
+UNSORTED = "activity"
+"""The category of what has none of its own."""
+MOST_TURNS = 200
+"""So many turns are looked through at a time, so that a long log is worked off in steps."""
+MOST_TRIES = 20
+"""So often the same turns are looked through anew because somebody wrote meanwhile."""
+PLENTY = 20
+"""What an exchange gives is well below: with so many facts left of a day, nobody needs to know exactly how many."""
+
+
+FACTS = [Channel.SEMANTIC, Channel.EPISODIC]
+"""The channels of facts."""
+
+Read = dict[tuple[str, ...], Kept]
+"""What exchanges give, by the ids of their turns."""
+
+
+class Stating(NamedTuple):
+    """What is about to be stated: why it is kept, and the rest as in
+    :class:`memwarden.remember.resolve.resolver.Stated`."""
+
+    memory: Memory
+    why: str
+    look: Looked
+    compared: bool
+
+
+class Extractor:
+    """Looks through threads. Holds no state of its own.
+
+    Args:
+        chat: reads exchanges in place of the rules, which take over when it has no answer.
+        most_a_day: so many facts of a user are kept on one day (B13).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        indexes: Indexes,
+        embedder: Embedder | None,
+        facts: Facts,
+        categories: Categories,
+        *,
+        chat: ChatModel | None,
+        preset: str,
+        most_a_day: int,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._embedder = embedder
+        self._facts = facts
+        self._categories = categories
+        self._chat = chat
+        self._preset = preset
+        self._most_a_day = most_a_day
+        self._now = now
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a look may take as long as a model does."""
+        return self._chat is not None
+
+    async def waiting(self, scope: Scope, most: int = MOST_TURNS) -> int:
+        """How many turns of the scope's thread were not looked through yet; at most so many are counted."""
+        thread = scope.thread or DEFAULT_THREAD
+        marks = await self._store.thread(scope.namespace, thread)
+        return len(await self._new_turns(scope.namespace, thread, marks.extracted, most))
+
+    async def look_through(self, scope: Scope, *, again: bool = False) -> list[Settled]:
+        """Look through what the scope's thread holds beyond its mark; return what was decided about each item.
+
+        again: begin at the first turn.
+
+        Stops when no facts are left of the user's day, before anybody is asked, and goes on another day. Of an exchange
+        that gives more than are left the first ones are facts, and the others wait as candidates.
+        """
+        settled: list[Settled] = []
+        tried_at, tries = -1, 0
+        read: Read = {}
+        tails: dict[int, Tail] = {}
+        if again:
+            await self._back_to_the_beginning(scope)
+        while (work := await self._work(scope, tails)) is not None:
+            # Where another process looked through the same turns, the mark has moved, and nothing was tried in vain.
+            if work.since != tried_at:
+                tries = 0
+                read = {ids: read[ids] for ids in map(_ids, work.exchanges) if ids in read}
+            tries += 1
+            tried_at = work.since
+            try:
+                done, over = await self._keep(scope, work, read, last_try=tries == MOST_TRIES)
+            except Stale:  # that, or somebody changed a memory or stated something meanwhile
+                if tries == MOST_TRIES:
+                    raise
+                continue
+            settled += done
+            tails = {work.mark_after(len(work.exchanges)): work.tail}
+            if over:
+                break
+        return settled
+
+    async def _back_to_the_beginning(self, scope: Scope) -> None:
+        thread = scope.thread or DEFAULT_THREAD
+        marks = await self._store.thread(scope.namespace, thread)
+        mark = Extracted(thread, 0, marks.extracted)
+        await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
+
+    async def _work(self, scope: Scope, tails: Mapping[int, Tail]) -> Work | None:
+        """What is to be looked through next. tails: those that are known, by the mark."""
+        namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
+        mark = (await self._store.thread(namespace, thread)).extracted
+        new = dict(await self._new_turns(namespace, thread, mark, MOST_TURNS))
+        if not new:
+            return None
+        turns = await self._store.get(namespace, list(new))
+        two_person = self._two_person(await self._indexes.current(namespace))
+        tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
+        exchanges = grouped([*tail.begun(two_person=two_person), *turns], two_person=two_person)
+        exchanges = tuple(one for one in exchanges if any(turn.id in new for turn in one))
+        return Work(exchanges, new, mark, tail.with_turns(turns))
+
+    async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
+        """Ids and journal numbers of turns after a mark, at most so many."""
+        found: list[tuple[str, int]] = []
+        while len(found) < most:
+            entries = await self._store.journal(namespace, since=since, thread_id=thread, limit=most)
+            found += [
+                (one.memory_id, one.seq) for one in entries if one.channel == Channel.TURN and one.event == Event.ADD
+            ]
+            if len(entries) < most:
+                break
+            since = entries[-1].seq
+        return found[:most]
+
+    async def _tail(self, namespace: Namespace, thread: str, mark: int, *, two_person: bool) -> Tail:
+        """Read what lies behind a mark, from the journal's end, since there is mostly little after the mark."""
+        if not mark:
+            return Tail()
+        limit = 2 * MOST_BEFORE
+        while True:
+            entries = await self._store.journal(namespace, thread_id=thread, descending=True, limit=limit)
+            turns = [one for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
+            before = [one.memory_id for one in turns if one.seq <= mark]
+            if len(before) >= MOST_BEFORE or len(entries) < limit:
+                break
+            limit *= 4
+        count = 0
+        if two_person:
+            where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
+            later = await self._store.get(namespace, [one.memory_id for one in turns if one.seq > mark])
+            count = await self._store.count(namespace, where) - len(later)
+        return Tail(tuple(await self._store.get(namespace, before[:MOST_BEFORE][::-1])), count)
+
+    def _two_person(self, index: NamespaceIndex) -> bool:
+        return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
+
+    async def _keep(self, scope: Scope, work: Work, read: Read, *, last_try: bool) -> tuple[list[Settled], bool]:
+        """Store what the exchanges give, with the mark; tell whether none could be, since the day's facts are used up.
+
+        What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
+
+        read: what exchanges gave at an earlier try, so that no model is asked again; this one's are added.
+        """
+        namespace, at = scope.namespace, self._now()
+        index = await self._indexes.current(namespace)
+        left = self._most_a_day - await self._kept_today(namespace, at)
+        found: list[Stating] = []
+        done = 0
+        for exchange in work.exchanges:
+            ids = _ids(exchange)
+            if left <= 0:
+                break
+            if ids not in read:
+                read[ids] = await self._items(exchange, index)
+            chosen = _chosen(read[ids], exchange, work.new)
+            facts = sum(1 for item in chosen if item.tier == "fact")
+            if facts > left:
+                if done:
+                    break
+                chosen = _within(chosen, left)
+            left -= facts
+            found += [
+                Stating(self._memory(item, exchange, at), item.reason, _look(item), item.tier != "card")
+                for item in chosen
+            ]
+            found += self._procedures(exchange, work.new, at)
+            done += 1
+        over = bool(work.exchanges) and not done
+        mark = Extracted(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
+        if not found:
+            if mark.rev != mark.since:
+                await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
+            return [], over
+        signals = await signals_of([(one.memory.text, one.memory.created_at) for one in found], self._embedder)
+        stated = [
+            Stated(each.memory, one, each.look, each.compared, meta={"why": each.why})
+            for each, one in zip(found, signals, strict=True)
+        ]
+        _, settled = await self._facts.write(
+            stated,
+            None,
+            at,
+            actor=EXTRACTED_BY,
+            extracted=mark,
+            last_try=last_try,
+            candidates=lambda: latest(self._store, namespace),
+        )
+        return settled, over
+
+    async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
+        """How many facts were kept on the day; perhaps some more, where there is room for plenty."""
+        midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)
+        where = filters.parse(
+            {"actor_id": EXTRACTED_BY, "channel": FACTS, "updated_at": {"$gte": midnight.isoformat()}}
+        )
+        changed = await self._store.count(namespace, where)
+        if self._most_a_day - changed >= PLENTY:
+            return changed
+        since, kept = await self._store.revision_at(namespace, midnight), set[str]()
+        while entries := await self._store.journal(namespace, since=since, turns=False):
+            kept |= {one.memory_id for one in entries if _is_kept(one)}
+            since = entries[-1].seq
+        return len(await self._store.get(namespace, list(kept)))  # those that were merged are gone
+
+    async def _items(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
+        two_person = self._two_person(index)
+        by_rules = exchange_items(
+            exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
+            two_person=two_person,
+            said_at=exchange[0].created_at,
+            idf=_idf(index),
+            partners=tuple(index.view.speakers) if two_person else (),
+        )
+        if self._chat is None:
+            return by_rules
+        return await items_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
+
+    def _memory(self, item: Item, exchange: Sequence[Memory], at: datetime) -> Memory:
+        by_id = {turn.id: turn for turn in exchange}
+        said = by_id[item.sources[0]]
+        # No role: what is made of words is in nobody's mouth, so that a person can correct it; whom they come from is
+        # its trust.
+        return Memory(
+            id=new_id(),
+            namespace=said.namespace,
+            text=item.text,
+            created_at=said.created_at,
+            updated_at=at,
+            channel=item.channel,
+            kind=item.kind,
+            category=self._category(item.category),
+            importance=item.importance,
+            tags=(CARD,) if item.tier == "card" else (),
+            source=said.source,
+            sources=tuple(by_id[one].sources[0] for one in item.sources),  # the caller's ids, where there are any
+            user_id=said.user_id,
+            actor_id=EXTRACTED_BY,
+            thread_id=said.thread_id,
+            valid_from=item.valid_from,
+            trust=min((by_id[one].trust for one in item.sources), key=RANK.__getitem__),
+        )
+
+    def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[Stating]:
+        """The steps that a person asks to remember (B12); none where nobody could ask for their category."""
+        if procedures.CATEGORY not in self._categories.declared:
+            return []
+        return [
+            Stating(_procedure(turn, text, at), "somebody asked to remember these steps", NOTHING_SEEN, False)
+            for turn in exchange
+            if turn.id in new and turn.role != "assistant" and (text := procedures.taught(turn.text)) is not None
+        ]
+
+    def _category(self, wanted: str) -> str:
+        """The wanted category, if it is declared and not always offered: that is for what somebody states."""
+        declared = self._categories.declared.get(wanted)
+        return wanted if declared is not None and not declared.always else UNSORTED
+
+
+def _procedure(said: Memory, text: str, at: datetime) -> Memory:
+    # Signed as the turn is: the look may have been begun for another agent's call.
+    return Memory(
+        id=new_id(),
+        namespace=said.namespace,
+        text=text,
+        created_at=said.created_at,
+        updated_at=at,
+        channel=Channel.PROCEDURAL,
+        category=procedures.CATEGORY,
+        source=said.source,
+        sources=(said.sources[0],),
+        user_id=said.user_id,
+        agent_id=said.agent_id,
+        run_id=said.run_id,
+        actor_id=EXTRACTED_BY,
+        thread_id=said.thread_id,
+        trust=said.trust,
+    )
+
+
+def _ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
+    return tuple(turn.id for turn in exchange)
+
+
+def _chosen(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[Item]:
+    """What is kept of an exchange: what rests on new turns, and the card when it has been answered."""
+    items = [item for item in (*kept.facts, *kept.candidates) if all(one in new for one in item.sources)]
+    answered = len(exchange) > 1 and exchange[1].id in new
+    return [*items, kept.card] if kept.card is not None and answered else items
+
+
+def _within(chosen: Sequence[Item], left: int) -> list[Item]:
+    """The same, with so many facts at most: what would be more waits to be heard again."""
+    facts = [item for item in chosen if item.tier == "fact"]
+    more = [replace(item, tier="candidate", reason="more than a day's facts") for item in facts[left:]]
+    return [*facts[:left], *more, *(item for item in chosen if item.tier != "fact")]
+
+
+def _is_kept(entry: Change) -> bool:
+    """Whether a journal entry says that a fact was extracted; cards are none."""
+    named = entry.actor == EXTRACTED_BY and entry.channel in FACTS and entry.event in (Event.ADD, Event.CONFIRM)
+    return named and not (entry.meta or {}).get(CARD)
+
+
+def _look(item: Item) -> Looked:
+    return Looked(State.CANDIDATE) if item.tier == "candidate" else NOTHING_SEEN
+
+
+def _idf(index: NamespaceIndex) -> Callable[[str], float]:
+    """How rare a term is, among what the namespace holds or in everyday talk: a new store knows little yet."""
+    rows = len(index.columns.ids)
+
+    def rarity(term: str) -> float:
+        places, _ = index.postings(term_id(term))
+        here = math.log((1 + rows) / (1 + len(places)))
+        return max(here, everyday_idf(term))
+
+    return rarity

@@ -1,0 +1,262 @@
+"""How something is done, as numbered steps (B12): read from a text that lists them, kept only when that is asked for.
+
+Plain rules, no I/O. A person asks with words like "Remember how to …:" or "Here is how we …:" at the beginning of a
+sentence, with at least two steps after them; a list without such words is a list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memwarden.errors import InvalidInput
+from memwarden.records import Channel
+from memwarden.remember.ingest.draft import Draft
+
+CATEGORY: Final = "procedural"
+"""The only category that steps are stored in: agents that may not read it never see them (B5)."""
+LEAST_STEPS = 2
+"""So many steps make a way of doing something that is taken from a talk; who states one may state a single step."""
+MOST_STEPS = 20
+MOST_CHARACTERS = 280
+"""A step is at most this long, as every statement (B9)."""
+
+_UNSORTED = "activity"
+_NUMBER = r"(?:step\s+)?\d{1,2}\s*[.):]\s+"
+_LISTED = re.compile(rf"^\s*(?:{_NUMBER}|[-*•]\s+)(?P<step>\S.*?)\s*$", re.IGNORECASE)
+_INLINE = re.compile(r"(?:^|(?<=\s))(?P<number>\d{1,2})[.)]\s+")
+_ORDER = re.compile(
+    r"^(?:and\s+)?(?:first|firstly|second|secondly|third|thirdly|then|next|after that|afterwards|finally|lastly|last)\b"
+    r",?\s+",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_FENCE = ("```", "~~~")
+_UNDER = "   "
+_SUBJECT = re.compile(
+    r"^(?:you|we|i)(?:\s+(?:have to|need to|should|must|can|always))?\s+"
+    r"(?!(?:am|are|is|was|were|have|has|had|do|did|will|would|can|could|may|might|shall|should|must|need|like|love|"
+    r"hate|want|prefer|think|know|feel|believe|never|\w+ed)\b)(?=[a-z])",
+    re.IGNORECASE,
+)
+"""Before a verb that tells what to do; without it, "I am careful" would be another sentence."""
+_ASKED: Final = re.compile(
+    r"(?:^|(?<=[.!?:\n])\s*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
+    r"(?:(?:remember|note|save|write down|keep in mind)|(?:here(?:\s+is|'s|’s)|this\s+is))\s+how\s+(?:to|i|we|you)"
+    r"|(?:(?:bitte\s+)?merke?\s+dir|so\s+geht\s+es),?\s+(?P<de>wie)"
+    r"|(?:recuerda|as[ií]\s+es)\s+(?P<es>c[oó]mo)"
+    r"|(?:retiens|rappelle-toi|voici)\s+(?P<fr>comment)"
+    r")\b(?P<what>[^:\n?]*?)(?P<end>[:\n?]|[.!](?=\s)|$)",
+    re.IGNORECASE,
+)
+"""How a person asks for steps to be kept: English, German, Spanish, French."""
+_PAST: Final = re.compile(
+    r"(?:\w+ed|did|was|were|am|are|went|made|got|had|felt|spent|spoke|wrote|took)\b", re.IGNORECASE
+)
+"""How something was done, or is, tells no way of doing it."""
+
+
+def taught(text: str) -> str | None:
+    """Return the steps that a message asks to remember, numbered, under what they are for; None when it asks for none.
+
+    The words that ask stand at the beginning of a sentence that is no question, and the steps come after them.
+    """
+    found = list(_ASKED.finditer(text))
+    if not found:
+        return None
+    for asked, end_at in zip(found, [*(one.start() for one in found[1:]), len(text)], strict=True):
+        what, end = " ".join(asked["what"].split()).strip(" ,."), asked["end"]
+        if end == "?" or not what or _PAST.match(what):
+            continue
+        steps = _read(text[asked.end() : end_at]).steps
+        if len(steps) >= LEAST_STEPS and _fit(steps):
+            how = asked["de"] or asked["es"] or asked["fr"] or "how to"
+            return f"{how.capitalize()} {what}:\n{_numbered(steps)}"
+    return None
+
+
+def stated(draft: Draft) -> Draft:
+    """Return a draft of the channel ``procedural`` as it is stored: numbered steps, in their one category.
+
+    A first line before the steps stays above them. Drafts of other channels are returned as they are. Raises
+    InvalidInput for a text that lists no steps, and for another category.
+    """
+    if draft.channel != Channel.PROCEDURAL:
+        return draft
+    if draft.category not in (CATEGORY, _UNSORTED):
+        raise InvalidInput(f"steps are stored in the category {CATEGORY!r}, not {draft.category!r}")
+    return replace(draft, text=as_steps(draft.text), category=CATEGORY)
+
+
+def corrected(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return what is changed of a procedure, its text as it is stored. Raises InvalidInput as :func:`stated` does."""
+    if changes.get("category", CATEGORY) != CATEGORY:
+        raise InvalidInput(f"steps are stored in the category {CATEGORY!r}, not {changes['category']!r}")
+    return {**changes, "text": as_steps(changes["text"])} if "text" in changes else changes
+
+
+def as_steps(text: str) -> str:
+    """Return a text that lists steps with its steps numbered from 1, under what stands above them.
+
+    Lines that follow a step belong to it. Raises InvalidInput for a text that lists no steps, for steps that are too
+    many or too long, and for words after the last step, which belong to none.
+    """
+    read = _read(text)
+    if not read.steps or not _fit(read.steps):
+        raise InvalidInput(
+            f"a procedure is 1..{MOST_STEPS} steps of at most {MOST_CHARACTERS} characters, one a line or numbered, "
+            f"like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_misfit(read.steps)}"
+        )
+    if read.rest:
+        raise InvalidInput(
+            f"{read.rest!r:.80} belongs to no step of the procedure: indent it under its step, or write it above the "
+            "first one"
+        )
+    return f"{read.head}\n{_numbered(read.steps)}" if read.head else _numbered(read.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A text as a list of steps: what stands above them, the steps, and the first words after them that are of none."""
+
+    head: str = ""
+    steps: tuple[str, ...] = ()
+    rest: str = ""
+
+
+def _read(text: str) -> _Listed:
+    """A text's steps: those of its list, else of the numbers in its running words, else of its sentences in order."""
+    if _numbers_run_on(text):
+        return _of_numbers(text)
+    for found in (_of_lines(text), _of_numbers(text), _of_order(text)):
+        if found.steps:
+            return found
+    return _Listed()
+
+
+def _numbers_run_on(text: str) -> bool:
+    """Whether steps follow each other within the lines: all numbers of the text count on, those of its lines do not."""
+    lines = [line for line in text.splitlines() if _LISTED.match(line)]
+    own = [_INLINE.match(line.lstrip()) for line in lines]
+    if not own or any(one is None for one in own):
+        return False
+    counted = [int(one["number"]) for one in own if one is not None]
+    marks = [int(one["number"]) for one in _INLINE.finditer(text)]
+    return len(marks) > len(lines) and _counts(marks) and (len(lines) == 1 or not _counts(counted))
+
+
+def _counts(numbers: Sequence[int]) -> bool:
+    """Whether numbers are 1, 2, 3, and so on."""
+    return list(numbers) == list(range(1, len(numbers) + 1))
+
+
+def _of_lines(text: str) -> _Listed:
+    """The first list of a text.
+
+    Its items are the lines that are listed and stand no deeper than the first one. What stands deeper, a fenced block,
+    and a line that stands between two items without a blank one before it belong to the item above. Another line ends
+    the list.
+    """
+    lines = text.expandtabs(4).splitlines()
+    first = next((place for place, line in enumerate(lines) if _LISTED.match(line)), None)
+    if first is None:
+        return _Listed()
+    head = "\n".join(line.rstrip() for line in lines[:first]).strip()
+    depth = _depth(lines[first]) + 1  # a space more is a slip
+    items: list[list[str]] = []
+    fenced = blank = False
+    for place, line in enumerate(lines[first:], first):
+        fence = line.lstrip().startswith(_FENCE)
+        if fenced or fence:
+            if not items:  # a list cannot begin in a block
+                return _Listed()
+            items[-1].append(line.rstrip())
+        elif not line.strip():
+            blank = True
+            continue
+        elif _depth(line) <= depth and (listed := _LISTED.match(line)):
+            items.append([listed["step"]])
+        elif _depth(line) > depth or (not blank and _goes_on(lines[place + 1 :], depth)):
+            items[-1].append(line.rstrip())
+        else:
+            return _Listed(head, tuple(map(_whole, items)), line.strip())
+        fenced, blank = fenced != fence, False
+    return _Listed(head, tuple(map(_whole, items)))
+
+
+def _goes_on(lines: Sequence[str], depth: int) -> bool:
+    """Whether another item follows."""
+    return any(_depth(line) <= depth and _LISTED.match(line) for line in lines)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _whole(lines: Sequence[str]) -> str:
+    """An item with the lines that belong to it: running words as one line, the rest as it stands, under it."""
+    first, *more = lines
+    while more and not _LISTED.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
+        first = f"{first} {more.pop(0).strip()}"
+    return "\n".join([first, *(one if not one or one.startswith(_UNDER) else _UNDER + one for one in more)])
+
+
+def _of_numbers(text: str) -> _Listed:
+    marks = list(_INLINE.finditer(text))
+    if not marks or not _counts([int(one["number"]) for one in marks]):
+        return _Listed()
+    ends = [*(one.start() for one in marks[1:]), len(text)]
+    steps = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+    last, _, rest = steps[-1].partition("\n")
+    steps[-1] = last
+    return _Listed(text[: marks[0].start()].strip(), tuple(" ".join(one.split()) for one in steps), rest.strip())
+
+
+def _of_order(text: str) -> _Listed:
+    """Sentences in a stated order; one without a word of order between them belongs to the one above."""
+    head: list[str] = []
+    found: list[str] = []
+    between: list[str] = []
+    for sentence in _SENTENCE.split(text.strip()):
+        said = _ORDER.sub("", sentence.strip())
+        if said != sentence.strip():
+            if found:
+                found[-1] = " ".join([found[-1], *between])
+            between = []
+            found.append(said)
+        else:
+            (between if found else head).append(sentence.strip())
+    rest = " ".join(between)
+    return _Listed(" ".join(head), tuple(found), rest) if len(found) >= LEAST_STEPS else _Listed()
+
+
+def _misfit(steps: Sequence[str]) -> str:
+    """Which step is too long, or is a question, in words; nothing where that is not what is wrong."""
+    for number, step in enumerate(steps, 1):
+        if len(step) > MOST_CHARACTERS:
+            return f": step {number} has {len(step)}"
+        if step.rstrip().endswith("?"):
+            return f": step {number} is a question"
+    return f": it lists {len(steps)}" if len(steps) > MOST_STEPS else ""
+
+
+def _fit(steps: Sequence[str]) -> bool:
+    fits = (one.strip() and len(one) <= MOST_CHARACTERS and not one.rstrip().endswith("?") for one in steps)
+    return len(steps) <= MOST_STEPS and all(fits)
+
+
+def _numbered(steps: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {_imperative(step)}" for number, step in enumerate(steps, 1))
+
+
+def _imperative(step: str) -> str:
+    """A step without "you", "we" or "I" before its verb, with a capital and an end; lines under it as they are."""
+    line, *under = step.split("\n")
+    bare = _SUBJECT.sub("", " ".join(line.split()))
+    bare = bare[:1].upper() + bare[1:]
+    if under:
+        return "\n".join([bare, *under])
+    bare = bare.rstrip(" ,;")
+    return bare if bare.endswith((".", "!", "。", ")", ":")) else f"{bare}."

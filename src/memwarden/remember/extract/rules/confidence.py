@@ -1,0 +1,169 @@
+"""Fact or candidate: a fact is stored and may be injected, a candidate waits until it is seen twice or judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from typing import Final
+
+from memwarden.remember.extract.records import Frame
+from memwarden.remember.extract.rules import english as en
+from memwarden.remember.extract.rules.dating import Dated
+from memwarden.remember.extract.rules.patterns import OF_THE_PERSON
+from memwarden.remember.extract.rules.specificity import has_anchor, has_bare_noun, is_mood, names_in, telling_words
+from memwarden.text.tokenizer import terms
+
+_LASTING: Final = OF_THE_PERSON | {"identity", "preference"}
+_ANCHORED: Final = frozenset(("plan", "decision", "habit", "event"))
+_SESSION: Final = re.compile(
+    rf"\b(?:going to|will|want to|plan to|planning to|plan on|hope to|intend to|aim to|need to|about to|ready to|"
+    rf"try to|tend to|have to) (?:\w+ly )?(?:{en.SESSION_VERBS})\b",
+    re.IGNORECASE,
+)
+_UNSURE: Final = re.compile(
+    r"\b(?:maybe|perhaps|probably|might|may(?! \d{4})|could|would(?! (?:prefer|rather|love|enjoy|like|be)\b)|"
+    r"should|possibly|hopefully|not sure|or something|or so|some kind|somehow|about to|almost|seems?|"
+    r"whether|either)\b",
+    re.IGNORECASE,
+)
+_EVERYDAY: Final = re.compile(
+    r"\b(?:anyone|everyone|everybody|nobody|people|things?|stuff|lots|ways?|kind)\b", re.IGNORECASE
+)
+_TASKS: Final = frozenset(("plan", "event", "possession"))
+_LIFE: Final = re.compile(
+    r"\b(?:book(?:ed|ing)|bought|moved|moving|graduat\w+|passed|failed|hired|met|married|visit(?:ed|ing)|went|"
+    r"attend(?:ed|ing)|won|lost|sold|paid|broke|"
+    r"cancell?ed|postponed|rescheduled|signed|submitted|interview(?:ed|ing)|appl(?:ied|ying)|adopt(?:ed|ing)|quit|"
+    r"secured|ordered|received|"
+    r"published|launch(?:ed|ing)|died|flying|fly|travell?ing|training for|saving|learning|preparing for|studying "
+    r"for|hosting|expecting|planning (?:an?|my|to|for)|"
+    r"for (?:\d+|two|three|four|five|six) (?:people|adults|persons|kids|children|guests|days|nights|weeks)|need "
+    r"(?:to )?(?:lose|gain|get out of|take care of|pass)|open(?:ed|ing)|driv(?:en|ing)|drove|"
+    r"wants? to (?:go with|include|swap|choose|book)|"
+    r"(?:started|got|took) (?:an? )?(?:new )?(?:job|position|role) (?:at|with|as)|spending \d+|\d+ hours a)\b",
+    re.IGNORECASE,
+)
+"""Of an assistant's user: what happens in their life, beside the steps of what is done in the talk."""
+_OF_A_DRAFT: Final = re.compile(
+    r"[\"']\w|\blikes? the\b|\binterested in\b|\bprefer(?:s)? (?:to|the|option)\b|\bwould (?:prefer|rather) ",
+    re.IGNORECASE,
+)
+_TORN: Final = re.compile(r"\bwith (?:on|in|between|around|by) ")
+_ABOUT_SOMETHING: Final = frozenset(("decision", "event", "plan"))
+_SAYS_OF_WHAT: Final = re.compile(
+    r"\b(?:for(?! the whole| \d| 's| (?:two|three|four|five|six) )|to [A-Z]\w+|in [A-Z]\w+|at [A-Z]\w+|from "
+    r"[A-Z]\w+|trip|wedding|vacation|holiday|cruise|job|school|"
+    r"college|university|exam|class|"
+    r"course|moving|moved|graduated|learning|training|married|hired|adopted|quit|joined|signed up|apartment|flight|"
+    r"flying|visa)\b"
+)
+_OF_AN_UNDERTAKING: Final = re.compile(r"\b(?:budget|departure|deadline|flight|hotel|schedule|goal|name is)\b")
+_PASSING: Final = re.compile(
+    r"\b(?:still|recovering|better|worse|weak|weaker|turning|again|back|(?:has|have) an? (?:early|late|\w+ "
+    r"(?:practice|game|match|appointment)))\b"
+)
+_PICTURE: Final = re.compile(
+    r"\b(?:pics?|snapped|selfies?|screenshots?|(?:took|sent|shared|posted|found|got|has|have) (?:\w+ "
+    r"){0,3}(?:photos?|pictures?|snapshots?))\b",
+    re.IGNORECASE,
+)
+_TOGETHER: Final = re.compile(r"\btogether\b")
+_FEWEST: Final = 4
+_MOST: Final = 34
+
+
+def tier_of(
+    frame: Frame,
+    text: str,
+    dated: Dated,
+    said: date,
+    *,
+    sure: bool,
+    idf: Callable[[str], float],
+    name: str,
+    two_person: bool,
+) -> tuple[bool, str]:
+    """Whether a statement is a fact, and why or why not.
+
+    Args:
+        text: the statement as it would be stored. said: the day on which it was said.
+        sure: whether its grammar and its subject are certain.
+        name: how it names its speaker.
+    """
+    about = text.replace(name, "").replace(name[:1].upper() + name[1:], "")
+    anchored = has_anchor(about, dated=bool(dated.days))
+    doubt = _doubt_of_wording(frame, text, about, dated, sure=sure, anchored=anchored)
+    doubt = doubt or _doubt_of_days(frame, dated, said)
+    doubt = doubt or _doubt_of_worth(frame, about, dated, idf, anchored=anchored)
+    if doubt is None and not two_person:
+        doubt = _doubt_of_a_task(frame, about, dated)
+    return (True, f"{frame}, self-contained") if doubt is None else (False, doubt)
+
+
+def _doubt_of_wording(frame: Frame, text: str, about: str, dated: Dated, *, sure: bool, anchored: bool) -> str | None:
+    if not sure or _TORN.search(about):
+        return "its wording is a guess"
+    if dated.left is not None:
+        return f"depends on when it was said: {dated.left!r}"
+    if not _FEWEST <= len(text.split()) <= _MOST:
+        return "too short or too long"
+    if _UNSURE.search(about):
+        return "not certain"
+    if has_bare_noun(about) and not (frame in _ANCHORED and anchored):
+        return "says 'the' of a thing that it does not name"
+    if frame == "preference" and " the " in about and not names_in(about):
+        return "praise of something at hand"
+    if _TOGETHER.search(about) and " and " not in about[:60] and " with " not in about:
+        return "says together, and not with whom"
+    return None
+
+
+def _doubt_of_days(frame: Frame, dated: Dated, said: date) -> str | None:
+    if frame == "plan" and any(last < said for _, last in dated.days):
+        return "a plan for a day that has passed"
+    if frame == "event" and any(first > said for first, _ in dated.days):
+        return "an event on a day to come"
+    return None
+
+
+def _doubt_of_worth(
+    frame: Frame, about: str, dated: Dated, idf: Callable[[str], float], *, anchored: bool
+) -> str | None:
+    placed = bool(dated.days or names_in(about))
+    if is_mood(about):
+        return "tells a mood"
+    if frame == "event" and not placed:
+        return "an event without a day or a name"
+    if _PICTURE.search(about):
+        return "about a picture"
+    if frame in _ANCHORED and not anchored:
+        return "names nobody, no day and no number"
+    if frame == "possession" and not placed:
+        return "possessions are judged by a model"
+    plain = frame in OF_THE_PERSON and len(set(terms(about))) > 1
+    if frame in _LASTING and not (anchored or plain or telling_words(about, idf)):
+        return "only everyday words"
+    if _EVERYDAY.search(about) and not anchored:
+        return "only everyday words"
+    return None
+
+
+def _doubt_of_a_task(frame: Frame, about: str, dated: Dated) -> str | None:
+    """What makes a user's statement to an assistant a step of what they do together, or a part of what was said."""
+    if frame in _TASKS and not (_LIFE.search(about) or (dated.days and frame != "event")):
+        return "a step of a task"
+    if frame == "preference" and _OF_A_DRAFT.search(about):
+        return "about what the assistant proposed"
+    if frame in _ABOUT_SOMETHING and not _SAYS_OF_WHAT.search(about):
+        return "does not say for what"
+    if frame == "identity" and _OF_AN_UNDERTAKING.search(about) and not _SAYS_OF_WHAT.search(about):
+        return "does not say for what"
+    if frame == "relationship" and _PASSING.search(about):
+        return "a state that passes, and not of what"
+    return None
+
+
+def is_of_the_talk(text: str) -> bool:
+    """Whether a plan is about what is done in the talk itself ("going to open a new document")."""
+    return _SESSION.search(text) is not None

@@ -1,0 +1,146 @@
+"""Days in a statement, made absolute: "yesterday" is "on 6 May 2026" for whoever reads it later."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from memwarden.text.dates.recognizer import spans_in
+from memwarden.text.dates.spans import Span
+
+_MONTHS: Final = "January February March April May June July August September October November December".split()
+_HAS_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_BEFORE: Final = re.compile(
+    r"\b(on|in|at|over|during|for|by|until|till|since|before|after|from|to|around|of|the|through|between|and|or|"
+    r"about|early|late|mid)\s+$",
+    re.IGNORECASE,
+)
+_OWN_WORD: Final = frozenset("by until till since before after from to around through".split())
+_PART: Final = re.compile(r"^ (morning|afternoon|evening|night)s?\b")
+_TITLE: Final = re.compile(r"^['’]?s? [A-Z][a-z]+")
+_SEASON: Final = re.compile(r"\b(summer|winter|spring|fall|autumn)\b", re.IGNORECASE)
+_WORDS_TOO: Final = frozenset("fall spring may march second mar sun sat".split())
+_MEANS_TIME: Final = re.compile(
+    r"\b(?:in|the|this|last|next|of|during|early|late|since|until|by|every|for) $", re.IGNORECASE
+)
+_DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
+_AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
+_LEFT: Final = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming|previous|following|upcoming) (?:\w+ "
+    r")?(?:few )?(?:night|morning|afternoon|evening|day|days|"
+    r"week|weeks|weekend|month|months|year|years|summer|winter|spring|fall|autumn|semester|quarter|time|season|"
+    r"\w+day)|the other day|"
+    r"earlier|later|soon|(?:a|one|two|few) (?:days?|weeks?|months?) (?:later|before|after)|the (?:day|week|night|"
+    r"weekend) (?:before|after)|"
+    r"(?<!every )(?<!each )(?<!on )\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|on (?:Mon|Tues|Wednes|Thurs|Fri|"
+    r"Satur|Sun)day\b|"
+    r"(?:a|the|this|last) while|(?:in|within|after) (?:a|\d+|two|three|four|few|a few|a couple of) (?:minutes?|"
+    r"hours?|days?|weeks?|months?|years?)|"
+    r"(?:past|last) (?:few|couple|several|\d+|two|three|four|five|six) |back then|at that time|since then|"
+    r"\d{1,2}(?:st|nd|rd|th)(?! (?:of|grade|floor|birthday|anniversary|century|place|edition|street|avenue)))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """A statement with absolute days. ``left``: a word that still depends on when it was said, or None."""
+
+    text: str
+    days: tuple[tuple[date, date], ...]
+    left: str | None
+
+
+def with_dates(text: str, said: datetime) -> Dated:
+    """Write every day that a text names as a calendar day, told from when it was said."""
+    days: list[tuple[date, date]] = []
+    at = 0
+    for span in spans_in(text, said, "en"):
+        place = text.find(span.text, at)
+        if place < 0 or (span.text.lower() in _WORDS_TOO and not _MEANS_TIME.search(text, 0, place)):
+            continue
+        if (
+            _TITLE.match(text[place + len(span.text) :])
+            and span.text[:1].isupper()
+            and not any(map(str.isdigit, span.text))
+        ):
+            continue
+        days.append((span.first, span.last))
+        if _HAS_YEAR.search(span.text):
+            at = place + len(span.text)
+            continue
+        begin, end, written = _written(text, place, span)
+        text = text[:begin] + written + text[end:]
+        at = begin + len(written)
+    bare = re.sub(
+        r"\b\d{1,2} [A-Z]\w+ \d{4}|\b[A-Z]\w+ \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\bthe (?:week|weekend) of \d{1,2} "
+        r"[A-Z]\w+ \d{4}",
+        "",
+        text,
+    )
+    hit = _LEFT.search(bare)
+    return Dated(text, tuple(days), hit[0] if hit else None)
+
+
+def _written(text: str, place: int, span: Span) -> tuple[int, int, str]:
+    """Where the words of a span and its preposition stand, and what stands there instead."""
+    begin, end = place, place + len(span.text)
+    word = ""
+    own = re.match(r"(on|in|at|over|during|by|until|till|since|before|after|from|to|around) ", span.text, re.IGNORECASE)
+    if own and own[1].lower() in _OWN_WORD:
+        word = own[1].lower()
+    while hit := _BEFORE.search(text, 0, begin):
+        if hit[1].lower() in ("at", "for") and "weekend" not in span.text.lower():
+            break
+        if hit[1].lower() in ("of", "and", "or", "between", "about"):
+            word = word or hit[1].lower()
+            begin = hit.start()
+            break
+        if hit[1].lower() in _OWN_WORD:
+            word = hit[1].lower()
+        begin = hit.start()
+    part = _PART.match(text[end:])
+    if part:
+        end += part.end()
+    if _DURATION.match(text[place:]) and not _AGO.search(span.text):
+        return (
+            place,
+            place + len(span.text),
+            f"{span.text} (since about {span.first.year})" if span.first.year < span.last.year else span.text,
+        )
+    preposition, day = day_words(span)
+    if part:
+        preposition, day = "on", f"the {part[1].lower()} of {day}" if preposition == "on" else day
+    return begin, end, f"{word or preposition} {day}"
+
+
+def day_words(span: Span) -> tuple[str, str]:
+    """A span in words, with its preposition: ("on", "6 May 2026"), ("in", "May 2026")."""
+    first, last = span.first, span.last
+    days = (last - first).days + 1
+    if days == 1:
+        return "on", long_date(first)
+    if first.day == 1 and last == first.replace(day=monthrange(first.year, first.month)[1]):
+        return "in", f"{_MONTHS[first.month - 1]} {first.year}"
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31) and first.year == last.year:
+        return "in", str(first.year)
+    if season := _SEASON.search(span.text):
+        return "in", f"the {season[1].lower()} of {last.year}"
+    if days == 2 and first.weekday() == 5:
+        return "on", f"the weekend of {long_date(first)}"
+    if days == 7 and first.weekday() in (0, 6):
+        return "in", f"the week of {long_date(first)}"
+    if not span.exact or days > 31:
+        middle = first + timedelta(days=days // 2)
+        if days > 200:
+            return "around", str(middle.year)
+        return ("around", long_date(middle)) if days <= 10 else ("around", f"{_MONTHS[middle.month - 1]} {middle.year}")
+    return "between", f"{long_date(first)} and {long_date(last)}"
+
+
+def long_date(day: date) -> str:
+    """``6 May 2026``"""
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

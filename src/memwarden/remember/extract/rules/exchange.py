@@ -1,0 +1,294 @@
+"""What one exchange gives to remember, by rules: facts, candidates and an index card."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Final
+
+from memwarden.recall.query_analysis import everyday_share, is_english
+from memwarden.records import Channel, Kind
+from memwarden.remember.extract import checks
+from memwarden.remember.extract.kinds import kind_of
+from memwarden.remember.extract.records import MOST_A_TURN, Extracted, Frame, Item, Passed, Turn
+from memwarden.remember.extract.rules import english as en
+from memwarden.remember.extract.rules.clauses import clauses, lead_and_rest, written_out
+from memwarden.remember.extract.rules.confidence import is_of_the_talk, tier_of
+from memwarden.remember.extract.rules.dating import Dated, with_dates
+from memwarden.remember.extract.rules.gate import FOR_CARDS, OF_NOTE, Worth, worth
+from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, Framed, framed
+from memwarden.remember.extract.rules.presuppositions import presumed, undertaking
+from memwarden.remember.extract.rules.pronouns import points_outside, without_loose_end, without_pointers
+from memwarden.remember.extract.rules.rejections import vetoed, vetoed_clause
+from memwarden.remember.extract.rules.sentences import Sentence, is_somebodys_words, sentences
+from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
+from memwarden.remember.extract.rules.summaries import card_text
+from memwarden.remember.extract.rules.third_person import third_person
+
+Idf = Callable[[str], float]
+
+_CATEGORY: Final[dict[Frame, str]] = {
+    "relationship": "relationships",
+    "health": "profile",
+    "identity": "profile",
+    "preference": "preferences",
+    "decision": "activity",
+    "plan": "goals",
+    "habit": "activity",
+    "possession": "activity",
+    "event": "event",
+}
+_KIND: Final[dict[Frame, Kind]] = {
+    "preference": Kind.PREFERENCE,
+    "decision": Kind.DECISION,
+    "habit": Kind.BEHAVIOR,
+}
+_IMPORTANCE: Final[dict[Frame, float]] = {
+    "health": 0.9,
+    "relationship": 0.8,
+    "identity": 0.8,
+    "preference": 0.7,
+    "decision": 0.6,
+    "plan": 0.6,
+    "habit": 0.6,
+    "possession": 0.5,
+    "event": 0.5,
+}
+"""How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance."""
+_OF_A_TOPIC: Final = frozenset(("decision", "identity"))
+_HAPPENED: Final = frozenset(("decision", "event"))
+_SHORT_AND_WHOLE: Final = re.compile(rf"^I (?:am|have) (?:{en.CONDITION}|{en.DIET})$")
+"""Three words that say all: "I have asthma"."""
+_STRIPPED: Final = re.compile(
+    r"(?:,? \b(?:for now|recently|lately|currently|right now|now|at the moment|these days|nowadays|already|finally|"
+    r"actually|really|definitely|absolutely|"
+    r"honestly|totally|literally|basically|truly|seriously|obviously|also|as well|so far|officially|just)\b)+(?! "
+    r"as\b)(?! like\b)"
+)
+_LEADING: Final = re.compile(
+    r"^(?:for now|right now|lately|recently|currently|nowadays|these days|so far|in the meantime|at the moment|as "
+    r"of now|for the future|going forward), ",
+    re.IGNORECASE,
+)
+_TRAILING: Final = re.compile(
+    r",? (?:too|though|again|anymore|lately|already|as well|either|in there|out there|nearby|around)$"
+)
+
+
+def everyday_idf(term: str) -> float:
+    """How rare a term is in everyday talk, for callers that have no counts of their own."""
+    return -math.log(everyday_share(term))
+
+
+def exchange_items(
+    turns: Sequence[Turn], *, two_person: bool, said_at: datetime, idf: Idf = everyday_idf, partners: Sequence[str] = ()
+) -> Extracted:
+    """What the turns of one exchange give to remember beside their own words. Never raises on any text.
+
+    Args:
+        turns: a message and what answers it, in order. Of an assistant's turns no facts are made.
+        two_person: people talk with each other; else one of them is an assistant, whose user is "the user".
+        said_at: when turns without a time of their own were said; aware.
+        idf: how rare a term of :func:`memwarden.text.tokenizer.terms` is: log of texts over texts that have it.
+        partners: names of those who talk, when not all of them speak in these turns.
+    """
+    known = tuple(dict.fromkeys([*partners, *(turn.name for turn in turns if turn.name)]))
+    kept = [_of_turn(turn, two_person, said_at, idf, known) for turn in turns if _tells(turn, two_person)]
+    return Extracted(
+        facts=tuple(item for items, _ in kept for item in items if item.tier == "fact"),
+        candidates=tuple(item for items, _ in kept for item in items if item.tier == "candidate"),
+        card=_card(turns, two_person, said_at, idf, told=any(items for items, _ in kept)),
+        passed=tuple(one for _, passed in kept for one in passed),
+    )
+
+
+def _tells(turn: Turn, two_person: bool) -> bool:
+    """Whether a turn can tell facts about whoever says it."""
+    return bool(turn.name and turn.name.strip()) if two_person else turn.role == "user"
+
+
+def _first_name(turn: Turn) -> str:
+    words = (turn.name or "").split()
+    return words[0] if words else "somebody"
+
+
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """A turn as its clauses are read: who speaks, when, and how the item names the speaker."""
+
+    turn: Turn
+    at: datetime
+    name: str
+    two_person: bool
+    idf: Idf
+    worth: Worth
+
+
+def _of_turn(
+    turn: Turn, two_person: bool, said_at: datetime, idf: Idf, partners: tuple[str, ...]
+) -> tuple[list[Item], list[Passed]]:
+    if not is_somebodys_words(turn.text) or not is_english(turn.text):
+        return [], []
+    judged = worth(turn.text)
+    if judged.small_talk or not (two_person or judged.may_tell):
+        return [], []
+    name = _first_name(turn) if two_person else "the user"
+    saying = _Saying(turn, turn.created_at or said_at, name, two_person, idf, judged)
+    found: dict[str, Item] = {}
+    passed: list[Passed] = []
+    for sentence in sentences(turn.text, partners if two_person else ()):
+        for item in _presumed(sentence, saying):
+            found.setdefault(item.text, item)
+        for result in _of_sentence(sentence, saying):
+            if isinstance(result, Item):
+                found.setdefault(result.text, result)
+            else:
+                passed.append(result)
+    ranked = sorted(found.values(), key=lambda item: (item.tier != "fact", ORDER.index(item.frame)))
+    passed += [Passed(item.text, "enough of this turn is kept") for item in ranked[MOST_A_TURN:]]
+    return ranked[:MOST_A_TURN], passed
+
+
+def _of_sentence(sentence: Sentence, saying: _Saying) -> list[Item | Passed]:
+    text = written_out(sentence.text)
+    why = vetoed(text, sentence.asks)
+    if why is not None:
+        return [Passed(sentence.text, why)]
+    results: list[Item | Passed] = []
+    for clause in clauses(text):
+        lead, rest = lead_and_rest(clause)
+        why = vetoed_clause(rest, two_person=saying.two_person) or vetoed_clause(clause, two_person=saying.two_person)
+        if why is not None:
+            results.append(Passed(clause, why))
+            continue
+        frame = framed(rest)
+        if frame is not None:
+            made = _of_clause(lead, rest, frame, saying)
+            results.append(Passed(clause, made) if isinstance(made, str) else made)
+    return results
+
+
+def _presumed(sentence: Sentence, saying: _Saying) -> list[Item]:
+    """What a sentence takes for granted of its speaker."""
+    none = Dated("", (), None)
+    return [
+        _item(text, frame, none, True, "taken for granted by what was said", saying)
+        for frame, text in presumed(sentence.text, saying.name, ours=not saying.two_person)
+        if not checks.faults(text)
+    ]
+
+
+def _of_clause(lead: str, rest: str, frame: Framed, saying: _Saying) -> Item | str:
+    """An item, or why there is none."""
+    cut = rest if _SHORT_AND_WHOLE.match(rest) else without_pointers(rest)
+    if cut is None or (lead and points_outside(lead)):
+        return "points outside of itself"
+    again = framed(cut)
+    if again is None:
+        return "nothing is left of its frame"
+    if not saying.two_person and is_of_the_talk(cut):
+        return "about the talk itself"
+    if is_vague(f"{lead} {cut}"):
+        return "vague"
+    dated = with_dates(f"{lead}, {cut}" if lead else cut, saying.at)
+    bare = without_loose_end(_TRAILING.sub("", _STRIPPED.sub("", _LEADING.sub("", dated.text))))
+    written = third_person(bare, saying.name, two_person=saying.two_person)
+    if isinstance(written, str):
+        return written
+    text = checks.trimmed(checks.tidied(_with_topic(written.text, again.frame, saying)))
+    if text is None:
+        return "too long"
+    if found := checks.faults(text):
+        return found[0]
+    if again.frame not in OF_THE_PERSON and not is_concrete(text, saying.idf, dated=bool(dated.days)):
+        return "not concrete"
+    fact, reason = tier_of(
+        again.frame,
+        text,
+        dated,
+        saying.at.date(),
+        sure=written.sure,
+        idf=saying.idf,
+        name=saying.name,
+        two_person=saying.two_person,
+    )
+    return _item(text, again.frame, dated, fact, reason, saying)
+
+
+def _with_topic(text: str, frame: Frame, saying: _Saying) -> str:
+    """A user's decision with the one trip that the message is about, when it does not say for what it is."""
+    topic = None if saying.two_person or frame not in _OF_A_TOPIC else undertaking(saying.turn.text)
+    says_already = topic is None or " for " in text or topic.split()[-1] in text or topic.split()[0] in text
+    return text if says_already else f"{text} for {saying.name}'s {topic}"
+
+
+def _item(text: str, frame: Frame, dated: Dated, fact: bool, reason: str, saying: _Saying) -> Item:
+    return Item(
+        text=text,
+        channel=Channel.EPISODIC if frame in _HAPPENED else Channel.SEMANTIC,
+        kind=_KIND.get(frame) or kind_of(text),
+        category=_CATEGORY[frame],
+        importance=round((_IMPORTANCE[frame] + saying.worth.note) / 2, 2),
+        sources=(saying.turn.id,),
+        valid_from=_since(frame, dated, saying.at),
+        dates=dated.days,
+        frame=frame,
+        tier="fact" if fact else "candidate",
+        reason=reason,
+    )
+
+
+def _since(frame: Frame, dated: Dated, said: datetime) -> datetime:
+    """When a statement became true: an event on its day, anything else when it was said."""
+    if frame in _HAPPENED and dated.days and dated.days[0][0] <= said.date():
+        return datetime.combine(dated.days[0][0], time(), said.tzinfo or UTC)
+    return said
+
+
+def _card(turns: Sequence[Turn], two_person: bool, said_at: datetime, idf: Idf, *, told: bool) -> Item | None:
+    """The index card of an exchange, or None for small talk, and for tasks that told nothing of the user."""
+    words = [turn for turn in turns if turn.text.strip()]
+    if not words:
+        return None
+    english = is_english("\n".join(turn.text[:1_000] for turn in words))
+    judged = [worth(turn.text) for turn in words if two_person or _tells(turn, two_person)]
+    if all(one.small_talk for one in judged):
+        return None
+    marked = (
+        max(one.note for one in judged) >= OF_NOTE if two_person else max(one.personal for one in judged) >= FOR_CARDS
+    )
+    if english and not (marked or told):
+        return None
+    at = words[0].created_at or said_at
+    text = card_text(
+        [turn.text for turn in words], _people(words, two_person, english), at.date(), idf, english=english
+    )
+    if text is None or checks.faults(text):
+        return None
+    day: tuple[date, date] = (at.date(), at.date())
+    return Item(
+        text=text,
+        channel=Channel.EPISODIC,
+        kind=Kind.NOTE,
+        category="activity",
+        importance=round(0.2 + 0.3 * max(one.note for one in judged), 2),
+        sources=tuple(dict.fromkeys(turn.id for turn in words)),
+        valid_from=at,
+        dates=(day,),
+        frame="card",
+        tier="card",
+        reason="the index card of the exchange",
+    )
+
+
+def _people(turns: Sequence[Turn], two_person: bool, english: bool) -> list[str]:
+    """Who spoke, in the order of first words."""
+    if two_person:
+        return list(dict.fromkeys(_first_name(turn) for turn in turns))
+    if not english:
+        return list(dict.fromkeys(turn.role or "user" for turn in turns))
+    roles = dict.fromkeys("the user" if turn.role == "user" else "the assistant" for turn in turns)
+    return list(roles)

@@ -1,0 +1,80 @@
+"""How personal a message is, and whether it is more than small talk (C4)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from memwarden.recall.query_analysis import is_small_talk
+from memwarden.remember.extract.rules.gate_weights import NOTE, PERSONAL
+from memwarden.remember.extract.rules.relevance_features import CUES, NOTE_CUES, cues, note_cues
+from memwarden.text.flags import is_chatter
+
+FOR_CARDS: Final = 0.8
+"""How personal a message to an assistant has to be for a card of its own: a card takes any words."""
+OF_NOTE: Final = 0.15
+"""And how much of note a turn between two people has to be for one: a quarter of their exchanges only encourages."""
+FOR_FACTS: Final = 0.1
+FOR_FACTS_IN_TASKS: Final = 0.5
+"""And for facts, which take only what has a frame: without and with a sign of a task (a command, a thing to write)."""
+_SHORT: Final = 200
+_IN_A_PART: Final = re.compile(
+    r"\b(?:language model|act as|role-?play\w*|reply as|pretend|you are (?:an?|now)|information about myself|"
+    r"ignore (?:all|previous))\b",
+    re.IGNORECASE,
+)
+_TASK: Final = frozenset(("command", "inner_command", "artefact", "role_play", "script", "markup"))
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a message is worth beyond its own words, which are kept anyway.
+
+    Attributes:
+        small_talk: only greeting, thanks, praise: never a fact, never a card.
+        personal: 0..1, the writer's own words and life rather than a task or role play.
+        task: whether it shows a sign of a task. part: whether a part is played, so that nobody speaks as themselves.
+        short: as short as "I live in Oslo.", which shows a sign of nothing.
+        note: 0..1, how much it says of its speaker that somebody may ask for; for a user and for two people.
+    """
+
+    small_talk: bool
+    personal: float
+    task: bool
+    part: bool
+    short: bool
+    note: float
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether a user's message can tell facts of the user."""
+        needed = FOR_FACTS_IN_TASKS if self.task else 0.0 if self.short else FOR_FACTS
+        return not (self.small_talk or self.part) and self.personal >= needed
+
+
+@lru_cache(maxsize=256)
+def worth(text: str) -> Worth:
+    """Judge one English message. Anything without a letter or digit is small talk."""
+    bare = text.strip()
+    small = not any(map(str.isalnum, bare)) or is_chatter(bare) or is_small_talk(bare, [])
+    shown = dict(zip(CUES, cues(bare), strict=True))
+    personal = _likelihood(shown.items(), PERSONAL)
+    task = any(shown[name] for name in _TASK)
+    part = _IN_A_PART.search(bare) is not None
+    return Worth(
+        small,
+        personal,
+        task,
+        part,
+        len(bare) <= _SHORT,
+        _likelihood(zip(NOTE_CUES, note_cues(bare), strict=True), NOTE),
+    )
+
+
+def _likelihood(shown: Iterable[tuple[str, float]], weights: Mapping[str, float]) -> float:
+    total = weights["constant"] + sum(weights[name] * value for name, value in shown)
+    return 1 / (1 + math.exp(-total))

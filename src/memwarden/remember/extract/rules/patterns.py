@@ -1,0 +1,177 @@
+"""The frames: forms of a clause that state something lasting about its speaker. The first that fits names it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from memwarden.remember.extract.records import Frame
+from memwarden.remember.extract.rules import english as en
+
+ORDER: Final[tuple[Frame, ...]] = get_args(Frame)
+"""Best first: the order in which frames are tried, and in which a turn's statements are kept."""
+
+_ADV: Final = rf"(?:(?:{en.ADVERBS}) )*"
+_SELF: Final = r"^(?:I|[Ww]e|[Mm]y [\w-]+(?: [A-Z]\w+)? and I|I and my [\w-]+)"
+_NUMBER: Final = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|a couple of|several|twin)"
+_KIN: Final = rf"(?:{en.PEOPLE}|{en.PETS})"
+_OWN_KIN: Final = rf"[Mm]y (?:(?!own\b)[\w-]+ ){{0,2}}?(?P<kin>{_KIN})\b(?!')(?!-)"
+_FINITE: Final = (
+    r"(?:is|are|was|were|has|have|had|will|would (?:love|enjoy|like|prefer)|can|could|does|did|do not|does not|did "
+    r"not|just|also|recently|always|usually|often|never|"
+    r"still|really|loves?|likes?|hates?|enjoys?|prefers?|works?|lives?|plays?|studies|study|runs?|owns?|teaches|"
+    r"teach|moved|"
+    r"got|gave|came|went|passed|died|started|bought|made|took|taught|told|visited|joined|won|lost|found|became|"
+    r"turned|turns|needs?|wants?|gets?|goes|go|comes?|calls?|takes?|makes?|speaks?|thinks?|says|said|suffers?|"
+    r"\w+ed|\w{3,}s)\b"
+)
+
+_PATTERNS: Final[tuple[tuple[Frame, str], ...]] = (
+    ("health",
+        rf"{_SELF} {_ADV}(?:am|was|have been|have|do not have|had|got|developed|suffer from|struggle with|live with|"
+        rf"deal with|am on|take|"
+               rf"was diagnosed with|have been diagnosed with|got diagnosed with|am recovering from|recovered from) "
+               rf"(?:\w+ ){{0,3}}?(?:{en.CONDITION})\b"),
+    ("health",
+        rf"{_SELF} {_ADV}(?:broke|sprained|injured|tore|hurt|fractured|twisted|pulled|strained|had (?:an? "
+        rf")?(?:operation|surgery) on) my "
+               rf"(?:\w+ )?(?:{en.BODY})\b"),
+    ("health",
+        rf"^[Mm]y (?:\w+ )?(?:{en.BODY}) (?:\w+ ){{0,4}}?(?:bothering me|nagging me|killing me|hurts?|hurting|"
+        rf"aches?|aching|pain|painful|problems?|injur\w+|surgery|stiff|sore|tight|swollen|fractured|broken|weak|"
+        rf"twinges?|acts up|flares? up)\b"),
+    ("health", rf"{_SELF} {_ADV}(?:am|have been|became|went|turned) (?:not |no longer )?(?:an? )?(?:{en.DIET})\b"),
+    ("health",
+        rf"{_SELF} {_ADV}(?:cannot|do not|never|avoid) (?:eat|drink|eating|drinking|tolerate|have (?:dairy|gluten|"
+        rf"meat|sugar|alcohol|caffeine|nuts|eggs|milk|seafood|shellfish)) ?\w*"),
+    ("relationship", rf"^{_OWN_KIN}(?: [A-Z]\w+)?(?: and (?:my )?(?:[\w-]+ )?{_KIN})?,? {_FINITE}"),
+    ("relationship",
+        rf"{_SELF} {_ADV}(?:have|got|adopted|rescued|own) (?:an? |{_NUMBER} )?(?:(?!great\b|good\b|amazing\b|"
+        rf"best\b|my\b|the\b)[\w-]+ ){{0,2}}?{_KIN}\b(?!')"),
+    ("relationship",
+        rf"{_SELF} {_ADV}(?:am|was|have been|got|are|were) (?:(?:happily|recently|just) )?(?:married|engaged|"
+        rf"divorced|single|dating|"
+                     r"separated|widowed|expecting|seeing someone)\b"),
+    ("relationship", rf"{_SELF} {_ADV}(?:am|was|became) (?:an? |the )(?:\w+ ){{0,2}}?(?:{en.PEOPLE})\b(?! of)"),
+    ("preference",
+        rf"{_SELF} {_ADV}(?:do not |cannot )?(?:love|like|enjoy|prefer|hate|dislike|adore|detest|cannot stand|"
+        rf"stand|"
+                   r"loathe|crave)\b(?! (?:it|that|this|the (?:idea|way|sound|look|fact)|how|your?|what|to (?:hear|"
+                   r"see)|him|her|them|these|those|when|being able)\b) \w+"),
+    ("preference",
+        rf"{_SELF} {_ADV}(?:want to avoid|try to avoid|avoid|would prefer|would rather|do not (?:drink|smoke|drive|"
+        rf"cook))\b (?!it\b|that\b|this\b|you\b)\w+"),
+    ("preference",
+        rf"{_SELF} {_ADV}(?:am|have been) (?:such )?(?:an? )?(?:[\w-]+ ){{0,2}}?(?:fan of|(?<=am )into|(?<=been "
+        rf")into|(?<=mostly )into|(?<=really )into|obsessed with|passionate about|fond of|addicted to|"
+                   r"crazy about|interested in|willing to)\b"),
+    ("preference",
+        r"^(?:[Mm]y|[Oo]ur) (?:all-time |absolute |personal |biggest )?(?:favou?rites?|fav|fave|go-to|guilty "
+        r"pleasure|dislikes?|passions?|hobb(?:y|ies))\b.{0,60}? (?:is|are|was|were|include|includes)\b"),
+    ("identity", rf"{_SELF} {_ADV}do not (?:live|work|study)\b (?:in|at|for|as) \w+"),
+    ("identity",
+        rf"{_SELF} {_ADV}(?:live|work|study|own|run|teach|grew up|was born|were born|majored|graduated|come from|"
+                 rf"came from|speak|serve|served|used to (?:live|work|own|run|be|play|study)|am (?:currently "
+                 rf")?(?:living|working(?! on)|studying|based|employed)|"
+                 rf"have (?:lived|worked(?! on)|been living|been working(?! on)|been studying|been teaching)\b|"
+                 rf"manage|lead|coach)\b"),
+    ("identity",
+        rf"{_SELF} {_ADV}(?:am|have been) {_ADV}(?:an? (?!bit\b|little\b|lot\b|firm\b|huge\b|big\b|total\b|great\b|"
+        rf"good\b|few\b|mess\b|mix\b|wreck\b|step\b|loss\b|failure\b|believer\b|point\b)"
+                 rf"[\w-]+|from [A-Z]\w+|\d+ years|in (?:my|the) \w+ (?:year|semester|grade)|retired|self-employed|"
+                 rf"unemployed|"
+                 r"originally from|(?:in|near) [A-Z]\w+|in (?:college|grad school|high school|university)|based in)"),
+    ("identity",
+        rf"^(?:[Mm]y|[Oo]ur) (?!(?:last|next|first|final|current|main concern|biggest) )(?:[\w-]+ "
+        rf"){{0,2}}?(?:{en.NOUNS_OF_WORK})(?: in \w+| at \w+| for (?!me\b)[\w ]{{2,30}}?)? (?:is|are|was|would be|"
+        rf"will be|has|involves|starts|begins|ends)\b"),
+    ("decision",
+        rf"{_SELF} {_ADV}(?:have )?{_ADV}(?:decided|selected|chose|chosen|picked|booked|signed up|joined|bought|"
+        rf"purchased|went with|settled on|"
+                 r"enrolled|registered|quit|adopted|accepted|hired|ordered|reserved|committed to|switched to|"
+                 r"subscribed|applied|opted)\b"),
+    ("decision",
+        rf"{_SELF} (?:will|are going to|am going to) {_ADV}(?:go with|stick (?:with|to)|aim for|choose|book|adopt|"
+        rf"buy|switch to)\b"),
+    ("plan",
+        rf"{_SELF} {_ADV}(?:am|are|have been) {_ADV}(?:planning|going to|hoping to|thinking (?:of|about)|working "
+        rf"on|aiming|about to|starting|training|"
+             r"saving|looking (?:to|for|into)|preparing|learning|flying|travell?ing|heading|moving|getting married|"
+             r"taking|writing|building|launching|opening|"
+             r"studying|applying|organi[sz]ing|hosting|volunteering|teaching|renovating|developing|creating|"
+             r"researching|designing|filming|attending|joining|leaving|going|visiting|meeting|"
+             r"picking up|trying to|considering|expecting|running|competing|performing|expanding|spending|studying)\b"),
+    ("plan",
+        rf"{_SELF} {_ADV}(?:plan|hope|intend|aim|am scheduled|am set|want|am due|have|am supposed|am hoping) (?:on|"
+        rf"to)\b"),
+    ("plan", rf"{_SELF} (?:will )?{_ADV}need (?!the\b)(?:to )?\w+"),
+    ("decision", r"^I want to (?:go with|stick with|stick to|choose|book|schedule|add|swap|replace)\b"),
+    ("plan", rf"{_SELF} will (?:be )?{_ADV}(?:\w+ing|go|travel|fly|visit|move|start|attend|join|take|meet|host|run)\b"),
+    ("habit",
+        rf"{_SELF} {_ADV}(?:usually|always|never|often|typically|generally|normally|rarely|regularly|tend to|try "
+        rf"to) {_ADV}\w+"),
+    ("habit",
+        rf"{_SELF} {_ADV}(?!am\b|will\b|can\b|could\b|would\b|should\b|have\b|was\b|had\b|did\b)\w+\b.*\b(?:every "
+        rf"(?:single )?(?:day|morning|night|evening|week|weekend|month|year|summer|winter|"
+              r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|other \w+|few \w+)|each (?:day|morning|week|night|month|"
+              r"year)|(?:once|twice|\w+ times) (?:a|per|every) (?:day|week|month|year)|"
+              r"on (?:mon|tues|wednes|thurs|fri|satur|sun)days|on weekends|on weekdays|daily|weekly|in the "
+              r"mornings?|before bed)\b"),
+    ("possession",
+        rf"{_SELF} {_ADV}(?:have|have got|own|received|lost|got|inherited)\b (?!(?:{en.ADVERBS}|not) |got \b|"
+        rf"gone\b|done\b|a (?:lot|feeling|question|chance|good time|great time|blast|point|plan|bit|"
+                   r"few|while|hard time|tough time|really|hunch|thing|ton|bunch|look)\b|to\b|been\b|never\b|"
+                   r"always\b|done\b|had\b|no\b|it\b|that\b|this\b|the (?:feeling|chance|same)\b|some\b|more\b|"
+                   r"time\b|fun\b|\w+(?:ed|wn|ne|pt|nt|ght|ken|ten|ven|sen)\b)"
+                   r"(?:an?|two|three|four|five|six|\d+|my|our|several|some|the|lots of|many|\w+)\b"),
+    ("event", rf"{_SELF} (?:have )?{_ADV}(?P<past>\w+)\b"),
+)  # fmt: skip
+_COMPILED: Final = tuple((frame, re.compile(pattern)) for frame, pattern in _PATTERNS)
+_TEAM: Final = re.compile(r"^[Mm]y (?:[\w-]+ ){0,2}?(?:team|crew|boss|manager|clients?|dance crew)\b")
+
+
+OF_THE_PERSON: Final = frozenset(("relationship", "health"))
+"""How somebody is and whom they have is worth knowing in the plainest words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A clause with its frame. ``of_self``: its subject is the speaker, not somebody or something of theirs."""
+
+    frame: Frame
+    of_self: bool
+
+
+def framed(clause: str) -> Framed | None:
+    """The frame of a clause that begins with its subject, contractions written out; None if it has none."""
+    for frame, pattern in _COMPILED:
+        hit = pattern.match(clause)
+        if hit is None:
+            continue
+        if frame == "event" and not is_past(hit["past"]):
+            continue
+        if frame == "relationship" and _TEAM.match(clause):
+            continue
+        return Framed(frame, clause[:3].lower() != "my " or " and I " in clause[:60])
+    return None
+
+
+def is_past(word: str) -> bool:
+    """Whether a verb form is a past one that tells of something that happened."""
+    word = word.lower()
+    if word in en.NO_EVENT or word in en.NOT_PAST:
+        return False
+    return word in en.PAST_IRREGULAR - {
+        "had",
+        "was",
+        "were",
+        "said",
+        "told",
+        "knew",
+        "thought",
+        "understood",
+        "got",
+        "did",
+        "needed",
+    } or (word.endswith("ed") and len(word) > 4)

@@ -1,0 +1,1 @@
+"""From messages to drafts: deduplicated, stripped of own context, redacted, screened."""

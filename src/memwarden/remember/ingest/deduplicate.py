@@ -1,0 +1,149 @@
+"""Telling which messages of a call are new, when nobody gave them ids: a conversation is often handed over whole.
+
+A call without ids is compared with the end of its thread.
+
+* It begins with what the thread ends with: that is known, the rest is new.
+* Most of it stands in the thread in the same order, up to the thread's end: it is the conversation handed over again,
+  although some of it was forgotten or said anew since. What stands before the last known message is not stored (it
+  would bring back what was forgotten); what follows is new.
+* Else all of it is new.
+
+Answers are compared without their spaces. Where that tells nothing, answers that follow each other count as one: a
+model that calls tools speaks several times in a turn, and applications put its words together.
+
+A message with an id is known by its id alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from memwarden.records import Memory
+from memwarden.remember.ingest.messages import Message
+
+PASSED_OVER = "it stands before turns that are stored already; give messages ids to change what was said before"
+MOST_COMPARED = 500
+"""So many of a thread's last turns are looked at."""
+ASSISTANT = "assistant"
+_HANDED_OVER = 0.7  # the least share of a handed-over conversation that must be known
+_NEAR_THE_END = 2  # the last known message is at most so many turns before the end of the thread
+
+
+@dataclass(frozen=True, slots=True)
+class TurnKey:
+    """Under which key a turn is stored once; or the id of the turn that it is known to be; or why it is not stored."""
+
+    source_key: str
+    known: str | None = None
+    refused: str | None = None
+
+
+def own_key(message: Message) -> str | None:
+    """The key of a message with an id of its own."""
+    return f"id:{message.id}" if message.id else None
+
+
+def continued(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
+    """Say what is new. ``tail``: the last turns of the thread, in the order of writing.
+
+    What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
+    same moment store it once.
+    """
+    places = _known(said, tail) or _known_in_runs(said, tail)
+    last = max(places, default=-1)
+    after = tail[-1].id if tail else "the beginning"
+    keys: list[TurnKey] = []
+    for number, message in enumerate(said):
+        key = own_key(message) or f"after:{after}:{number}:{digest(message)}"
+        if message.id:
+            keys.append(TurnKey(key))
+        elif number in places:
+            keys.append(TurnKey(key, known=tail[places[number]].id))
+        else:
+            keys.append(TurnKey(key, refused=PASSED_OVER if number < last else None))
+    return keys
+
+
+def digest(message: Message) -> str:
+    """A short text for who said what and when."""
+    said = json.dumps([message.role, message.name, message.text, str(message.created_at)])
+    return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
+
+
+def _known(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    """Places in the call of what is known, with their places in the tail."""
+    return _repeated(said, tail) or _handed_over(said, tail)
+
+
+def _known_in_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    """The same with answers that follow each other as one."""
+    of_call = _runs([one.role == ASSISTANT and not one.id for one in said])
+    of_tail = _runs([one.role == ASSISTANT and not _has_own_id(one) for one in tail])
+    if len(of_call) == len(said) and len(of_tail) == len(tail):
+        return {}
+    found = _known(
+        [replace(said[run[0]], text="".join(said[place].text for place in run)) for run in of_call],
+        [replace(tail[run[0]], text="".join(tail[place].text for place in run)) for run in of_tail],
+    )
+    places: dict[int, int] = {}
+    for number, place in found.items():
+        ours, theirs = of_call[number], of_tail[place]
+        places |= dict(zip(ours, theirs if len(ours) == len(theirs) else [theirs[-1]] * len(ours), strict=True))
+    return places
+
+
+def _runs(joins: Sequence[bool]) -> list[list[int]]:
+    """Places put together: each with those before it, where both join."""
+    runs: list[list[int]] = []
+    for place, one in enumerate(joins):
+        if one and place and joins[place - 1]:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
+
+
+def _repeated(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    """The longest beginning of the call that the thread ends with: places in the call and in the tail."""
+    for length in range(min(len(said), len(tail)), 0, -1):
+        first = len(tail) - length
+        if all(_same(said[number], tail[first + number]) for number in range(length)):
+            return {number: first + number for number in range(length)}
+    return {}
+
+
+def _handed_over(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    blocks = SequenceMatcher(None, [_of(one) for one in tail], [_said(one) for one in said], autojunk=False)
+    places = {b + step: a + step for a, b, size in blocks.get_matching_blocks() for step in range(size)}
+    places = {number: place for number, place in places.items() if _same(said[number], tail[place])}
+    if len(places) < 2:
+        return {}
+    last = max(places)
+    enough = len(places) >= _HANDED_OVER * (last + 1)
+    return places if enough and len(tail) - 1 - places[last] <= _NEAR_THE_END else {}
+
+
+def _same(message: Message, turn: Memory) -> bool:
+    if message.id or _has_own_id(turn):
+        return message.id is not None and turn.sources == (message.id,)
+    return _said(message) == _of(turn) and message.created_at in (None, turn.created_at)
+
+
+def _has_own_id(turn: Memory) -> bool:
+    return turn.sources != (turn.id,)
+
+
+def _said(message: Message) -> tuple[str | None, str | None, str]:
+    return message.role, message.name, _words(message.role, message.text)
+
+
+def _of(turn: Memory) -> tuple[str | None, str | None, str]:
+    return turn.role, turn.name, _words(turn.role, turn.text)
+
+
+def _words(role: str | None, text: str) -> str:
+    return "".join(text.split()) if role == ASSISTANT else text

@@ -1,0 +1,127 @@
+"""What is done to words before they are stored: secrets are taken out, what comes from outside is looked at (F9).
+
+Decisions only. Every way into the store goes through here: what is said, what is stated, what is corrected, and items
+of design E.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, TypeVar
+
+from memwarden.records import Kind, Memory, State, Trust
+from memwarden.remember.ingest.draft import Draft
+from memwarden.remember.ingest.messages import Message
+
+T = TypeVar("T", Message, Draft, Memory)
+
+_TOOLS = ("tool", "function")
+_OUTSIDE = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
+"""What the source of something begins with that nobody here has said."""
+RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the look at a text gave. state: where its memory's life begins. kinds: of what is suspicious."""
+
+    state: State = State.ACTIVE
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """In words, for the caller."""
+        return f"it looks like orders for an assistant ({', '.join(self.kinds)}): held back, never shown to a model"
+
+
+NOTHING_SEEN = Looked()
+
+
+def without_secrets(what: T) -> tuple[T, tuple[str, ...]]:
+    """Return the same with every secret replaced by a mark, and the kinds of secrets that there were."""
+    fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
+    fields += ["payload"] if isinstance(what, Memory) else []
+    changed, kinds = value_without_secrets({name: getattr(what, name) for name in fields}, named=False)
+    return (replace(what, **changed) if kinds else what), kinds
+
+
+def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...]]:
+    """Return a JSON value with every secret in it replaced by a mark, and the kinds of secrets that there were.
+
+    Names in objects are texts, too; of names that would be the same then, the later ones get a number, so that no value
+    is lost.
+
+    named: whether a text in an object is read with its name: what stands under "password" is one.
+    """
+    from memwarden.security.secrets import redact
+
+    found: list[str] = []
+
+    def cleaned(value: Any, before: str = "") -> Any:
+        if isinstance(value, str):
+            redacted = redact(before + value)
+            if before and not redacted.text.startswith(before):
+                return cleaned(value)
+            found.extend(redacted.found)
+            return redacted.text.removeprefix(before)
+        if isinstance(value, Mapping):
+            names = _names(value, found)
+            return {names[key]: cleaned(one, f"{names[key]}: ") for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(cleaned(one) for one in value)
+        return value
+
+    if named or not isinstance(value, Mapping):
+        return cleaned(value), tuple(dict.fromkeys(found))
+    return {name: cleaned(one) for name, one in value.items()}, tuple(dict.fromkeys(found))
+
+
+def _names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
+    """The names in an object without secrets, by the names as they were; the kinds that there were go to ``found``."""
+    from memwarden.security.secrets import redact
+
+    texts = [key for key in value if isinstance(key, str)]
+    if not redact("\n\n".join(texts)).found:  # one look at all: most names hold nothing, and each look costs
+        return {key: key for key in value}
+    redacted = {key: redact(key) for key in texts}
+    changed = {key: one for key, one in redacted.items() if one.found}
+    names: dict[Any, Any] = {key: key for key in value if key not in changed}
+    taken = set(names)
+    for key, one in changed.items():
+        found.extend(one.found)
+        name = next(each for each in _numbered(one.text) if each not in taken)
+        names[key] = name
+        taken.add(name)
+    return names
+
+
+def _numbered(text: str) -> Iterator[str]:
+    yield text
+    yield from (f"{text} ({number})" for number in count(2))
+
+
+def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:
+    """Whom words come from, told from how they came."""
+    if role in _TOOLS or kind == Kind.TOOL_OUTPUT or (source or "").lower().startswith(_OUTSIDE):
+        return Trust.EXTERNAL
+    return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
+
+
+def look_at(trust: str, *texts: str | None) -> Looked:
+    """Decide where a memory's life begins, by all of its texts that a prompt may show.
+
+    What comes from outside and looks like orders is quarantined.
+    """
+    if trust != Trust.EXTERNAL:
+        return NOTHING_SEEN
+    from memwarden.security.injection import suspicion
+
+    kinds = tuple(sorted({kind for text in texts if text for kind in suspicion(text).kinds}))
+    return Looked(State.QUARANTINED, kinds) if kinds else NOTHING_SEEN
+
+
+def told(kinds: tuple[str, ...]) -> str:
+    """What is said of secrets that were taken out."""
+    return f"secrets taken out: {', '.join(kinds)}" if kinds else ""

@@ -1,0 +1,74 @@
+"""Our own words, recognised when they come back: what was put into a prompt is nothing that somebody said (F8)."""
+
+from __future__ import annotations
+
+import re
+
+from memwarden.recall.answer.render import PREFIX, SUFFIX, TASK_CLOSE, TASK_OPEN
+
+_OPEN, _CLOSE = "<memories>", "</memories>"
+_OURS = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
+# What a block looks like that has no end: an answer was cut off, or a history was.
+_LINES = re.compile(r"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|Summary: .*|Context: .*)(?:\n {3}.*)*)*")
+_GAP = 2  # newlines between a block and the words of a message
+_BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
+_NEWS = re.compile(
+    rf"^Memory updates since rev \d+:[ \t]*\n(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?", re.MULTILINE
+)
+_TIER = r"(?:(?:Task|Project) .*|Global):\n"
+# The whole form: others use tags of that name in prompts of their own.
+_TASK = re.compile(rf"{re.escape(TASK_OPEN)}\n(?:{_TIER}(?:- \[.*\n)+)+{re.escape(TASK_CLOSE)}")
+_SIGNS = re.compile(
+    rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^Memory updates since rev \d+:[ \t]*$|"
+    rf"^{re.escape(TASK_OPEN)}\n{_TIER}- \[",
+    re.MULTILINE,
+)
+
+
+def without_injected(text: str) -> str:
+    """Return a message without the blocks and headers that memwarden puts into prompts, and the space around them."""
+    text = without_blocks_that(_OURS, SUFFIX, text)
+    left = _NEWS.sub("", _TASK.sub("", text)) if "Memory updates since rev" in text or TASK_OPEN in text else text
+    return text if left == text else left.strip()
+
+
+def without_blocks_that(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool = False) -> str:
+    """Return a text without the blocks that begin so, and the empty line to what stands beside them.
+
+    A memory cannot hold the tag that ends a block, but may well quote ``suffix``, the block's last words: a block is
+    over at its tag. One that has none is cut off: lines of memories belong to it, and nothing after them.
+
+    whole: leave those that are cut off.
+    """
+    heads = list(begin.finditer(text)) if _OPEN in text else []
+    if not heads:
+        return text
+    left = text[: heads[0].start()]
+    for head, until in zip(heads, [*(one.start() for one in heads[1:]), len(text)], strict=True):
+        close = text.find(_CLOSE, head.end(), until)
+        cut = head.start() if whole else _end_of_lines(text, head.end(), suffix)
+        end = close + len(_CLOSE) if close >= 0 else cut
+        left = _joined(left, text[end:until])
+    return left
+
+
+def _end_of_lines(text: str, at: int, suffix: str) -> int:
+    lines = _LINES.match(text, at)
+    end = lines.end() if lines else at
+    said = text[end : end + len(suffix)]
+    return end + len(said) if suffix.startswith(said) else end
+
+
+def _joined(before: str, after: str) -> str:
+    """What stands before and after a block that was taken out."""
+    for _ in range(_GAP):
+        if not before.strip():
+            before, after = "", after.removeprefix("\n")
+        elif not after.strip():
+            before, after = before.removesuffix("\n"), ""
+    return before + after
+
+
+def holds_injected(text: str) -> bool:
+    """Whether a stored text repeats such a block or header, or the sentence that one begins or ends with."""
+    return _SIGNS.search(text) is not None

@@ -1,0 +1,1 @@
+"""Resolution: whether a statement is known, new, or a new value of something known."""

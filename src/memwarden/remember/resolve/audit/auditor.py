@@ -1,0 +1,200 @@
+"""Reading a namespace to judge it (F8), page by page, so that little is held and others are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memwarden import clock, filters
+from memwarden.filters import Condition, Where
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.nearby import MOST, nearby
+from memwarden.records import Audit, Channel, Counted, Finding, Memory, Namespace, RelationType, State
+from memwarden.remember.resolve.audit import findings as judge
+from memwarden.remember.resolve.audit.findings import Gone, Known, Twins
+from memwarden.remember.resolve.resolver import compared_with, open_statements
+from memwarden.stores.protocol import Store
+
+PAGE = 200
+"""So many memories are read and judged at once."""
+Progress = Callable[[int, int], None]
+"""Called with how many memories have been looked at, and how many will be."""
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What was seen so far."""
+
+    looked_at: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    twins: list[Twins] = field(default_factory=list)
+    compared: set[frozenset[str]] = field(default_factory=set)
+
+
+class Auditor:
+    """Looks at one namespace for one reader. Writes nothing.
+
+    Args:
+        readable: the categories that the reader may read; nothing is told of others. None: all.
+    """
+
+    def __init__(
+        self, store: Store, index: NamespaceIndex, namespace: Namespace, readable: Collection[str] | None
+    ) -> None:
+        self._store = store
+        self._index = index
+        self._namespace = namespace
+        self._readable = readable
+        self._mine: Where = () if readable is None else (Condition("category", "$in", tuple(readable)),)
+        self._masks: dict[tuple[str, str | None], Mask] = {}
+        self._looked_at: Mask = np.zeros(index.size, np.bool_)
+
+    async def audit(self, limit: int, progress: Progress | None) -> Audit:
+        """Look at the newest memories, at most ``limit``."""
+        ids = self._newest(limit)
+        gone = await self._gone(limit)
+        notes = _Notes()
+        for first in range(0, len(ids), PAGE):
+            await self._look_at(ids[first : first + PAGE], gone, notes)
+            if progress is not None:
+                progress(min(first + PAGE, len(ids)), len(ids))
+        going = judge.goes(notes.findings)
+        notes.findings += judge.duplicates(notes.twins, going)
+        notes.findings += judge.contradictions(notes.twins, judge.goes(notes.findings))
+        return Audit(judge.in_order(notes.findings), await self._counts(), notes.looked_at)
+
+    def _newest(self, limit: int) -> list[str]:
+        """The ids of the memories that are looked at, those written last first."""
+        index = self._index
+        places = np.flatnonzero(index.mask(self._mine))
+        places = places[np.argsort(index.order[places], kind="stable")][::-1][:limit]
+        self._looked_at[places] = True
+        return [index.columns.ids[place] for place in places.tolist()]
+
+    async def _look_at(self, ids: Sequence[str], gone: Gone, notes: _Notes) -> None:
+        # What was forgotten since the index was brought up to date is left out here.
+        memories = await self._store.get(self._namespace, ids)
+        notes.looked_at += len(memories)
+        notes.findings += await asyncio.to_thread(self._alone, memories, gone)
+        notes.findings += await self._closed([one for one in memories if one.valid_to is not None])
+        notes.twins += await self._twins([one for one in memories if judge.is_open_fact(one)], notes.compared)
+
+    def _alone(self, memories: Sequence[Memory], gone: Gone) -> list[Finding]:
+        found = []
+        for memory in memories:
+            place = self._index.place(memory.id)
+            found += judge.alone(memory, 0 if place is None else int(self._index.flags[place]))
+            rootless = gone.under(memory)
+            found += [rootless] if rootless else []
+        return found
+
+    async def _gone(self, limit: int) -> Gone:
+        """The turns that were forgotten last, at most ``limit``."""
+        if not self._index.has_facts:
+            return Gone(())
+        turns = (*self._mine, Condition("channel", "$eq", Channel.TURN))
+        return Gone(
+            await self._store.find(
+                self._namespace, turns, limit=limit, order_by=filters.WRITTEN, state=State.SOFT_DELETED
+            )
+        )
+
+    async def _closed(self, facts: Sequence[Memory]) -> list[Finding]:
+        """Facts that were replaced by something that is not there any more."""
+        now = clock.now()
+        over = {one.id: one for one in facts if one.valid_to is not None and one.valid_to <= now}
+        successors = await self._successors(over)
+        active = {one for each in successors.values() for one in each if self._index.place(one) is not None}
+        by = {one: last for one in over if (last := judge.last_successor(one, successors, active))}
+        found = {one.id: one for one in await self._store.get(self._namespace, [*by.values()], removed=True)}
+        told = [
+            judge.without_successor(over[one], found[last], self._readable) for one, last in by.items() if last in found
+        ]
+        return [one for one in told if one is not None]
+
+    async def _successors(self, replaced: Collection[str]) -> dict[str, list[str]]:
+        """What replaced each of some memories, and what replaced that, as far as it goes."""
+        successors: dict[str, list[str]] = {}
+        waiting = set(replaced)
+        while waiting:
+            edges = await self._store.relations(self._namespace, sorted(waiting))
+            for edge in edges:
+                if edge.type == RelationType.SUPERSEDES and edge.to_id in waiting:
+                    successors.setdefault(edge.to_id, []).append(edge.from_id)
+            passed = successors.keys() | waiting
+            waiting = {by for one in waiting for by in successors.get(one, ()) if by not in passed}
+        return successors
+
+    async def _twins(self, facts: Sequence[Memory], compared: set[frozenset[str]]) -> list[Twins]:
+        pairs: dict[frozenset[str], tuple[str, str, float | None]] = {}
+        for fact in facts:
+            for other, cosine in self._near(fact):
+                pair = frozenset((fact.id, other))
+                if pair not in compared:
+                    compared.add(pair)
+                    pairs[pair] = (fact.id, other, cosine)
+            await asyncio.sleep(0)  # the index belongs to the event loop, which goes on meanwhile
+        known = {one.id: one for one in facts}
+        missing = {one for pair in pairs for one in pair} - known.keys()
+        known |= {one.id: one for one in await self._store.get(self._namespace, sorted(missing))}
+        return await asyncio.to_thread(self._judged, list(pairs.values()), known)
+
+    def _near(self, fact: Memory) -> list[tuple[str, float | None]]:
+        """The facts that are looked at and near to one, with the cosine."""
+        place = self._index.place(fact.id)
+        if place is None:
+            return []
+        vectors = self._index.vectors
+        vector = None if vectors is None or not vectors[place].any() else vectors[place].astype("<f2").tobytes()
+        near = [
+            one
+            for channel in compared_with(fact.channel)
+            for one in nearby(self._index, fact.text, vector, self._mask(channel, fact.name), model=None, most=MOST + 1)
+        ]
+        return [(one.id, one.cosine) for one in near if one.id != fact.id]
+
+    def _mask(self, channel: str, name: str | None) -> Mask:
+        """The open facts of a channel and a speaker that are looked at."""
+        key = (channel, name)
+        if key not in self._masks:
+            self._masks[key] = open_statements(self._index, channel, name)[: len(self._looked_at)] & self._looked_at
+        return self._masks[key]
+
+    def _judged(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[Twins]:
+        judged = [
+            judge.twins(self._known(known[one]), self._known(known[other]), cosine)
+            for one, other, cosine in pairs
+            if other in known and judge.is_open_fact(known[other])
+        ]
+        return [one for one in judged if one is not None]
+
+    def _known(self, memory: Memory) -> Known:
+        place = self._index.place(memory.id)
+        return Known(memory, 0 if place is None else int(self._index.order[place]))
+
+    async def _counts(self) -> tuple[Counted, ...]:
+        return tuple([await self._count(state) for state in State])
+
+    async def _count(self, state: State) -> Counted:
+        count = await self._store.count(self._namespace, self._mine, state=state)
+        oldest = await self._store.find(
+            self._namespace, self._mine, limit=1, order_by="updated_at", descending=False, state=state
+        )
+        return Counted(state, count, oldest[0].updated_at if oldest else None)
+
+
+async def audit(
+    store: Store,
+    indexes: Indexes,
+    namespace: Namespace,
+    readable: Collection[str] | None,
+    *,
+    limit: int,
+    progress: Progress | None,
+) -> Audit:
+    """Say what is wrong with the newest memories of a namespace, at most ``limit``. See :class:`Auditor`."""
+    return await Auditor(store, await indexes.current(namespace), namespace, readable).audit(limit, progress)

@@ -1,0 +1,214 @@
+"""What is wrong with memories, and what would mend it (F8). Decisions only; nothing here reads or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memwarden.ids import DEFAULT_THREAD
+from memwarden.records import Channel, Finding, Fix, Flaw, Memory, State
+from memwarden.remember.ingest.intake import without_secrets
+from memwarden.remember.ingest.strip_context import holds_injected
+from memwarden.remember.resolve.resolution import may_merge
+from memwarden.remember.resolve.resolver import DERIVED, comparable, is_card
+from memwarden.remember.resolve.same_fact import judge
+from memwarden.text.flags import Flag, content_terms
+
+_ORDER = (
+    Flaw.SECRET,
+    Flaw.CONTRADICTION,
+    Flaw.SUCCESSOR_GONE,
+    Flaw.RESTATED_PROMPT,
+    Flaw.CHATTER,
+    Flaw.SOURCE_GONE,
+    Flaw.DUPLICATE,
+)
+"""What is corrected comes before what is forgotten, so that no fix finds its memory gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A memory and its place in the order of writing."""
+
+    memory: Memory
+    n: int
+
+    @property
+    def time(self) -> tuple[datetime, int]:
+        """Orders memories by since when they are true."""
+        return self.memory.since, self.n
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two facts of which the rules say ``label``, "same" or "supersede"."""
+
+    older: Known
+    newer: Known
+    label: str
+    rule: str
+
+
+def is_open_fact(memory: Memory) -> bool:
+    """Whether a memory is compared with others: a fact that is not over, and no index card of what was said."""
+    return memory.channel in DERIVED and memory.valid_to is None and not is_card(memory)
+
+
+def alone(memory: Memory, flags: int) -> list[Finding]:
+    """What is wrong with one memory by itself. flags: of :class:`memwarden.text.flags.Flag`."""
+    found = []
+    cleaned, kinds = without_secrets(memory)
+    if kinds:
+        why = f"it holds a secret: {', '.join(kinds)}"
+        found.append(Finding(Flaw.SECRET, (memory.id,), why, _without(cleaned)))
+    if _restates(memory):
+        found.append(_forgotten(Flaw.RESTATED_PROMPT, memory, "it repeats what memwarden put into a prompt"))
+    elif _is_chatter(memory, flags):
+        found.append(_forgotten(Flaw.CHATTER, memory, "greeting, thanks or small talk alone, kept as a fact"))
+    return found
+
+
+def _restates(memory: Memory) -> bool:
+    return any(holds_injected(text) for text in (memory.text, memory.summary, memory.context) if text)
+
+
+def _is_chatter(memory: Memory, flags: int) -> bool:
+    # An item with a payload says what its text does not.
+    if memory.channel not in DERIVED or memory.payload is not None:
+        return False
+    return bool(flags & Flag.CHATTER) or not content_terms(memory.text)
+
+
+def _without(cleaned: Memory) -> Fix:
+    """Every correction takes secrets out of all fields. What was said is not corrected."""
+    if cleaned.channel == Channel.TURN or not cleaned.text:
+        return Fix("forget", cleaned.id)
+    return Fix("update", cleaned.id, {"text": cleaned.text})
+
+
+def twins(one: Known, other: Known, cosine: float | None) -> Twins | None:
+    """Judge two facts as ``remember`` would, the older one first; None when both may stand as they are."""
+    older, newer = sorted((one, other), key=lambda known: known.time)
+    if not comparable(newer.memory, older.memory):
+        return None
+    judgement = judge(older.memory.text, newer.memory.text, cosine=cosine)
+    same = judgement.label == "same" and may_merge(newer.memory, older.memory)
+    if not same and judgement.label != "supersede":
+        return None
+    return Twins(older, newer, judgement.label, judgement.rule)
+
+
+def duplicates(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[Finding]:
+    """Facts that say what another one says: each goes once at most, and none that another one goes for.
+
+    leave_out: ids of memories that go anyhow.
+    """
+    same = sorted((one for one in pairs if one.label == "same"), key=lambda one: [_rank(each) for each in _stays(one)])
+    gone = set(leave_out)
+    found = []
+    for one in same:
+        stays, goes = (each.memory.id for each in _stays(one))
+        if gone.isdisjoint((stays, goes)):
+            gone.add(goes)
+            why = f"they say the same (rule: {one.rule})"
+            found.append(Finding(Flaw.DUPLICATE, (stays, goes), why, Fix("forget", goes)))
+    return found
+
+
+def _stays(one: Twins) -> list[Known]:
+    """The two facts, the one that stays first."""
+    return sorted((one.older, one.newer), key=_rank)
+
+
+def _rank(known: Known) -> tuple[bool, datetime, int]:
+    """Orders memories that say the same, the one that stays first: a pinned one, else the oldest."""
+    return not known.memory.pinned, known.memory.since, known.n
+
+
+def contradictions(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[Finding]:
+    """Facts that a newer one replaces by the rules, although both hold now: each with the next newer one.
+
+    leave_out: ids of memories that go anyhow.
+    """
+    next_one: dict[str, Twins] = {}
+    for one in pairs:
+        ids = {one.older.memory.id, one.newer.memory.id}
+        if one.label == "supersede" and ids.isdisjoint(leave_out):
+            known = next_one.setdefault(one.older.memory.id, one)
+            if one.newer.time < known.newer.time:
+                next_one[one.older.memory.id] = one
+    return [_contradiction(one) for one in sorted(next_one.values(), key=lambda one: one.older.time)]
+
+
+def _contradiction(one: Twins) -> Finding:
+    older, newer = one.older.memory, one.newer.memory
+    why = f"the newer one gives a new value (rule: {one.rule}), and both hold now"
+    return Finding(Flaw.CONTRADICTION, (older.id, newer.id), why, Fix("update", older.id, {"valid_to": newer.since}))
+
+
+class Gone:
+    """Turns that were forgotten, by the names under which facts know them."""
+
+    def __init__(self, turns: Iterable[Memory]) -> None:
+        self._ids: dict[tuple[str | None, str], str] = {}
+        for turn in turns:
+            self._ids[None, turn.id] = turn.id
+            self._ids.update(((turn.thread_id, source), turn.id) for source in turn.sources)
+
+    def under(self, fact: Memory) -> Finding | None:
+        """The finding for a fact that rests on turns which were all forgotten."""
+        turns = [self._turn(fact, source) for source in fact.sources] if fact.channel != Channel.TURN else []
+        known = [turn for turn in turns if turn is not None]
+        if not known or len(known) < len(turns):
+            return None
+        why = "every turn that it rests on was forgotten"
+        return Finding(Flaw.SOURCE_GONE, (fact.id, *dict.fromkeys(known)), why, Fix("forget", fact.id))
+
+    def _turn(self, fact: Memory, source: str) -> str | None:
+        return self._ids.get((None, source)) or self._ids.get((fact.thread_id or DEFAULT_THREAD, source))
+
+
+def last_successor(replaced: str, successors: Mapping[str, Sequence[str]], active: Collection[str]) -> str | None:
+    """What replaced a fact last, when neither it nor anything else that did is active; else None.
+
+    Args:
+        successors: of each memory what replaced it, directly. active: ids.
+    """
+    last, passed, waiting = None, {replaced}, list(successors.get(replaced, ()))
+    while waiting:
+        last = waiting.pop(0)
+        if last in active:
+            return None
+        passed.add(last)
+        waiting += [one for one in successors.get(last, ()) if one not in passed]
+    return last
+
+
+def without_successor(fact: Memory, last: Memory, readable: Collection[str] | None) -> Finding | None:
+    """The finding for a fact whose last successor was forgotten; None when that may not be seen or is only merged."""
+    if last.state != State.SOFT_DELETED or (readable is not None and last.category not in readable):
+        return None
+    why = "it was replaced, and what replaced it was forgotten: neither holds now"
+    return Finding(Flaw.SUCCESSOR_GONE, (fact.id, last.id), why, Fix("restore", last.id))
+
+
+def goes(findings: Iterable[Finding]) -> set[str]:
+    """The ids of memories that findings would have forgotten."""
+    return {one.fix.memory_id for one in findings if one.fix.verb == "forget"}
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings so that their fixes can be applied one after the other: nothing is forgotten or restored twice."""
+    kept = []
+    mended: set[tuple[str, str]] = set()
+    for one in sorted(findings, key=lambda one: _ORDER.index(Flaw(one.kind))):
+        step = (one.fix.verb, one.fix.memory_id)
+        if one.fix.verb == "update" or step not in mended:
+            mended.add(step)
+            kept.append(one)
+    return tuple(kept)
+
+
+def _forgotten(kind: Flaw, memory: Memory, why: str) -> Finding:
+    return Finding(kind, (memory.id,), why, Fix("forget", memory.id))

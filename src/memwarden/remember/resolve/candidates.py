@@ -1,0 +1,102 @@
+"""Candidates: statements that wait apart until they are heard again (writing without a model)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memwarden import filters
+from memwarden.records import (
+    EXTRACTED_BY,
+    Event,
+    Memory,
+    Namespace,
+    Outcome,
+    Put,
+    Remove,
+    Restore,
+    Signals,
+    State,
+    WriteMode,
+)
+from memwarden.remember.ingest.intake import RANK
+from memwarden.remember.resolve.resolution import Settled
+from memwarden.remember.resolve.same_fact import judge
+from memwarden.stores.protocol import Store
+from memwarden.text.tokenizer import terms
+
+KEPT_DAYS = 90
+"""A candidate that was not heard again may be removed after so long."""
+ALIKE = 0.4
+"""Statements that share a smaller part of their words are not compared."""
+MOST_CANDIDATES = 200
+"""A new statement is compared with so many of the latest candidates."""
+WAS = "waited_as"
+"""Under this name the journal tells in which state something waited, so that an undo puts it back to wait."""
+
+
+async def latest(store: Store, namespace: Namespace) -> list[Memory]:
+    """Read the candidates that a statement is compared with, the newest first."""
+    found = await store.find(namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE)
+    return [one for one in found if one.actor_id == EXTRACTED_BY]
+
+
+class Waiting:
+    """The candidates of a namespace while one call is settled."""
+
+    def __init__(self, candidates: Sequence[Memory]) -> None:
+        self._waiting = {one.id: (one, frozenset(terms(one.text))) for one in candidates}
+
+    def settle(
+        self, memory: Memory, signals: Signals, state: State, settled: Settled, at: datetime, step: int
+    ) -> Settled:
+        """Return what is written for a statement when there are candidates.
+
+        A candidate that says the same as what is known was merged already. One that says the same as another candidate
+        confirms it. A fact takes the place of the candidate that says the same. Others wait.
+        """
+        if settled.outcome == Outcome.MERGED:
+            return settled
+        twin = self._twin(memory)
+        if state != State.CANDIDATE:
+            return settled if twin is None else _instead(settled, self._taken(twin), step)
+        if twin is not None:
+            return _confirmed(self._taken(twin), memory, at, step)
+        self._waiting[memory.id] = (memory, frozenset(terms(memory.text)))
+        put = Put(
+            memory, signals, state=State.CANDIDATE, purge_at=at + timedelta(days=KEPT_DAYS), step=step,
+            meta={"why": "waits until it is heard again"},
+        )  # fmt: skip
+        return Settled((put,), (), Outcome.PROPOSED, memory.id, "it waits until it is heard again")
+
+    def _twin(self, memory: Memory) -> Memory | None:
+        words = frozenset(terms(memory.text))
+        for one, its in self._waiting.values():
+            if RANK[memory.trust] < RANK[one.trust]:
+                continue  # an assistant's words take no person's place
+            alike = len(words & its) >= ALIKE * len(words | its) if words else False
+            if alike and one.sources != memory.sources and judge(one.text, memory.text).label == "same":
+                return one
+        return None
+
+    def _taken(self, one: Memory) -> Memory:
+        self._waiting.pop(one.id)
+        return one
+
+
+def _instead(settled: Settled, candidate: Memory, step: int) -> Settled:
+    gone = Remove(
+        candidate.id, State.MERGED, Event.MERGE, step=step + 1, meta={"into": settled.id, "rule": "stated as a fact"}
+    )
+    return replace(settled, changes=(*settled.changes, gone))
+
+
+def _confirmed(candidate: Memory, again: Memory, at: datetime, step: int) -> Settled:
+    sources = tuple(dict.fromkeys((*candidate.sources, *again.sources)))
+    heard = replace(candidate, sources=sources, updated_at=at, state=State.ACTIVE, purge_at=None)
+    changes = (
+        Restore(candidate.id, Event.CONFIRM, step=step, meta={"why": "heard again", WAS: str(State.CANDIDATE)}),
+        Put(heard, None, WriteMode.UPDATE, step=step, meta={"why": "heard again"}),
+    )
+    return Settled(changes, (heard,), Outcome.CREATED, candidate.id, "heard again")

@@ -1,0 +1,137 @@
+"""Whether a person said yes or no to a change that the assistant had named (B10). Plain rules, no model, no I/O.
+
+Consent is not guessed. The assistant has to ask one question, the last thing that it says, which asks whether to keep
+exactly this value for exactly this field (``answers.toml`` lists the wordings), and the person has to answer with
+nothing but a yes or a no. Everything else is no answer, and the proposal goes on waiting.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from memwarden.remember.resolve.consent.user_context import GOALS_REMOVE, Edit
+
+_NOT_WORDS: Final = re.compile(r"[^\w\s'{}/+-]")
+_QUOTES: Final = re.compile(r"[\"“”„«»‚‘「」『』]")
+_VALUE: Final = "{v}"
+_LONGEST_ANSWER: Final = 60
+"""Whoever says more than a yes or a no says something else, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """How one language asks and answers.
+
+    Attributes:
+        spaced: whether words stand apart. yes, no: whole answers. keep: words that ask to keep something. veto: words
+            that make a question mean something else. after: what may follow the wording. fields: wordings by field.
+    """
+
+    spaced: bool
+    yes: frozenset[str]
+    no: frozenset[str]
+    keep: tuple[str, ...]
+    veto: tuple[str, ...]
+    after: tuple[str, ...]
+    fields: dict[str, tuple[str, ...]]
+
+
+@cache
+def _languages() -> tuple[_Language, ...]:
+    raw = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))
+    return tuple(
+        _Language(
+            spaced=one["spaced"],
+            yes=frozenset(one["yes"]),
+            no=frozenset(one["no"]),
+            keep=tuple(one["keep"]),
+            veto=tuple(one["veto"]),
+            after=tuple(one["after"]),
+            fields={name: tuple(wordings) for name, wordings in one["fields"].items()},
+        )
+        for one in raw.values()
+    )
+
+
+def acknowledged(assistant_asked: str, answer: str, proposal: Edit) -> bool | None:
+    """Whether an answer approves (True) or declines (False) a proposed change; None when that is not plain.
+
+    Args:
+        assistant_asked: the assistant's whole turn, right before the answer. answer: the person's whole turn.
+    """
+    said = _yes_or_no(answer)
+    if said is None or proposal.value is None or proposal.field == GOALS_REMOVE:
+        return None
+    question = _only_question(assistant_asked)
+    named = question is not None and any(_names(question, proposal, one) for one in _languages())
+    return said if named else None
+
+
+def _yes_or_no(answer: str) -> bool | None:
+    if len(answer) > _LONGEST_ANSWER or "?" in _folded(answer):
+        return None
+    words = _plain(answer)
+    if any(words in one.yes for one in _languages()):
+        return True
+    return False if any(words in one.no for one in _languages()) else None
+
+
+def _only_question(text: str) -> str | None:
+    """The one question of a text, if it is the last thing that it says."""
+    text = re.sub(r"か。\s*$", "か?", _folded(text).strip())
+    if not text.endswith("?") or text.count("?") != 1:
+        return None
+    return re.split(r"[.!。\n](?=\s|$)|。", text[:-1].strip())[-1]
+
+
+def _names(question: str, proposal: Edit, language: _Language) -> bool:
+    """Whether a question asks to keep a proposal's value for its field, in one language."""
+    value = _folded(proposal.value or "")
+    question = _QUOTES.sub("", question)
+    edge = (r"(?<!\w)", r"(?!\w)") if language.spaced else ("", "")
+    places = list(re.finditer(edge[0] + re.escape(_QUOTES.sub("", value)) + edge[1], question))
+    if len(places) != 1:
+        return False
+    start, end = places[0].span()
+    around = f"{question[:start]} . {question[end:]}"  # its own words are no words of the question
+    if not _has(around, language.keep, language) or _has(around, language.veto, language):
+        return False
+    asked = _plain(f"{question[:start]}{_VALUE}{question[end:]}")
+    return any(_is_worded(asked, wording, language) for wording in language.fields[proposal.field])
+
+
+def _is_worded(asked: str, wording: str, language: _Language) -> bool:
+    """Whether a wording stands in a question, with nothing around it that makes the value a part of another."""
+    at = asked.find(wording)
+    if at < 0:
+        return False
+    before, after = asked[:at], asked[at + len(wording) :]
+    if not language.spaced:
+        free = not wording.startswith(_VALUE) or not before or before[-1] in " はがを、"
+        return free and (not after or after.startswith((" ", *language.after)))
+    if (before and not before.endswith(" ")) or (after and not after.startswith(" ")):
+        return False
+    if wording.startswith(_VALUE) and before.split() and before.split()[-1] not in (*language.keep, *language.after):
+        return False
+    return not after.strip() or after.split()[0] in language.after
+
+
+def _has(text: str, words: tuple[str, ...], language: _Language) -> bool:
+    if not language.spaced:
+        return any(word in text for word in words)
+    return not set(_plain(text).split()).isdisjoint(words)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+
+
+def _plain(text: str) -> str:
+    """Words alone, one blank apart."""
+    return " ".join(_NOT_WORDS.sub(" ", _folded(text)).split())

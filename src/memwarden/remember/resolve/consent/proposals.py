@@ -1,0 +1,388 @@
+"""Proposals for a user context, and what is decided about them: read, judged, and written in one Batch each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import uuid_utils
+
+from memwarden import clock, filters
+from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import signals_of
+from memwarden.records import (
+    Batch,
+    BatchChange,
+    Channel,
+    Consent,
+    ConsentState,
+    Memory,
+    Namespace,
+    Outcome,
+    Put,
+    Remove,
+    Scope,
+    Signals,
+    State,
+    Trust,
+    UserContext,
+    WriteMode,
+    WriteResult,
+    Written,
+)
+from memwarden.remember.resolve.consent.answers import acknowledged
+from memwarden.remember.resolve.consent.rules import WAITS, Step, Verdict, Waiting, judge, state_after
+from memwarden.remember.resolve.consent.user_context import (
+    CATEGORY,
+    CONTEXT_ID,
+    MOST_GOALS,
+    VALUES,
+    Edit,
+    by_the_person,
+    edited,
+    is_empty,
+    payload_of,
+    read_context,
+    text_of,
+)
+from memwarden.stores.protocol import Store
+
+MOST_TRIES = 5
+"""A decision that others overtake is made anew so often."""
+MOST_WAITING = 1_000
+"""So many proposals are looked at; a person who is asked that much is asked nothing."""
+LATELY = 50
+"""An answer is looked for among so many turns of its thread, the newest."""
+KEPT_AFTER_DECISION = timedelta(days=30)
+"""So long a proposal's words stay after the decision, as what is forgotten does; its journal entries stay on."""
+_PROPOSALS = filters.parse({"source": CONTEXT_ID, "channel": Channel.STATE})
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What is known when a decision is made."""
+
+    rev: int
+    at: datetime
+    held: Memory | None
+    context: UserContext
+    waiting: tuple[Memory, ...]
+    expired: tuple[Memory, ...]
+
+
+class Consents:
+    """Keeps the user contexts of a store. Holds no state of its own."""
+
+    def __init__(self, store: Store, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._now = now
+
+    async def context(self, namespace: Namespace) -> UserContext:
+        """What holds now."""
+        return read_context(await self._held(namespace))
+
+    async def propose(
+        self, scope: Scope, edits: Sequence[Edit], sources: Sequence[str], confident: bool
+    ) -> WriteResult:
+        """Make those changes that need no consent, and keep the others waiting for it."""
+        from memwarden.security.injection import suspicion  # their word lists are for those alone who propose something
+        from memwarden.security.secrets import redact
+
+        namespace = scope.namespace
+        edits = [replace(one, value=None if one.value is None else redact(one.value).text) for one in edits]
+        signals = await self._signals(namespace, sources)
+        suspicious = [one.value is not None and bool(suspicion(one.value)) for one in edits]
+        for tries_left in range(MOST_TRIES - 1, -1, -1):
+            now = await self._read(namespace)
+            context, verdicts = now.context, list[Verdict]()
+            waiting = [_waiting(one) for one in now.waiting]
+            for edit, doubt in zip(edits, suspicious, strict=True):
+                verdict = judge(context, waiting, edit, signals, confident=confident, suspicious=doubt)
+                context = edited(context, edit) if verdict.step == Step.APPLY else context
+                verdicts.append(verdict)
+            ids = [_proposal_id(one) for one in verdicts]
+            changes = [*_expire(now), *await self._changes(scope, now, context, verdicts, ids)]
+            try:
+                rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
+            except Conflict:
+                if not tries_left:
+                    raise
+                continue
+            return WriteResult(rev, tuple(_told(one, name) for one, name in zip(verdicts, ids, strict=True)))
+        raise AssertionError  # the last try returns or raises
+
+    async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
+        """Proposals in a state, or all, the newest first."""
+        now = await self._read(namespace)
+        found = [*now.waiting, *now.expired]
+        if state not in (ConsentState.PENDING,):
+            for closed in (State.SOFT_DELETED, State.MERGED):
+                found += await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=closed)
+        ours = [one for one in found if one.id.startswith(CONTEXT_ID)]
+        ours.sort(key=lambda one: (one.created_at, one.id), reverse=True)
+        told: list[Consent] = []
+        for one in ours:
+            consent = await self._consent(one, now)
+            if state in (None, consent.state) and len(told) < limit:
+                told.append(consent)
+        return told
+
+    async def decide(
+        self, scope: Scope, consent_id: str, approve: bool, *, way: str, by: str, turns: Sequence[str] = ()
+    ) -> Consent:
+        """Make a proposed change, or decline it.
+
+        Raises NotFound, Conflict for one that was decided on already, by whoever, or that has expired.
+        """
+        namespace = scope.namespace
+        for tries_left in range(MOST_TRIES - 1, -1, -1):
+            now = await self._read(namespace)
+            chosen = next((one for one in now.waiting if one.id == consent_id), None)
+            if chosen is None:
+                raise await self._refusal(namespace, consent_id, now, by)
+            changes = await self._decision(scope, now, chosen, approve, {"by": by, "way": way}, turns)
+            try:
+                await self._apply(namespace, [*_expire(now), *changes], now, scope.actor or scope.agent or by)
+            except Conflict:
+                if not tries_left:
+                    raise
+                continue
+            (decided,) = await self._store.get(namespace, [consent_id], removed=True)
+            return await self._consent(decided, now)
+        raise AssertionError  # the last try returns or raises
+
+    async def acknowledge(self, scope: Scope, turn_id: str) -> list[Consent]:
+        """Decide what a person's turn answers with a plain yes or no. Raises NotFound for no turn of theirs."""
+        namespace = scope.namespace
+        asked, said = await self._asked(namespace, turn_id, scope.user)
+        if asked is None:
+            return []
+        decided: list[Consent] = []
+        for one in (await self._read(namespace)).waiting:
+            # Asked before it was proposed: that question was about something else.
+            answer = acknowledged(asked.text, said.text, _edit(one)) if one.created_at <= asked.updated_at else None
+            if answer is None:
+                continue
+            turns = (asked.id, said.id)
+            try:
+                decided.append(await self.decide(scope, one.id, answer, way="chat", by=scope.user, turns=turns))
+            except Conflict:
+                continue  # decided on otherwise in the meantime
+        return decided
+
+    async def _asked(self, namespace: Namespace, turn_id: str, user: str) -> tuple[Memory | None, Memory]:
+        """The assistant's turn right before a turn of the person, if there is one, and that turn."""
+        found = await self._store.get(namespace, [turn_id])
+        if not found or found[0].channel != Channel.TURN:
+            raise NotFound(f"no turn {turn_id!r} in {namespace.path}")
+        (said,) = found
+        theirs = said.name is None or said.name.casefold() == user.casefold()
+        if said.role != "user" or said.trust != Trust.PERSON or not theirs:
+            raise NotFound(f"{turn_id!r} is no turn of {user!r} in {namespace.path}: nobody else can consent")
+        where = filters.parse({"thread_id": {"$eq": said.thread_id}, "channel": Channel.TURN})
+        last = await self._store.find(namespace, where, limit=LATELY, order_by=filters.WRITTEN)
+        places = [place for place, one in enumerate(last) if one.id == turn_id]
+        before = last[places[0] + 1] if places and places[0] + 1 < len(last) else None
+        return (before if before is not None and before.role == "assistant" else None), said
+
+    async def _held(self, namespace: Namespace) -> Memory | None:
+        found = await self._store.get(namespace, [CONTEXT_ID])
+        return found[0] if found else None
+
+    async def _read(self, namespace: Namespace) -> _Now:
+        rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
+        at = self._now()
+        held = await self._held(namespace)
+        found = await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=State.PROPOSED)
+        ours = [one for one in found if one.id.startswith(CONTEXT_ID)]
+        waiting = tuple(one for one in ours if not _is_over(one, at))
+        expired = tuple(one for one in ours if _is_over(one, at))
+        return _Now(rev, at, held, read_context(held), waiting, expired)
+
+    async def _signals(self, namespace: Namespace, sources: Sequence[str]) -> frozenset[str]:
+        """The turns of the person that sources rest on, each once. What nobody said is no signal."""
+        found = await self._store.get(namespace, sources) if sources else []
+        return frozenset(
+            turn
+            for one in found
+            if one.trust == Trust.PERSON and one.role != "assistant"
+            for turn in one.sources or (one.id,)
+        )
+
+    async def _changes(
+        self, scope: Scope, now: _Now, context: UserContext, verdicts: Sequence[Verdict], ids: Sequence[str]
+    ) -> list[BatchChange]:
+        """What is written for verdicts. What is made at once is one decision, each proposal one of its own."""
+        changes: list[BatchChange] = []
+        for step, (one, name) in enumerate(zip(verdicts, ids, strict=True), 2):
+            if one.step == Step.PROPOSE:
+                state = ConsentState.REPLACED
+                changes += [_close(closed, now.at, state, {"field": one.edit.field}, step) for closed in one.closes]
+                put = _proposed(scope, name, one, now.at)
+                meta = {"field": one.edit.field, "signals": len(one.signals)}
+                expires = now.at + WAITS
+                changes.append(Put(put, Signals(), state=State.PROPOSED, purge_at=expires, step=step, meta=meta))
+        made = [one for one in verdicts if one.step == Step.APPLY]
+        for one in made:
+            rule = {"field": one.edit.field, "rule": one.reason}
+            changes += [_close(closed, now.at, ConsentState.APPLIED, rule, 1) for closed in one.closes]
+        if made:
+            told = {"fields": [one.edit.field for one in made], "rules": [one.reason for one in made]}
+            meta = {"consent": ConsentState.APPLIED, **told}
+            changes += await self._write(scope, now, context, meta, 1)
+        return changes
+
+    async def _decision(
+        self,
+        scope: Scope,
+        now: _Now,
+        chosen: Memory,
+        approve: bool,
+        told: dict[str, Any],
+        turns: Sequence[str],
+    ) -> list[BatchChange]:
+        edit = _edit(chosen)
+        state = ConsentState.APPROVED if approve else ConsentState.DECLINED
+        told = {"field": edit.field, **told, **({"turns": list(turns)} if turns else {})}
+        changes: list[BatchChange] = [_close(chosen.id, now.at, state, told, 1)]
+        context = by_the_person(now.context, edit)
+        if approve and context != now.context:
+            if len(context.goals) > MOST_GOALS:
+                raise InvalidInput(f"there are {MOST_GOALS} goals, the most; remove one first, then approve this one")
+            meta = {"consent": state, **told, "proposal": chosen.id}
+            changes += await self._write(scope, now, context, meta, 1)
+        return changes
+
+    async def _write(
+        self, scope: Scope, now: _Now, context: UserContext, meta: dict[str, Any], step: int
+    ) -> list[BatchChange]:
+        """What makes a context the one that holds. It names no sources: a memory stands for its turns in answers, and
+        those say more than a city."""
+        if is_empty(context):
+            gone = Remove(CONTEXT_ID, purge_at=now.at + KEPT_AFTER_DECISION, step=step, meta=meta)
+            return [] if now.held is None else [gone]
+        text = text_of(context)
+        created_at = now.held.created_at if now.held is not None else now.at
+        memory = Memory(
+            id=CONTEXT_ID,
+            namespace=scope.namespace,
+            text=text,
+            created_at=created_at,
+            updated_at=now.at,
+            channel=Channel.STATE,
+            category=CATEGORY,
+            payload=payload_of(context),
+            user_id=scope.user,
+        )
+        (signals,) = await signals_of([(text, created_at)], self._embedder)
+        mode = WriteMode.UPSERT if now.held is None else WriteMode.UPDATE
+        return [Put(memory, signals, mode, step=step, meta=meta)]
+
+    async def _apply(self, namespace: Namespace, changes: Sequence[BatchChange], now: _Now, actor: str | None) -> int:
+        if not changes:
+            return now.rev
+        batch = Batch(namespace, tuple(changes), now.at, actor=actor, decided_at=now.rev)
+        return (await self._store.apply(batch)).rev
+
+    async def _refusal(self, namespace: Namespace, consent_id: str, now: _Now, by: str) -> NotFound | Conflict:
+        """Why there is nothing to decide."""
+        if any(one.id == consent_id for one in now.expired):
+            await self._apply(namespace, list(_expire(now)), now, by)
+        found = await self._store.get(namespace, [consent_id], removed=True)
+        if not found or not consent_id.startswith(CONTEXT_ID + "."):
+            return NotFound(f"no consent {consent_id!r} in {namespace.path}; consents lists them")
+        was = await self._consent(found[0], now)
+        who = f" by {was.decided_by} ({was.way})" if was.decided_by else ""
+        when = f" at {was.decided_at:%Y-%m-%d %H:%M} UTC" if was.decided_at else ""
+        return Conflict(f"consent {consent_id!r} is {was.state} already{who}{when}; propose the change again")
+
+    async def _consent(self, memory: Memory, now: _Now) -> Consent:
+        """A proposal as it is told. What became of it stands in the journal."""
+        edit = _edit(memory)
+        plain = Consent(
+            memory.id,
+            edit.field,
+            edit.value,
+            getattr(now.context, edit.field) if edit.field in VALUES else None,
+            ConsentState.EXPIRED if _is_over(memory, now.at) else ConsentState.PENDING,
+            memory.sources,
+            memory.created_at,
+            memory.purge_at if memory.state == State.PROPOSED else memory.created_at + WAITS,
+        )
+        if memory.state == State.PROPOSED:
+            return plain
+        last = await self._store.journal(memory.namespace, memory_id=memory.id, descending=True, limit=1)
+        meta = (last[0].meta or {}) if last else {}
+        return replace(
+            plain,
+            replaces=None,
+            state=ConsentState(meta.get("consent", ConsentState.EXPIRED)),
+            decided_at=last[0].at if last else None,
+            decided_by=meta.get("by"),
+            way=meta.get("way"),
+        )
+
+
+def _is_over(memory: Memory, at: datetime) -> bool:
+    return memory.purge_at is not None and memory.purge_at <= at
+
+
+def _edit(memory: Memory) -> Edit:
+    held = memory.payload or {}
+    return Edit(held["field"], held["value"])
+
+
+def _waiting(memory: Memory) -> Waiting:
+    return Waiting(memory.id, _edit(memory), frozenset(memory.sources))
+
+
+def _close(proposal: str, at: datetime, state: ConsentState, told: dict[str, Any], step: int) -> Remove:
+    into, event = state_after(state in (ConsentState.APPROVED, ConsentState.APPLIED))
+    meta = {"consent": state, **told}
+    return Remove(proposal, into, event, at + KEPT_AFTER_DECISION, step=step, meta=meta)
+
+
+def _expire(now: _Now) -> list[Remove]:
+    """Close what waited too long."""
+    return [
+        _close(one.id, now.at, ConsentState.EXPIRED, {"field": _edit(one).field}, -number)
+        for number, one in enumerate(now.expired, 1)
+    ]
+
+
+def _proposal_id(verdict: Verdict) -> str:
+    """The id of what a verdict leaves behind."""
+    if verdict.step == Step.WAIT:
+        return verdict.closes[0]
+    return f"{CONTEXT_ID}.{uuid_utils.uuid7()}" if verdict.step == Step.PROPOSE else CONTEXT_ID
+
+
+def _proposed(scope: Scope, name: str, verdict: Verdict, at: datetime) -> Memory:
+    edit = verdict.edit
+    return Memory(
+        id=name,
+        namespace=scope.namespace,
+        text=f"{edit.field}: {edit.value or 'nothing'}",
+        created_at=at,
+        updated_at=at,
+        channel=Channel.STATE,
+        category=CATEGORY,
+        source=CONTEXT_ID,
+        sources=tuple(sorted(verdict.signals)),
+        payload={"field": edit.field, "value": edit.value},
+        user_id=scope.user,
+        agent_id=scope.agent,
+        run_id=scope.run,
+        actor_id=scope.actor,
+        thread_id=scope.thread,
+    )
+
+
+def _told(verdict: Verdict, name: str) -> Written:
+    outcomes = {Step.NOTHING: Outcome.REJECTED, Step.APPLY: Outcome.UPDATED}
+    outcome = outcomes.get(verdict.step, Outcome.PROPOSED)
+    return Written(None if verdict.step == Step.NOTHING else name, outcome, f"{verdict.edit.field}: {verdict.reason}")

@@ -1,0 +1,137 @@
+"""What becomes of a proposed change: nothing, made at once, or kept waiting for the person's word. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from memwarden.errors import Conflict
+from memwarden.records import Change as Entry
+from memwarden.records import Event, State, UserContext
+from memwarden.remember.resolve.consent.user_context import (
+    ASKED,
+    CONTEXT_ID,
+    GOALS_ADD,
+    MOST_GOALS,
+    TONE,
+    Edit,
+    edited,
+    is_reserved,
+    is_same,
+)
+
+WAITS = timedelta(days=7)
+"""So long a proposal waits for consent (B10); then it expires."""
+SIGNALS = 2
+"""What the person said so often, in different turns, needs no question where no consent is asked for (B10)."""
+
+
+class Step(StrEnum):
+    """What is done about a proposed change."""
+
+    NOTHING = "nothing"
+    APPLY = "apply"
+    PROPOSE = "propose"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A proposal that waits. signals: the turns that speak for it."""
+
+    id: str
+    edit: Edit
+    signals: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is done about one change, and why.
+
+    Attributes:
+        closes: proposals of the same that need wait no longer; for WAIT the one that waits.
+        signals: every turn that speaks for it.
+    """
+
+    edit: Edit
+    step: Step
+    reason: str
+    closes: tuple[str, ...] = ()
+    signals: frozenset[str] = frozenset()
+
+
+def judge(
+    context: UserContext,
+    waiting: Iterable[Waiting],
+    edit: Edit,
+    signals: frozenset[str],
+    *,
+    confident: bool = False,
+    suspicious: bool = False,
+) -> Verdict:
+    """Decide about one change.
+
+    Args:
+        waiting: the proposals that wait now. signals: turns of the person that speak for the change.
+        confident: an insight that is sure of it says so. suspicious: its words look like orders for an assistant.
+    """
+    waiting = list(waiting)
+    if edited(context, edit) == context:
+        return Verdict(edit, Step.NOTHING, "nothing to change: the user context says so already")
+    if edit.field == GOALS_ADD and len(context.goals) >= MOST_GOALS:
+        return Verdict(edit, Step.NOTHING, f"there are {MOST_GOALS} goals, the most; remove one first")
+    same = [one for one in waiting if is_same(one.edit, edit)]
+    ids = tuple(one.id for one in same)
+    heard = signals.union(*(one.signals for one in same))
+    asks = _why_ask(context, waiting, edit, suspicious)
+    if asks is None and (confident or len(heard) >= SIGNALS):
+        reason = f"heard in {len(heard)} turns" if len(heard) >= SIGNALS else "a confident insight"
+        return Verdict(edit, Step.APPLY, reason, ids, heard)
+    reason = asks or f"heard in {len(heard)} of {SIGNALS} turns; waits for more or for consent"
+    if same and (edit.field in ASKED or any(heard == one.signals for one in same)):
+        return Verdict(edit, Step.WAIT, f"it waits already: {reason}", ids[:1], heard)
+    return Verdict(edit, Step.PROPOSE, reason, ids, heard)
+
+
+def _why_ask(context: UserContext, waiting: Sequence[Waiting], edit: Edit, suspicious: bool) -> str | None:
+    """Why the person has to be asked, however often it was heard; None when that is not so."""
+    if edit.field in ASKED:
+        return f"{edit.field} changes with consent only"
+    if edit.field not in (TONE, GOALS_ADD) or edit.value is None:
+        return "what is taken out is taken out with consent only"
+    if suspicious:
+        return "its words look like orders for an assistant; it waits for consent"
+    if edit.field in context.decided:
+        return f"the person decided on {edit.field}; it waits for consent"
+    if edit.field == TONE and any(one.edit.field == TONE and not is_same(one.edit, edit) for one in waiting):
+        return "another tone waits, too; it waits for consent"
+    return None
+
+
+def check_undo(entries: Sequence[Entry]) -> None:
+    """Raise Conflict for a decision on a user context that cannot be taken back by an undo.
+
+    An undo takes an approval back. It does not take the undo back: that would bring a value without consent.
+    """
+    changed = {entry.memory_id for entry in entries if is_reserved(entry.memory_id)}
+    if not changed:
+        return
+    if CONTEXT_ID not in changed:
+        raise Conflict(f"change {entries[0].step} is about a proposal for the user context; propose it again instead")
+    if any("undoes" in (entry.meta or {}) for entry in entries):
+        raise Conflict(
+            f"change {entries[0].step} took a change of the user context back; propose that again: it needs consent"
+        )
+
+
+def was_closed_apart(entry: Entry) -> bool:
+    """Whether an entry says that something stored apart was closed. An undo leaves it closed."""
+    closed = entry.event in (Event.DELETE, Event.CONFIRM)
+    return closed and entry.old_version is None and entry.new_version is None
+
+
+def state_after(approved: bool) -> tuple[State, Event]:
+    """Where a proposal goes when it is decided on, and what the journal calls that."""
+    return (State.MERGED, Event.CONFIRM) if approved else (State.SOFT_DELETED, Event.DELETE)

@@ -1,0 +1,211 @@
+"""What a new statement does to the memories nearest to it: merge, supersede, link, or nothing (B16, B2).
+
+Decisions only; nothing here reads or writes. Rules decide (:mod:`memwarden.remember.resolve.same_fact`); the vectors
+only said who the neighbours are. A model, where there is one, is asked about the pairs that no rule decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memwarden.recall.nearby import Near
+from memwarden.records import (
+    BatchChange,
+    Event,
+    Link,
+    Memory,
+    Put,
+    RelationType,
+    Remove,
+    Signals,
+    State,
+    WriteMode,
+)
+from memwarden.remember.resolve.same_fact import Judgement, judge
+
+LINKS = 5
+"""A memory is linked to at most so many neighbours (B2's K)."""
+MOST_SUPERSEDED = 3
+"""One statement takes the place of at most so many older ones."""
+MOST_SOURCES = 64
+"""A merged memory names at most so many turns that it rests on, the first and the last ones; what was merged into it
+keeps its own."""
+
+
+class Band(StrEnum):
+    """Where a pair falls (B16). The names are design B's; the rules decide, not a cosine."""
+
+    AUTO = "auto"
+    CHECK = "check"
+    FALLBACK = "fallback"
+    BELOW = "below"
+
+
+_BANDS: Mapping[str, Band] = {
+    "same": Band.AUTO,
+    "supersede": Band.AUTO,
+    "check": Band.CHECK,
+    "link": Band.FALLBACK,
+    "different": Band.BELOW,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A neighbour of a new statement and what the rules say of the two.
+
+    newer: whether the new statement is the later one; else it is judged as the older one of the pair.
+    """
+
+    stored: Memory
+    near: Near
+    judgement: Judgement
+    newer: bool
+
+    @property
+    def band(self) -> Band:
+        """Exactly one of the four."""
+        return _BANDS[self.judgement.label]
+
+    def told(self, judgement: Judgement) -> Pair:
+        """The same pair as somebody else judged it."""
+        return replace(self, judgement=judgement)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is written for one statement.
+
+    changes: in the order of writing. touched: the memories that it changes, as they will be. outcome, id, reason: what
+    the caller is told.
+    """
+
+    changes: tuple[BatchChange, ...]
+    touched: tuple[Memory, ...]
+    outcome: str
+    id: str
+    reason: str = ""
+
+
+def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> Pair:
+    """Judge a new statement and a neighbour, the older one first.
+
+    dated: whether somebody said since when the new one is true. What nobody dated is true from now on, whatever the
+    clock says: it may have been put back, or be another machine's.
+    """
+    newer = not dated or new.since >= stored.since
+    old_text, new_text = (stored.text, new.text) if newer else (new.text, stored.text)
+    return Pair(stored, near, judge(old_text, new_text, cosine=near.cosine), newer)
+
+
+def settle(
+    new: Memory, signals: Signals, pairs: Sequence[Pair], at: datetime, *, step: int, link_min: float
+) -> Settled:
+    """Decide what is written for a new statement, given its judged neighbours, nearest first.
+
+    The statement itself is step ``step`` and what it does to others ``step + 1``, so that undoing that leaves the
+    statement as a memory of its own.
+    """
+    same = [pair for pair in pairs if pair.judgement.label == "same" and may_merge(new, pair.stored)]
+    if same:
+        return _merged(new, signals, same[0], at, step)
+    replaced = [pair for pair in pairs if pair.judgement.label == "supersede"][:MOST_SUPERSEDED]
+    later = [pair for pair in replaced if not pair.newer]
+    if later:
+        return _born_old(new, signals, later[0], pairs, step, link_min)
+    links = _links(new, [pair for pair in pairs if pair not in replaced], step, link_min)
+    created = Put(new, signals, step=step, meta=_band_meta(pairs))
+    if not replaced:
+        return Settled((created, *links), (new,), "created", new.id)
+    closed = [_closed(new, pair.stored, at) for pair in replaced]
+    closings = [
+        change
+        for memory, pair in zip(closed, replaced, strict=True)
+        for change in (
+            Put(
+                memory, None, WriteMode.UPDATE, event=Event.SUPERSEDE, step=step + 1,
+                meta={"by": new.id, **_meta(pair)},
+            ),
+            Link(new.id, memory.id, RelationType.SUPERSEDES, step=step + 1),
+        )
+    ]  # fmt: skip
+    reason = f"replaces {', '.join(one.id for one in closed)} (rule: {replaced[0].judgement.rule})"
+    return Settled((created, *links, *closings), (new, *closed), "superseded", new.id, reason)
+
+
+def may_merge(new: Memory, old: Memory) -> bool:
+    """A merge must not move words to where others may read them."""
+    return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
+
+
+def _merged(new: Memory, signals: Signals, pair: Pair, at: datetime, step: int) -> Settled:
+    survivor = _with_both(pair.stored, new, at)
+    meta = _meta(pair)
+    changes = (
+        Put(new, signals, step=step),
+        Put(
+            survivor, None, WriteMode.UPDATE, event=Event.MERGE, step=step + 1, meta={"of": new.id, **meta},
+        ),
+        Remove(new.id, State.MERGED, Event.MERGE, step=step + 1, meta={"into": survivor.id, **meta}),
+    )  # fmt: skip
+    return Settled(changes, (survivor,), "merged", survivor.id, f"says the same (rule: {pair.judgement.rule})")
+
+
+def _with_both(old: Memory, new: Memory, at: datetime) -> Memory:
+    """The old statement with what the new one brings: its sources and marks. Its words stay."""
+    sources = _union(old.sources, new.sources)
+    return replace(
+        old,
+        updated_at=at,
+        valid_from=min(old.since, new.since) if new.since < old.since else old.valid_from,
+        importance=max(old.importance, new.importance),
+        pinned=old.pinned or new.pinned,
+        tags=_union(old.tags, new.tags),
+        characters=_union(old.characters, new.characters),
+        sources=sources if len(sources) <= MOST_SOURCES else (sources[0], *sources[1 - MOST_SOURCES :]),
+        summary=old.summary or new.summary,
+        context=old.context or new.context,
+    )
+
+
+def _closed(new: Memory, old: Memory, at: datetime) -> Memory:
+    """An older statement, true until the new one is."""
+    return replace(old, valid_to=max(new.since, old.since), updated_at=at)
+
+
+def _born_old(new: Memory, signals: Signals, pair: Pair, pairs: Sequence[Pair], step: int, link_min: float) -> Settled:
+    """Store a statement that a later one, known already, has replaced."""
+    later = pair.stored
+    closed = replace(new, valid_to=later.since)
+    changes: tuple[BatchChange, ...] = (
+        Put(closed, signals, step=step, meta={"by": later.id, **_meta(pair)}),
+        *_links(closed, [one for one in pairs if one is not pair], step, link_min),
+        Link(later.id, closed.id, RelationType.SUPERSEDES, step=step),
+    )
+    reason = f"{later.id} replaces it: it was said later (rule: {pair.judgement.rule})"
+    return Settled(changes, (closed,), "created", closed.id, reason)
+
+
+def _links(new: Memory, pairs: Sequence[Pair], step: int, link_min: float) -> tuple[Link, ...]:
+    near = sorted((pair.near for pair in pairs if pair.near.score >= link_min), key=lambda one: -one.score)
+    return tuple(Link(new.id, one.id, strength=round(one.score, 4), step=step) for one in near[:LINKS])
+
+
+def _meta(pair: Pair) -> dict[str, Any]:
+    cosine = {} if pair.near.cosine is None else {"cosine": round(pair.near.cosine, 4)}
+    guards = {"guards": list(pair.judgement.guards)} if pair.judgement.guards else {}
+    return {"band": str(pair.band), "rule": pair.judgement.rule, **guards, **cosine}
+
+
+def _band_meta(pairs: Sequence[Pair]) -> dict[str, Any] | None:
+    """Why nothing happened to the nearest neighbour, for the pairs that came close."""
+    close = next((pair for pair in pairs if pair.band in (Band.CHECK, Band.FALLBACK)), None)
+    return None if close is None else {"near": close.near.id, **_meta(close)}
+
+
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

@@ -1,0 +1,379 @@
+"""Statements on their way in: judged against what is known, merged, superseded or linked, in one Batch (B16, B2)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from memwarden import filters
+from memwarden.errors import Stale
+from memwarden.models.protocols import ChatModel
+from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.index.view import Floats
+from memwarden.recall.nearby import MOST, Near, is_near, nearby
+from memwarden.recall.rank.score import pair_score
+from memwarden.records import (
+    ALREADY,
+    CARD,
+    EXTRACTED_BY,
+    Applied,
+    Batch,
+    BatchChange,
+    Channel,
+    Event,
+    Extracted,
+    Link,
+    Memory,
+    Outcome,
+    Put,
+    Receipt,
+    Restore,
+    Signals,
+    State,
+    WriteMode,
+    Written,
+)
+from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Looked
+from memwarden.remember.resolve.candidates import WAS, Waiting
+from memwarden.remember.resolve.model_judge import judged_by_model
+from memwarden.remember.resolve.resolution import LINKS, Pair, Settled, pair_up, settle
+from memwarden.stores.protocol import Store
+
+DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
+"""The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
+_TOLD_ELSEWHERE: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
+"""What happened ends what is so ("moved to Linz": no longer "lives in Graz"), although it is told in another channel.
+Of such pairs only a new value counts: nothing is merged or linked across."""
+_CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
+MOST_TRIES = 5
+"""So often a batch is decided anew because somebody changed one of its memories meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
+
+    dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
+    and steps are not. meta: for its first journal entry. apart: how it is stored, where it waited until now.
+    """
+
+    memory: Memory
+    signals: Signals
+    look: Looked = NOTHING_SEEN
+    compared: bool = True
+    dated: bool = True
+    meta: Mapping[str, Any] | None = None
+    apart: Memory | None = None
+
+
+class Facts:
+    """Settles statements against one store. Holds no state of its own.
+
+    Args:
+        chat: judges pairs that no rule decides; None goes by the rules alone.
+        model: name of the embedding model. link_min: the least score of an automatic link (B2).
+        merging: whether statements are compared at all.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        indexes: Indexes,
+        *,
+        chat: ChatModel | None,
+        model: str | None,
+        link_min: float,
+        merging: bool,
+    ) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._chat = chat
+        self._model = model
+        self._link_min = link_min
+        self._merging = merging
+
+    async def write(
+        self,
+        stated: Sequence[Stated],
+        readable: Collection[str] | None,
+        at: datetime,
+        *,
+        actor: str | None,
+        key: str | None = None,
+        fingerprint: str | None = None,
+        extracted: Extracted | None = None,
+        last_try: bool = False,
+        candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
+        read_at: int | None = None,
+    ) -> tuple[Receipt, list[Settled]]:
+        """Store statements of one namespace, in order, as one Batch; each sees those before it.
+
+        Args:
+            readable: the categories that the writer may read; others are never compared with. None: all.
+            extracted: the mark of the thread that they come from: then there is one try, since what is new has to be
+                read again; last_try says whether it is the caller's last.
+            candidates: reads what waits to be heard again.
+            read_at: the revision at which the statements themselves were read from the store: then there is one try,
+                too.
+
+        Raises Stale when the memories it touches kept changing under it.
+        """
+        namespace = stated[0].memory.namespace
+        # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
+        compared = self._merging and any(one.memory.channel in DERIVED for one in stated)
+        for tries_left in range(0 if last_try else MOST_TRIES - 1, -1, -1):
+            index = await self._indexes.current(namespace)
+            decided_at = index.rev if read_at is None else read_at
+            waiting = [] if candidates is None else await candidates()
+            settled = await self._settle(stated, index, readable, at, waiting)
+            changes = tuple(change for one in settled for change in one.changes)
+            batch = Batch(
+                namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
+                decided_on_all=compared and tries_left > 0, extracted=extracted,
+            )  # fmt: skip
+            try:
+                receipt = await self._store.apply(batch)
+                return receipt, [_as_applied(one, receipt) for one in settled]
+            except Stale:
+                if extracted is not None or read_at is not None or not tries_left:
+                    raise
+        raise AssertionError  # the last try returns or raises
+
+    async def links_of(self, memory: Memory, signals: Signals, readable: Collection[str] | None) -> tuple[Link, ...]:
+        """The links that a changed statement gets, to neighbours that it is not linked with yet."""
+        if not self._merging or memory.channel not in DERIVED:
+            return ()
+        index = await self._indexes.current(memory.namespace)
+        known = {other for other, _ in index.edges.of(memory.id)}
+        near = [
+            one
+            for one in self._near(index, memory, signals, readable, memory.channel)
+            if one.id not in known | {memory.id}
+        ]
+        return tuple(
+            Link(memory.id, one.id, strength=round(one.score, 4))
+            for one in sorted(near, key=lambda one: -one.score)[:LINKS]
+            if one.score >= self._link_min
+        )
+
+    async def _settle(
+        self,
+        stated: Sequence[Stated],
+        index: NamespaceIndex,
+        readable: Collection[str] | None,
+        at: datetime,
+        candidates: list[Memory],
+    ) -> list[Settled]:
+        waiting = Waiting(candidates)
+        earlier = _Earlier(stated, self._model)
+        settled: list[Settled] = []
+        for number, statement in enumerate(stated):
+            if statement.look.kinds:
+                settled.append(_held_back(statement, 2 * number))
+                continue
+            memory, signals = statement.memory, statement.signals
+            if not statement.compared:
+                settled.append(_apart(statement, 2 * number))
+                continue
+            pairs = []
+            if self._merging and memory.channel in DERIVED:
+                pairs = await self._pairs(statement, index, readable, earlier, number)
+            one = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
+            one = _with_meta(waiting.settle(memory, signals, statement.look.state, one, at, 2 * number), statement)
+            one = one if statement.apart is None else let_in(one, statement.apart)
+            earlier.learn(one.touched)
+            settled.append(one)
+        return settled
+
+    async def _pairs(
+        self,
+        statement: Stated,
+        index: NamespaceIndex,
+        readable: Collection[str] | None,
+        earlier: _Earlier,
+        number: int,
+    ) -> list[Pair]:
+        memory, signals = statement.memory, statement.signals
+        channels = compared_with(memory.channel)
+        near = [each for channel in channels for each in self._near(index, memory, signals, readable, channel)]
+        stored = {one.id: one for one in await self._store.get(memory.namespace, [one.id for one in near])}
+        near += earlier.near(number)
+        stored |= earlier.memories  # as they are now
+        paired = [
+            pair_up(memory, stored[one.id], one, dated=statement.dated)
+            for one in near
+            if one.id in stored and stored[one.id].valid_to is None and comparable(memory, stored[one.id])
+        ]
+        pairs = [one for one in paired if one.stored.channel == memory.channel]
+        changes = [one for one in paired if one.stored.channel != memory.channel and one.judgement.label == "supersede"]
+        if self._chat is not None:
+            pairs = await judged_by_model(self._chat, memory.text, pairs)
+        return [*pairs, *changes]
+
+    def _near(
+        self,
+        index: NamespaceIndex,
+        memory: Memory,
+        signals: Signals,
+        readable: Collection[str] | None,
+        channel: str,
+    ) -> list[Near]:
+        """The open statements of a channel and of the same speaker that are near, index cards left out."""
+        allowed = open_statements(index, channel, memory.name, readable)
+        return nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MOST)
+
+
+def replayed(applied: Sequence[Applied], number: int) -> Written:
+    """What the ``number``-th statement of a call became, told from the receipt of its first application."""
+    stated = next(one for one in applied if one.step == 2 * number)
+    done = [one for one in applied if one.step == 2 * number + 1]
+    if any(one.outcome == "deleted" for one in done):
+        return Written(done[0].id, Outcome.MERGED, ALREADY)
+    return Written(stated.id, Outcome.SUPERSEDED if done else Outcome.CREATED, ALREADY)
+
+
+class _Earlier:
+    """The statements of one call that were settled already, for those after them: no index knows them yet."""
+
+    def __init__(self, stated: Sequence[Stated], model: str | None) -> None:
+        self.memories: dict[str, Memory] = {}
+        self._ids = [one.memory.id for one in stated]
+        self._places = {one: place for place, one in enumerate(self._ids)}
+        self._made = np.zeros(len(stated), np.bool_)
+        self._model = model
+        self._terms = [np.unique(np.frombuffer(one.signals.terms, dtype="<u4")) for one in stated]
+        self._having: dict[int, list[int]] = {}
+        self._known = 0
+        self._sizes = np.array([len(terms) for terms in self._terms], np.float32)
+        vectors = [one.signals.vector for one in stated]
+        self._vectors = None
+        if all(vector is not None for vector in vectors):
+            joined = b"".join(vector for vector in vectors if vector is not None)
+            self._vectors = np.frombuffer(joined, dtype="<f2").reshape(len(vectors), -1).astype(np.float32)
+
+    def learn(self, touched: Sequence[Memory]) -> None:
+        """Keep what a statement made or changed."""
+        for one in touched:
+            self.memories[one.id] = one
+            if one.id in self._places:
+                self._made[self._places[one.id]] = True
+
+    def near(self, number: int) -> list[Near]:
+        """The nearest of the statements before one, that became memories, best first."""
+        heard = self._heard(number)
+        cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
+        evidence = heard if cosines is None else heard + cosines
+        places = np.flatnonzero(is_near(heard, cosines) & self._made[:number])
+        return [
+            Near(
+                self._ids[place],
+                None if cosines is None else float(cosines[place]),
+                pair_score(
+                    float(heard[place]), None if cosines is None else float(cosines[place]), number, self._model
+                ),
+            )
+            for place in places[np.argsort(-evidence[places], kind="stable")][:MOST].tolist()
+        ]
+
+    def _heard(self, number: int) -> Floats:
+        """Of each statement before one: the words that both have, as a share of those that one of them has."""
+        for place in range(self._known, number):
+            for term in self._terms[place].tolist():
+                self._having.setdefault(term, []).append(place)
+        self._known = max(self._known, number)
+        both = np.zeros(number, np.float32)
+        for term in self._terms[number].tolist():
+            both[self._having.get(term, [])] += 1
+        sizes = self._sizes[:number]
+        either = np.maximum(sizes + len(self._terms[number]) - both, 1)
+        return np.asarray(both / either, np.float32)
+
+
+def _with_meta(settled: Settled, statement: Stated) -> Settled:
+    """Say in the journal why it was kept, where the statement itself is entered."""
+    first, *others = settled.changes
+    if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
+        return settled
+    return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
+
+
+def let_in(settled: Settled, apart: Memory) -> Settled:
+    """What is written for a statement that is stored already and waited: it is confirmed where it would be created.
+
+    apart: as it is stored.
+    """
+    first, *others = settled.changes
+    assert isinstance(first, Put)
+    assert first.memory.id == apart.id
+    meta = {**(first.meta or {}), WAS: str(apart.state)}
+    confirmed: list[BatchChange] = [Restore(apart.id, Event.CONFIRM, step=first.step, meta=meta)]
+    if _content(first.memory) != _content(apart):
+        confirmed.append(Put(first.memory, None, WriteMode.UPDATE, step=first.step, meta=first.meta))
+    return replace(settled, changes=(*confirmed, *others))
+
+
+def _content(memory: Memory) -> Memory:
+    """A memory without what the store sets by itself."""
+    return replace(memory, version=0, state=State.ACTIVE, purge_at=None, updated_at=memory.created_at)
+
+
+def _apart(statement: Stated, step: int) -> Settled:
+    """What is compared with nothing: an index card or steps, once for each exchange, however often it is looked at."""
+    memory = statement.memory
+    is_card = CARD in memory.tags
+    source_key = f"{CARD if is_card else memory.channel}:{memory.sources[0]}"
+    put = Put(memory, statement.signals, source_key=source_key, step=step, meta={CARD: True} if is_card else None)
+    return Settled((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
+
+
+def _as_applied(settled: Settled, receipt: Receipt) -> Settled:
+    """What the caller is told, where the store had kept it before, under the id of that time."""
+    first = settled.changes[0]
+    if receipt.replayed or not isinstance(first, Put) or first.source_key is None:
+        return settled
+    known = next(one for one in receipt.applied if one.step == first.step)
+    return replace(settled, id=known.id, reason=ALREADY) if known.outcome == "duplicate" else settled
+
+
+def _held_back(statement: Stated, step: int) -> Settled:
+    """A statement that is stored apart: it is compared with nothing, so that it changes nothing."""
+    look, memory = statement.look, statement.memory
+    put = Put(memory, statement.signals, state=look.state, step=step, meta={"kinds": list(look.kinds)})
+    return Settled((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
+
+
+def comparable(new: Memory, old: Memory) -> bool:
+    """Whether the same words mean the same: "I" is somebody else in another mouth, and a page does not correct a
+    person. Of two channels only what happened and what is so have to do with each other."""
+    if RANK[new.trust] < RANK[old.trust] or is_card(old):
+        return False
+    if old.channel not in compared_with(new.channel):
+        return False
+    return new.id != old.id and (new.name, new.role) == (old.name, old.role)
+
+
+def open_statements(
+    index: NamespaceIndex, channel: str, name: str | None, readable: Collection[str] | None = None
+) -> Mask:
+    """The statements of a channel and a speaker that are not over, index cards left out. readable: categories."""
+    wanted: dict[str, Any] = {"channel": channel, "valid_to": {"$eq": None}, "name": {"$eq": name}}
+    if readable is not None:
+        wanted["category"] = list(readable)
+    allowed = index.mask(filters.parse(wanted))
+    return allowed & ~index.mask(_CARDS) if channel == Channel.EPISODIC else allowed
+
+
+def compared_with(channel: str) -> tuple[str, ...]:
+    """The channels whose statements one of this channel is compared with, its own first."""
+    other = _TOLD_ELSEWHERE.get(channel)
+    return (channel,) if other is None else (channel, other)
+
+
+def is_card(memory: Memory) -> bool:
+    """Whether a memory is an index card of what was said."""
+    return memory.actor_id == EXTRACTED_BY and CARD in memory.tags

@@ -1,0 +1,160 @@
+"""What waits apart, a candidate or a text that was held back: listed, let in, given up by a person's word (F9, B13)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memwarden import filters
+from memwarden.errors import Conflict, Denied, NotFound, Stale
+from memwarden.lifecycle import KEPT_AFTER_FORGETTING
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import signals_of
+from memwarden.records import (
+    APART,
+    Batch,
+    Change,
+    Event,
+    Memory,
+    Namespace,
+    Outcome,
+    Remove,
+    Scope,
+    State,
+    Trust,
+    Waiting,
+    WriteResult,
+    Written,
+)
+from memwarden.remember.resolve.candidates import WAS, latest
+from memwarden.remember.resolve.resolver import Facts, Stated
+from memwarden.stores.protocol import Store
+
+MOST_TRIES = 5
+"""A decision that others overtake is made anew so often."""
+DECIDED_HERE = (State.QUARANTINED, State.CANDIDATE)
+"""The states of what waits for a word here. What is proposed for the user context waits for consent instead."""
+
+
+async def waiting(
+    store: Store, namespace: Namespace, states: Sequence[State], readable: Collection[str] | None, limit: int
+) -> list[Waiting]:
+    """What waits in some of the states, the newest first, at most ``limit``. readable: categories; None for all."""
+    where = () if readable is None else filters.parse({"category": sorted(readable)})
+    found = [one for state in states for one in await store.find(namespace, where, limit=limit, state=state)]
+    found.sort(key=lambda one: (one.created_at, one.id), reverse=True)
+    return [Waiting(one, await _why(store, one)) for one in found[:limit]]
+
+
+async def _why(store: Store, memory: Memory) -> str:
+    """Why it was stored apart, as the entry of that time tells."""
+    born = await store.journal(memory.namespace, memory_id=memory.id, limit=1)
+    told = (born[0].meta or {}) if born else {}
+    if "kinds" in told:
+        return f"it looks like orders for an assistant ({', '.join(told['kinds'])})"
+    return str(told.get("why", ""))
+
+
+async def release(
+    store: Store,
+    facts: Facts,
+    embedder: Embedder | None,
+    scope: Scope,
+    memory_id: str,
+    at: datetime,
+    *,
+    vouch: bool,
+    readable: Collection[str] | None,
+) -> WriteResult:
+    """Let in what waited: from now on it is a memory like others, judged against what is known as it comes in.
+
+    vouch: a person answers for its words; from then on they count as a person's.
+
+    Raises NotFound, Denied, Conflict for what does not wait any more, and Stale when it kept changing.
+    """
+    namespace = scope.namespace
+    for tries_left in range(MOST_TRIES - 1, -1, -1):
+        rev = (await store.head(namespace)).rev  # first: what changes after it makes the decision Stale
+        apart = await _read(store, scope, memory_id, readable)
+        trust = Trust.PERSON if vouch else apart.trust
+        memory = replace(apart, state=State.ACTIVE, purge_at=None, trust=trust, updated_at=at)
+        (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
+        told = {"why": "vouched for" if vouch else "let in"}
+        try:
+            receipt, (settled,) = await facts.write(
+                [Stated(memory, signals, meta=told, apart=apart)],
+                readable,
+                at,
+                actor=_by(scope),
+                candidates=lambda: latest(store, namespace),
+                read_at=rev,
+                last_try=not tries_left,
+            )
+        except Stale:
+            if not tries_left:
+                raise
+            continue
+        return WriteResult(receipt.rev, (Written(settled.id, settled.outcome, settled.reason),))
+    raise AssertionError  # the last try returns or raises
+
+
+async def discard(
+    store: Store, scope: Scope, memory_id: str, at: datetime, readable: Collection[str] | None
+) -> WriteResult:
+    """Give up what waited: it is kept for 30 days more, in case that is undone.
+
+    Raises NotFound, Denied, Conflict for what does not wait any more.
+    """
+    rev = (await store.head(scope.namespace)).rev
+    apart = await _read(store, scope, memory_id, readable)
+    told = {"why": "given up", WAS: str(apart.state)}
+    gone = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=told)
+    receipt = await store.apply(Batch(scope.namespace, (gone,), at, actor=_by(scope), decided_at=rev))
+    return WriteResult(receipt.rev, (Written(memory_id, Outcome.DELETED),))
+
+
+def check_agent(scope: Scope, state: str) -> None:
+    """Raise Denied for an agent that would decide on a text that was held back: it may be meant for that one."""
+    if scope.agent is not None and state == State.QUARANTINED:
+        raise Denied(
+            f"agent {scope.agent!r} neither sees what was held back nor decides on it; a person does, in a scope "
+            "without an agent"
+        )
+
+
+def check_undo(scope: Scope, entries: Sequence[Change]) -> None:
+    """Raise Denied for an undo by which an agent would let in, or see decided, a text that was held back."""
+    for entry in entries:
+        if entry.event == Event.QUARANTINE:
+            check_agent(scope, State.QUARANTINED)
+        check_agent(scope, (entry.meta or {}).get(WAS, ""))
+
+
+async def check_restore(store: Store, namespace: Namespace, memory_id: str) -> None:
+    """Raise Conflict for what waited and was given up: it was no memory that somebody forgot."""
+    last = await store.journal(namespace, memory_id=memory_id, descending=True, limit=1)
+    if last and last[0].event == Event.DELETE and WAS in (last[0].meta or {}):
+        raise Conflict(
+            f"memory {memory_id!r} was never forgotten: it waited apart and was given up; undo change {last[0].step}, "
+            "and it waits again"
+        )
+
+
+async def _read(store: Store, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:
+    """What waits under an id."""
+    found = await store.get(scope.namespace, [memory_id], removed=True)
+    if not found or (readable is not None and found[0].category not in readable):
+        raise NotFound(f"nothing waits under {memory_id!r} in {scope.namespace.path}; waiting lists what does")
+    (one,) = found
+    if one.state == State.PROPOSED:
+        raise Conflict(f"{memory_id!r} is a proposal for the user context; decide on it, which is consent")
+    if one.state not in APART:
+        raise Conflict(f"memory {memory_id!r} does not wait for a decision: it is {one.state}; look at its history")
+    check_agent(scope, one.state)
+    return one
+
+
+def _by(scope: Scope) -> str:
+    """Who decides, for the journal."""
+    return scope.actor or scope.agent or scope.user

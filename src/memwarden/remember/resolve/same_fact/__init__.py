@@ -1,0 +1,10 @@
+"""Whether two short statements say the same fact, a new value of it, or something else: rules, no model.
+
+`judge` is pure: two texts in, one frozen `Judgement` out.
+"""
+
+from memwarden.remember.resolve.same_fact.judgement import Judgement, Label
+from memwarden.remember.resolve.same_fact.rules import judge
+from memwarden.remember.resolve.same_fact.signature import Signature, signature
+
+__all__ = ["Judgement", "Label", "Signature", "judge", "signature"]

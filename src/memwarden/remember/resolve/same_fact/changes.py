@@ -1,0 +1,42 @@
+"""What a statement of a change says: how things stand after it, what is no longer so, and what has ended.
+
+"The call was moved to Friday" says that the call is on Friday. The words are those of the active sentence, as in
+`signature`; the patterns are data (`changes`, `gone`, `ended` in the lists of a language).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memwarden.remember.resolve.same_fact.word_lists import Listing, Rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A statement read as a change.
+
+    after: the words of the state that it leads to, or the words as they are. changed: whether a pattern was met.
+    gone, ended: words that name what is no longer so, or is over.
+    """
+
+    after: tuple[str, ...]
+    changed: bool = False
+    gone: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+
+
+def change(words: tuple[str, ...], lists: Listing) -> Change:
+    """Read the words of a statement as a change, if they tell of one."""
+    told = " ".join(word for word in words if word not in lists.present)
+    line = told
+    for one in lists.changes:
+        if one.need in line:
+            line = " ".join(one.pattern.sub(f"{one.into} ", line).split())
+    return Change(tuple(line.split()), line != told, _named(told, lists.gone), _named(told, lists.ended))
+
+
+def _named(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
+    for one in patterns:
+        if one.need in line and (met := one.pattern.search(line)) is not None:
+            return tuple(met[1].split()) if met.re.groups else ()
+    return ()

@@ -1,0 +1,279 @@
+"""What two statements claim: whether they differ in one place only, and whether a new value can stand there.
+
+Many facts about one person are true at once, so another word is not another value. A statement takes the place of an
+older one only if the two say the same of the same thing up to one gap, and what stands around the gap has one value at
+a time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES
+from memwarden.remember.resolve.same_fact.signature import Signature, is_grammar, stem
+from memwarden.remember.resolve.same_fact.word_lists import Listing, listing
+
+LONGEST: Final = 4
+"""Words of a value. What is longer is a story, not a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The one place where two statements differ: what stands before and behind it, and what fills it in each."""
+
+    before: tuple[str, ...]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def gap(one: Signature, two: Signature) -> Gap | None:
+    """The gap of two statements, or None if one of them has nothing there."""
+    first, second = one.state, _main(two.state, one.state)
+    head = 0
+    while head < min(len(first), len(second)) and first[head] == second[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(first), len(second)) - head and first[-1 - tail] == second[-1 - tail]:
+        tail += 1
+    old, new = first[head : len(first) - tail], second[head : len(second) - tail]
+    return Gap(first[:head], old, new, first[len(first) - tail :]) if old and new else None
+
+
+def _main(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...]:
+    """The new state without since when or why it is so, if the old one does not tell."""
+    if set(old) & _REASONS:
+        return new
+    end = next((at for at, word in enumerate(new) if at > 2 and word in _REASONS), len(new))
+    return new[:end]
+
+
+_REASONS: Final = frozenset("since because seit weil desde porque depuis".split())
+
+
+def is_measure(found: Gap, lists: Listing) -> bool:
+    """Both sides of the gap are a number or an amount, or both days or times; and it is no part of a name."""
+    words = [word for word in (*found.old, *found.new) if lists.quantifiers.get(word) != "only"]
+    numbers = [word for word in words if NUMBER.match(word)]
+    times = [word for word in words if word.startswith(TIMES)]
+    if (numbers and times) or set(found.after) & BE:
+        return False
+    plain = [{*side} & {*words} for side in (found.old, found.new)]
+    return all(_counts(word, lists) for word in words) and _kind(plain[0]) == _kind(plain[1])
+
+
+def _counts(word: str, lists: Listing) -> bool:
+    return bool(NUMBER.match(word)) or word.startswith(TIMES) or word in lists.units.values()
+
+
+def _kind(words: set[str]) -> set[str]:
+    return {word[:2] if word.startswith(TIMES) else "number" if NUMBER.match(word) else word for word in words}
+
+
+def is_event(one: Signature, two: Signature, lists: Listing) -> bool:
+    """Both tell what happened: it can have happened twice, with another number and on another day."""
+    if one.tense != "past" or two.tense != "past" or two.changed:
+        return False
+    if any(word.startswith(_DATED) for word in one.times if word in two.times):
+        return False  # it is the same event, on the same day
+    return all(not BE & set(side.state) and not lists.once & set(side.raw) for side in (one, two))
+
+
+_DATED: Final = ("o:", "d:", "y:", "m:")
+
+
+def is_rhythm(found: Gap, lists: Listing) -> bool:
+    """On another weekday the same is done again: plays chess on Mondays, on Fridays."""
+    days = all(word.startswith("w:") for word in (*found.old, *found.new))
+    return days and not BE & set(found.before) and not _heads(lists.code) & set(found.before)
+
+
+def is_changed(found: Gap, one: Signature, lists: Listing) -> bool:
+    """The new statement tells of a change: any one place may have another value, but not all that somebody "is"."""
+    if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
+        return False
+    if any(_counts(word, lists) for word in (*found.old, *found.new)):
+        return False
+    told = [word in BE or word in one.verbs or word.endswith("-ed") for word in found.before]
+    if not any(told[1:]):
+        return False
+    if found.before[-1] not in BE:
+        return True
+    return _opposed(found, lists)
+
+
+def _opposed(found: Gap, lists: Listing) -> bool:
+    """Healthy, sick: one word and its opposite."""
+    return (found.old, found.new) in _opposites(lists.code)
+
+
+@cache
+def _opposites(code: str) -> frozenset[tuple[tuple[str], tuple[str]]]:
+    lists = listing(code)
+    return frozenset(((stem(one, lists),), (stem(two, lists),)) for one, two in lists.antonyms)
+
+
+def are_alike(found: Gap, one: Signature, two: Signature, lists: Listing) -> bool:
+    """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast.
+
+    Two common words behind "is" are two values only where such words are values: a colour, a status.
+    """
+    if _favourite(lists.code) & set(found.before) or _scale(found, lists) or _opposed(found, lists):
+        return True
+    named = [_is_named(side, words, lists) for side, words in ((one, found.old), (two, found.new))]
+    if any(named) or not found.before or found.before[-1] not in BE:
+        return all(named) or not any(named)
+    return bool(_described(lists.code) & set(found.before))
+
+
+def _is_named(one: Signature, words: tuple[str, ...], lists: Listing) -> bool:
+    smalls = {stem(name, lists) for name in one.smalls}
+    return any(
+        (word.isalpha() and word not in smalls) or _CODE.search(word) for word in words if not is_grammar(word, lists)
+    )
+
+
+_CODE: Final = re.compile(r"[\d@:/._#]")
+
+
+@cache
+def _described(code: str) -> frozenset[str]:
+    """Stems of the attributes whose values are common words."""
+    lists = listing(code)
+    return frozenset(stem(word, lists) for word in lists.described)
+
+
+def is_value(found: Gap, lists: Listing) -> bool:
+    """What stands around the gap has one value at a time, and both sides of the gap can be such a value."""
+    if _scale(found, lists):
+        return True
+    if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
+        return False
+    if set(found.after) & BE:
+        return _office(found, lists)
+    return _before(found, lists) or _after(found, lists) or _purpose(found, lists)
+
+
+def _alike(found: Gap, lists: Listing) -> bool:
+    """Neither side begins with a preposition or has a verb of its own, and they tell a number or a time both or not."""
+    if any(word.startswith(TIMES) for word in (*found.old, *found.new)) and not is_measure(found, lists):
+        return False
+    for counts in (NUMBER.match, lambda word: word.startswith(TIMES)):
+        if any(map(counts, found.old)) != any(map(counts, found.new)):
+            return False
+    where = "status" in found.before  # in review, approved
+    for side in (found.old, found.new):
+        if where:
+            continue
+        if side[0] in lists.prepositions or side[0] in _LINKING or _VERBS & set(side):
+            return False
+    return True
+
+
+_LINKING: Final = JOINING | {"like", "comme", "como", "als"}
+_VERBS: Final = BE | {"have", "haben", "tener", "avoir", "'s"}
+
+
+def _before(found: Gap, lists: Listing) -> bool:
+    """The attribute stands right before the gap: live in _, favourite colour be _; or it is what is spoken of."""
+    words, heads = list(found.before), _heads(lists.code)
+    is_said = bool(words) and words[-1] in BE
+    while words and (words[-1] in BE | _LINKING | lists.prepositions | lists.persons):
+        words.pop()
+    if not words:
+        return False
+    if words[-1] in _PLACED and words[-1] == found.before[-1]:
+        return False  # works nights, lives alone: not where
+    if words[-1] in heads or (is_said and set(words) & _favourite(lists.code)):
+        return True
+    of = next((at for at, word in enumerate(words) if word in _OF), 0)
+    return is_said and of > 0 and words[of - 1] in heads
+
+
+@cache
+def _favourite(code: str) -> frozenset[str]:
+    words = {"en": "favourite default", "es": "favorito favorita", "fr": "préféré préférée favori"}.get(code, "")
+    return frozenset(stem(word, listing(code)) for word in words.split())
+
+
+_PLACED: Final = frozenset("work live sleep arbeit leb trabaj viv travaill habit".split())
+_OF: Final = frozenset("of for in von für de pour para du".split())
+
+
+def _scale(found: Gap, lists: Listing) -> bool:
+    """Both are words of one list of which one can be true: is red, is blue; is single, is married to Bo."""
+    said = bool(found.before) and found.before[-1] in BE
+    whole = all(len(side) == 1 or side[1] in _WITH for side in (found.old, found.new))
+    return said and whole and any({found.old[0], found.new[0]} <= one for one in _scales(lists.code))
+
+
+_WITH: Final = frozenset("to mit con à avec".split())
+
+
+@cache
+def _scales(code: str) -> tuple[frozenset[str], ...]:
+    lists = listing(code)
+    return tuple(frozenset(stem(word, lists) for word in words.split()) for words in lists.scales)
+
+
+def replaced(one: Signature, two: Signature, lists: Listing) -> bool:
+    """The new one says itself that what the old one says is no longer so: tea instead of coffee.
+
+    What is gone has to be what the old one begins or ends with; all else that it says has to be in the new one, but
+    for a verb that only says that something is made use of.
+    """
+    gone = two.gone
+    if not gone or one.changed or one.tense == "past" or len(one.content) <= len(gone):
+        return False
+    if gone not in (one.content[-len(gone) :], one.content[: len(gone)]):
+        return False
+    return set(one.content) - {*gone, *two.content} <= _uses(lists.code)
+
+
+def over(one: Signature, two: Signature, lists: Listing) -> bool:
+    """The new one says that what the old one says has come to an end: has a boat, sold the boat.
+
+    The old one says nothing but who has what, or does what.
+    """
+    if not two.ended or one.tense == "past" or two.tense not in ("past", "unmarked", "mixed"):
+        return False
+    if one.numbers != two.numbers or one.named != two.named or one.subject not in two.content:
+        return False
+    verbs = set(one.content) - set(two.content)
+    return verbs <= _uses(lists.code) and set(two.ended) <= set(one.content[1:]) <= verbs | set(two.ended)
+
+
+@cache
+def _uses(code: str) -> frozenset[str]:
+    """Stems of verbs that say no more than that something is made use of."""
+    lists = listing(code)
+    return frozenset(stem(word, lists) for word in lists.uses)
+
+
+def _office(found: Gap, lists: Listing) -> bool:
+    """_ be mayor of Graz: one person is."""
+    return not found.before and found.after[0] in BE and bool(lists.holders & set(found.after[1:3]))
+
+
+def _after(found: Gap, lists: Listing) -> bool:
+    return bool(found.after) and found.after[0] in lists.graded
+
+
+def _purpose(found: Gap, lists: Listing) -> bool:
+    """Something else is used for the same purpose: use _ for the cache."""
+    return bool(found.before and found.after) and found.before[-1] in _USED and found.after[0] in _FOR
+
+
+_FOR: Final = frozenset("for as für als para pour comme".split())
+_USED: Final = frozenset("use run nutz us utilis".split())
+
+
+@cache
+def _heads(code: str) -> frozenset[str]:
+    """Stems of the things that have one value at a time."""
+    lists = listing(code)
+    done = {stem(word, lists) for word in lists.holders & lists.bases}  # leads, heads
+    return frozenset(stem(word, lists) for word in lists.attributes | lists.holders) - done

@@ -1,0 +1,1 @@
+"""Protection of what is stored and of what reaches a prompt."""

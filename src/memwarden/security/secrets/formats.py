@@ -1,0 +1,154 @@
+"""Secrets that a form gives away but no name of a service: key blocks, passwords in addresses, headers, card "
+"numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+from memwarden.security.secrets.spans import Span, lower_in_place
+
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----")
+# A block whose end was cut off is redacted as far as its lines go on; "\n" may be written out, as in JSON.
+_BLOCK_LINES = re.compile(r"(?:[A-Za-z0-9+/=:,. \t-]|\\[nr]|[\r\n])*")
+
+# The password of user:password@host. Greedy up to the last @ before a slash or a blank, as a password may hold one.
+_ADDRESS = re.compile(r"://[^\s/:@?#'\"<>]{0,100}:([^\s/'\"<>]{1,200})@")
+_STANDS_FOR_A_PASSWORD = re.compile(
+    r"\$(?:\{.*|[A-Za-z_]+)|<.*|\{.*|%[a-z_]+%|\[.*|\*+|(?:your|my)?[-_]?(?:password|passwd|pwd|pass|pw)|x{3,}|\.{3}",
+    re.I,
+)
+
+# What is searched for in the text in lower case, and what has to stand there; the group is the secret.
+_LABELLED: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    *(
+        (word, re.compile(rf"{word}[ \t]{{1,3}}([a-z0-9._~+/-]{{16,2000}}={{0,2}})"), "authorization")
+        for word in ("bearer", "basic", "token")
+    ),
+    ("sess", re.compile(r"sess(?:ion|id|ionid|ion_id|ion-id)?=([^\s;,'\"]{16,500})"), "session-cookie"),
+    ("sid=", re.compile(r"sid=([^\s;,'\"]{16,500})"), "session-cookie"),
+)
+
+# Digits in groups as people write them. Any script's digits count.
+# (The sign before is looked at after the first digit: so the scan for that digit is a fast one.)
+_DIGITS = re.compile(r"\d(?<![\d.,]\d)(?:[ -]?\d){11,30}(?!\d)")
+_GROUP = re.compile(r"\d+")
+# The beginnings of card numbers, and how long such a number is. (Of Visa's lengths the rare 13 and 19 are left out: one
+# in ten of the times and ids as long has the right check digit.)
+_ISSUERS: tuple[tuple[int, int, frozenset[int]], ...] = (
+    (4, 4, frozenset({16})),
+    (51, 55, frozenset({16})),
+    (2221, 2720, frozenset({16})),
+    (34, 34, frozenset({15})),
+    (37, 37, frozenset({15})),
+    (300, 305, frozenset({14})),
+    (36, 36, frozenset({14})),
+    (38, 39, frozenset({14})),
+    (6011, 6011, frozenset({16})),
+    (644, 659, frozenset({16})),
+    (3528, 3589, frozenset({16})),
+    (62, 62, frozenset({16, 17, 18, 19})),
+    (5018, 5018, frozenset({16})),
+    (6759, 6763, frozenset({16})),
+)
+
+_WALLET = re.compile(r"[5KL9c](?<![A-Za-z0-9].)[1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])")
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def find(text: str) -> Iterator[Span]:
+    """Every secret in the text that shows by its form; spans may overlap."""
+    if "-----BEGIN" in text:
+        yield from _private_keys(text)
+    if "://" in text:
+        yield from _passwords_in_addresses(text)
+    yield from _labelled(lower_in_place(text))
+    yield from _cards(text)
+    for match in _WALLET.finditer(text):
+        if _is_wallet_key(match.group()):
+            yield Span(*match.span(), "wallet-key")
+
+
+def _labelled(lower: str) -> Iterator[Span]:
+    for stem, pattern, kind in _LABELLED:
+        at = lower.find(stem)
+        while at != -1:
+            match = pattern.match(lower, at)
+            if match and (len(match.group(1)) >= 30 or any(sign.isdigit() for sign in match.group(1))):
+                yield Span(*match.span(1), kind)
+            at = lower.find(stem, at + len(stem))
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    at = 0
+    while begin := _BLOCK.search(text, at):
+        end_mark = f"-----END {begin.group(1)}-----"
+        end = text.find(end_mark, begin.end(), begin.end() + 20_000)
+        if end != -1:
+            at = end + len(end_mark)
+        else:
+            lines = _BLOCK_LINES.match(text, begin.end())
+            at = lines.end() if lines else begin.end()
+        yield Span(begin.start(), at, "private-key")
+
+
+def _passwords_in_addresses(text: str) -> Iterator[Span]:
+    for match in _ADDRESS.finditer(text):
+        if not _STANDS_FOR_A_PASSWORD.fullmatch(match.group(1)):
+            yield Span(*match.span(1), "url-password")
+
+
+def _cards(text: str) -> Iterator[Span]:
+    for run in _DIGITS.finditer(text):
+        groups = [(run.start() + group.start(), run.start() + group.end()) for group in _GROUP.finditer(run.group())]
+        at = 0
+        while at < len(groups):
+            last = _last_group_of_card(text, groups, at)
+            if last is None:
+                at += 1
+            else:
+                yield Span(groups[at][0], groups[last][1], "card-number")
+                at = last + 1
+
+
+def _last_group_of_card(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
+    """The last of the groups that make a card number with the first, or None: an expiry date may follow it."""
+    digits: list[int] = []
+    for number in range(first, len(groups)):
+        start, end = groups[number]
+        digits += [int(sign) for sign in text[start:end]]
+        if len(digits) > 19 or end - start < 3:
+            return None
+        if is_card_number(digits):
+            return number
+    return None
+
+
+def is_card_number(digits: list[int]) -> bool:
+    """Whether an issuer gives out numbers that begin so and are as long, and the check digit (Luhn) is right."""
+    if len(digits) < 13 or not _has_issuer(digits):
+        return False
+    doubled = [digit if place % 2 == 0 else digit * 2 for place, digit in enumerate(reversed(digits))]
+    return sum(digit - 9 if digit > 9 else digit for digit in doubled) % 10 == 0
+
+
+def _has_issuer(digits: list[int]) -> bool:
+    written = "".join(map(str, digits))
+    return any(
+        len(digits) in lengths and low <= int(written[: len(str(low))]) <= high for low, high, lengths in _ISSUERS
+    )
+
+
+def _is_wallet_key(text: str) -> bool:
+    """Whether the checksum of a Bitcoin private key (WIF: Base58Check) is right."""
+    number = 0
+    for sign in text:
+        number = number * 58 + _BASE58.index(sign) if sign in _BASE58 else -1
+        if number < 0:
+            return False
+    if number.bit_length() > 38 * 8:
+        return False
+    raw = number.to_bytes(38, "big").lstrip(b"\0")
+    body, check = raw[:-4], raw[-4:]
+    return len(body) in (33, 34) and hashlib.sha256(hashlib.sha256(body).digest()).digest()[:4] == check

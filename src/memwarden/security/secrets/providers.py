@@ -1,0 +1,218 @@
+"""Secrets that show by their own form, or by the name of their service before them: gitleaks' rules, and a few more.
+
+The rules are data, not code: ``gitleaks.toml`` beside this file is the rule file of the project gitleaks (MIT licence,
+see NOTICE), unchanged, so that a newer one can take its place. What is said here is how to run it on talk instead of on
+source code, and fast: a text without a long run of token characters is left after one scan, and a rule is compiled
+and run only if one of its keywords stands near such a run.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from memwarden.security.secrets.spans import Span
+
+# No secret of the rules is shorter than this, and hardly a word of a language is as long.
+_RUN = re.compile(r"[A-Za-z0-9_+/=~.-]{14,}")
+_DIGIT = re.compile(r"[0-9]")
+# A run without a digit is a long word, a path or a rule ("--------"); from here on it may be a token of letters.
+_LETTERS_ONLY = 20
+# How far before a run the name of its service is looked for; gitleaks allows some 30 characters between the two.
+_BEFORE = 80
+
+# How gitleaks begins a rule that goes by the name of a service. It finds no more by it, and it costs 50 tries a place.
+_LEAD = r"[\w.-]{0,50}?"
+# How gitleaks bounds most rules: made for source code. In talk a token also stands before a full stop or behind a sign
+# of another script.
+_END_IN_TALK = r"(?![A-Za-z0-9_]|-[A-Za-z0-9])"
+_BOUNDS = (
+    (_LEAD, ""),
+    (r"""(?:[\x60'"\s;]|\\[nr]|$)""", _END_IN_TALK),
+    (r"""(?:$|[\\'"\x60\s<),])""", _END_IN_TALK),
+    (r"""(?:^|[\\'"\x60\s>=:(,)])""", r"(?<![A-Za-z0-9_~.-])"),
+)
+# Left out: rules that go by entropy alone or scan whole files, and what is found elsewhere in a way that fits talk.
+_LEFT_OUT = frozenset(
+    {"generic-api-key", "curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "private-key", "jwt"}
+)
+# A token goes on as long as these do, whatever length the rule has in mind (bounded: many may stand in one run).
+_REST = re.compile(r"[A-Za-z0-9_-]{0,500}")
+
+# Formats that the rules of gitleaks lack, or bind to a length or a context that talk does not keep to.
+_MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("anthropic-api-key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{20,}"),
+    ("openai-api-key", ("sk-",), r"(?<![A-Za-z0-9_-])sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{32,}"),
+    ("groq-api-key", ("gsk_",), r"\bgsk_[A-Za-z0-9]{32,}"),
+    ("xai-api-key", ("xai-",), r"\bxai-[A-Za-z0-9]{40,}"),
+    ("replicate-api-token", ("r8_",), r"\br8_[A-Za-z0-9]{30,}"),
+    ("tavily-api-key", ("tvly-",), r"\btvly-[A-Za-z0-9-]{20,}"),
+    ("pinecone-api-key", ("pcsk_",), r"\bpcsk_[A-Za-z0-9_]{40,}"),
+    ("langsmith-api-key", ("lsv2_",), r"\blsv2_(?:pt|sk)_[a-f0-9_]{32,}"),
+    ("telegram-bot-token", (":aa",), r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
+    ("stripe-webhook-secret", ("whsec_",), r"\bwhsec_[A-Za-z0-9+/]{24,}={0,2}"),
+    ("google-oauth-token", ("ya29.",), r"\bya29\.[A-Za-z0-9_-]{20,}"),
+    ("google-client-secret", ("gocspx-",), r"\bGOCSPX-[A-Za-z0-9_-]{20,}"),
+    ("docker-token", ("dckr_",), r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
+    (
+        "discord-webhook",
+        ("/api/webhooks/",),
+        r"(?:https?://[a-z.]{0,20}discord(?:app)?\.com)?/api/webhooks/[0-9]{17,20}/[A-Za-z0-9_-]{60,80}",
+    ),
+    (
+        "discord-bot-token",
+        (".",),
+        r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}",
+    ),
+    ("supabase-token", ("sbp_", "sb_secret_"), r"\b(?:sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,})"),
+    ("figma-token", ("figd_",), r"\bfigd_[A-Za-z0-9_-]{20,}"),
+    ("azure-key", ("accountkey=", "sharedaccesskey="), r"(?i:Account|SharedAccess)(?i:Key)=([A-Za-z0-9+/]{40,}={0,2})"),
+    ("azure-sas", ("sig=",), r"[?&]sig=([A-Za-z0-9%+/]{40,}={0,2})"),
+    ("jwt", ("eyj",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){0,4}"),
+    ("age-secret-key", ("age-secret-key-",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
+    ("sentry-dsn", ("ingest",), r"https://([a-f0-9]{32})@[a-z0-9.]{1,40}ingest"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret: its pattern as text, which group holds the secret (0: the first that matched), and checks.
+
+    ``entropy`` is the least entropy of the secret in bits a character. ``by_name`` says that the pattern goes by the
+    name of a service, so that an ordinary word could stand where the secret is expected.
+    """
+
+    kind: str
+    keywords: tuple[str, ...]
+    pattern: str
+    group: int = 0
+    entropy: float = 0.0
+    by_name: bool = False
+
+
+def find(text: str) -> Iterator[Span]:
+    """Every secret in the text that a rule knows, rule by rule; spans may overlap."""
+    near = _near_runs(text)
+    if not near:
+        return
+    for keyword, rules in _by_keyword():
+        if keyword in near:
+            for rule in rules:
+                yield from _found(rule, text)
+
+
+def _found(rule: Rule, text: str) -> Iterator[Span]:
+    for match in _compiled(rule.pattern).finditer(text):
+        group = rule.group or next((number for number, got in enumerate(match.groups(), 1) if got), 0)
+        start, end = match.span(group)
+        secret = text[start:end]
+        if rule.by_name and not _DIGIT.search(secret):
+            continue
+        if rule.entropy and _entropy(secret) < rule.entropy:
+            continue
+        rest = _REST.match(text, end)
+        yield Span(start, rest.end() if rest else end, rule.kind)
+
+
+def _near_runs(text: str) -> str:
+    """Whatever stands in or shortly before a run that could be a token, in lower case; empty if there is none."""
+    parts: list[str] = []
+    done = 0
+    for run in _RUN.finditer(text):
+        if run.end() - run.start() >= _LETTERS_ONLY or _DIGIT.search(run.group()):
+            parts.append(text[max(done, run.start() - _BEFORE) : run.end()])
+            done = run.end()
+    return "".join(parts).lower()
+
+
+def _entropy(secret: str) -> float:
+    size = len(secret)
+    return -sum(count / size * math.log2(count / size) for count in Counter(secret).values())
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """All rules: those of gitleaks that are fit for talk, then the further formats."""
+    source = resources.files(__package__).joinpath("gitleaks.toml").read_text(encoding="utf-8")
+    return (
+        *(_read(entry) for entry in tomllib.loads(source)["rules"] if _fits_talk(entry)),
+        *(Rule(kind, keywords, pattern) for kind, keywords, pattern in _MORE),
+    )
+
+
+def _fits_talk(entry: dict[str, object]) -> bool:
+    # A rule that is bound to the names of files knows nothing about a turn.
+    return "regex" in entry and "path" not in entry and entry["id"] not in _LEFT_OUT
+
+
+def _read(entry: dict[str, object]) -> Rule:
+    pattern = source = str(entry["regex"])
+    for theirs, fit in _BOUNDS:
+        pattern = pattern.replace(theirs, fit)
+    return Rule(
+        kind=str(entry["id"]),
+        keywords=tuple(str(keyword).lower() for keyword in _listed(entry["keywords"])),
+        pattern=_in_python(pattern),
+        group=int(str(entry.get("secretGroup", 0))),
+        entropy=float(str(entry.get("entropy", 0))),
+        by_name=_LEAD in source,
+    )
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _in_python(pattern: str) -> str:
+    """A pattern of Go's in Python's words: ``(?i)`` in the middle holds up to the end of its group, ``\\z`` is "
+    "``\\Z``."""
+    pattern = pattern.replace(r"\z", r"\Z")
+    at = pattern.rfind("(?i)")
+    while at != -1:
+        end = _end_of_group(pattern, at + 4)
+        pattern = f"{pattern[:at]}(?i:{pattern[at + 4 : end]}){pattern[end:]}"
+        at = pattern.rfind("(?i)")
+    return pattern
+
+
+def _end_of_group(pattern: str, at: int) -> int:
+    """Where the group ends that ``at`` is in."""
+    depth = 0
+    in_set = False
+    while at < len(pattern):
+        sign = pattern[at]
+        if sign == "\\":
+            at += 1
+        elif in_set:
+            in_set = sign != "]"
+        elif sign == "[":
+            in_set = True
+        elif sign == "(":
+            depth += 1
+        elif sign == ")":
+            if depth == 0:
+                return at
+            depth -= 1
+        at += 1
+    return at
+
+
+@cache
+def _by_keyword() -> tuple[tuple[str, tuple[Rule, ...]], ...]:
+    found: dict[str, list[Rule]] = {}
+    for rule in rules():
+        for keyword in rule.keywords:
+            found.setdefault(keyword, []).append(rule)
+    return tuple((keyword, tuple(of_it)) for keyword, of_it in found.items())
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # ASCII: a token starts behind a Chinese sign as it does behind a blank.
+    return re.compile(pattern, re.ASCII)

@@ -1,0 +1,190 @@
+"""Settings: frozen, checked once, when they are read."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from memwarden.categories import Categories, read_categories, shipped_categories
+from memwarden.errors import InvalidConfig
+
+ENVIRONMENT_PREFIX = "MEMWARDEN_"
+SETTINGS_FILE = "memwarden.toml"
+EMBEDDERS = ("wordllama", "minilm", "openai", "none")
+EXTRACTION = ("every_turn", "periodic", "off")
+MERGING = ("auto", "off")
+EVENTS = ("on", "off")
+MOST_DAYS, MOST_ROWS = 36_500, 1_000_000_000
+PRESETS = ("auto", "chat", "assistant")
+FEATURES = (
+    "bm25_turn",
+    "bm25_pair",
+    "bm25_session",
+    "cosine_turn",
+    "cosine_pair",
+    "cosine_session",
+    "best_in_session",
+    "said_by_named",
+    "says_when",
+    "on_date",
+    "on_day",
+    "answers_question",
+    "only_asks",
+    "related",
+    "recent",
+    "word_pieces",
+)
+"""The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be configured. Every field has a sensible default.
+
+    Attributes:
+        db: URL of the store. Default: a SQLite file in the user's data folder.
+        embedder: ``wordllama`` (default, no download), ``minilm`` (finds more, slower; extra ``onnx``), ``openai`` (any
+            OpenAI-compatible endpoint; extra ``openai``) or ``none`` (words only).
+        embedding_model, embedding_url, embedding_dimensions: for ``openai``: the model's name, the endpoint's base URL
+            (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
+        max_text_bytes: the longest text accepted, UTF-8 bytes.
+        index_bytes: how much memory the namespace indexes of this process may take before the least recently used
+            one is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again, and an
+            8th for moments in the past that were asked about, a 16th for what is known of namespaces that are searched.
+        search_above: on PostgreSQL, a namespace of so many memories is searched in the database; smaller ones, and all
+            on other stores, are read into memory.
+        session_gap_hours: a longer silence within a thread begins a new session.
+        preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
+        relation_weight: what a memory's rank gains at most when it is related to one that answers, 0..1 (B2).
+        leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
+        merging: ``auto`` compares what ``remember`` is given with what is known, and merges, supersedes and links;
+            ``off`` stores every statement beside the others.
+        extraction: ``every_turn`` looks through what was observed at once, ``periodic`` after every
+            ``extraction_turns`` new turns of a thread, ``off`` when it is asked for.
+        extraction_turns: how many turns ``periodic`` waits for. facts_a_day: so many facts of a user are kept on one
+            day; the rest waits for the next.
+        link_min: neighbours with at least this score are linked to a new statement (B2), 0..1.
+        chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
+            URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
+        events: ``on`` writes operational events (:mod:`memwarden.observability.records`), ``off`` none. events_days:
+        so many days
+            they are shown and kept; events_rows: about how many of a namespace are kept, the newest.
+        categories: categories and allowlists.
+    """
+
+    db: str = ""
+    embedder: str = "wordllama"
+    embedding_model: str = ""
+    embedding_url: str = ""
+    embedding_dimensions: int = 0
+    max_text_bytes: int = 262_144
+    index_bytes: int = 1_073_741_824
+    search_above: int = 100_000
+    session_gap_hours: float = 4.0
+    preset: str = "auto"
+    relation_weight: float = 0.10
+    leave_out: tuple[str, ...] = ()
+    merging: str = "auto"
+    extraction: str = "off"
+    extraction_turns: int = 5
+    facts_a_day: int = 50
+    link_min: float = 0.55
+    chat_model: str = ""
+    chat_url: str = ""
+    events: str = "on"
+    events_days: int = 30
+    events_rows: int = 100_000
+    categories: Categories = field(default_factory=shipped_categories)
+
+    def __post_init__(self) -> None:
+        if self.embedder not in EMBEDDERS:
+            raise InvalidConfig(f"unknown embedder {self.embedder!r}; use one of: {', '.join(EMBEDDERS)}")
+        if self.embedder == "openai" and not (self.embedding_model and self.embedding_dimensions > 0):
+            raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
+        if self.merging not in MERGING:
+            raise InvalidConfig(f"unknown merging {self.merging!r}; use one of: {', '.join(MERGING)}")
+        if self.extraction not in EXTRACTION:
+            raise InvalidConfig(f"unknown extraction {self.extraction!r}; use one of: {', '.join(EXTRACTION)}")
+        if self.events not in EVENTS:
+            raise InvalidConfig(f"events is one of {', '.join(EVENTS)}, not {self.events!r:.80}")
+        if not isinstance(self.link_min, int | float) or not 0 <= self.link_min <= 1:
+            raise InvalidConfig(f"link_min is a number from 0 to 1, not {self.link_min!r:.80}")
+        if self.preset not in PRESETS:
+            raise InvalidConfig(f"unknown preset {self.preset!r}; use one of: {', '.join(PRESETS)}")
+        if not isinstance(self.relation_weight, int | float) or not 0 <= self.relation_weight <= 1:
+            raise InvalidConfig(f"relation_weight is a number from 0 to 1, not {self.relation_weight!r:.80}")
+        unknown = sorted(set(self.leave_out) - set(FEATURES))
+        if unknown:
+            raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
+        above_zero = ("max_text_bytes", "index_bytes", "session_gap_hours", "extraction_turns", "facts_a_day")
+        for name in (*above_zero, "search_above", "events_days", "events_rows"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
+                raise InvalidConfig(f"{name} must be above 0, not {value!r:.80}")
+        if self.events_days > MOST_DAYS or self.events_rows > MOST_ROWS:
+            raise InvalidConfig(f"events_days is at most {MOST_DAYS:,} and events_rows at most {MOST_ROWS:,}")
+
+
+def load(file: Path | None = None, **flags: Any) -> Settings:
+    """Build the settings: flag, else environment ``MEMWARDEN_*``, else ``memwarden.toml``, else default.
+
+    ``file`` None means ``memwarden.toml`` in the working folder, if there is one. Flags that are None are not given.
+    Raises InvalidConfig for unknown names and wrong values.
+    """
+    values = {**_from_file(file), **_from_environment(), **{k: v for k, v in flags.items() if v is not None}}
+    return settings_from(values)
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Build settings from plain values. ``categories`` may be the path of a YAML file or its content as a mapping."""
+    kinds = {one.name: one.type for one in fields(Settings)}
+    unknown = sorted(set(values) - set(kinds))
+    if unknown:
+        raise InvalidConfig(f"unknown setting {unknown[0]!r}; settings are: {', '.join(kinds)}")
+    return replace(Settings(), **{name: _setting(name, str(kinds[name]), value) for name, value in values.items()})
+
+
+def default_db() -> str:
+    """The URL of the store that is used when none is configured."""
+    from platformdirs import user_data_path
+
+    return f"sqlite:///{user_data_path('memwarden', appauthor=False) / 'memwarden.db'}"
+
+
+def _setting(name: str, kind: str, value: Any) -> Any:
+    if name == "categories":
+        return value if isinstance(value, Categories) else read_categories(value)
+    if kind.startswith("tuple"):
+        named = value.replace(",", " ").split() if isinstance(value, str) else value
+        if not isinstance(named, list | tuple) or not all(isinstance(one, str) for one in named):
+            raise InvalidConfig(f"setting {name!r} takes a list of texts, not {value!r}")
+        return tuple(named)
+    convert = {"str": str, "int": int, "float": float}[kind]
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return convert(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidConfig(f"setting {name!r} takes {kind}, not {value!r:.80}") from None
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    path = file or Path(SETTINGS_FILE)
+    if file is None and not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidConfig(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, a path that cannot be
+        raise InvalidConfig(f"{str(path)!r} is not valid TOML: {error}") from error
+
+
+def _from_environment() -> dict[str, Any]:
+    names = [one.name for one in fields(Settings)]
+    return {name: os.environ[key] for name in names if (key := ENVIRONMENT_PREFIX + name.upper()) in os.environ}

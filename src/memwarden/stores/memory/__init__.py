@@ -1,0 +1,1 @@
+"""The store that keeps everything in RAM."""

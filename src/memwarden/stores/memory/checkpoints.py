@@ -1,0 +1,158 @@
+"""Checkpoints that are forgotten when the process ends: the plain meaning of the contract."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import ClassVar
+
+from memwarden.errors import InvalidInput
+from memwarden.records import Namespace
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.checkpoints import (
+    PAGE,
+    Checkpoints,
+    Found,
+    Key,
+    Outline,
+    PendingWrite,
+    Saved,
+    Search,
+    Value,
+    agrees,
+    metadata_text,
+    unneeded,
+)
+from memwarden.stores.shared.sql_values import check_text
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The checkpoints of one namespace. values: by thread, subgraph, channel and version."""
+
+    saved: dict[Key, Saved] = field(default_factory=dict)
+    values: dict[tuple[str, str, str, str], Value] = field(default_factory=dict)
+    writes: dict[Key, dict[tuple[str, int], PendingWrite]] = field(default_factory=dict)
+
+    def found(self, key: Key) -> Found:
+        saved = self.saved[key]
+        places = [(key.thread, key.ns, *link) for link in saved.links]
+        values = tuple(self.values[place] for place in places if place in self.values)
+        writes = sorted(self.writes.get(key, {}).values(), key=lambda one: (one.path, one.task, one.number))
+        return Found(saved, values, tuple(writes))
+
+
+class MemoryCheckpoints:
+    """See :class:`memwarden.stores.shared.checkpoints.Checkpoints`.
+
+    Args:
+        check_open: raises when the store is not open.
+    """
+
+    durable: ClassVar[bool] = False
+
+    def __init__(self, check_open: Callable[[], None]) -> None:
+        self._check_open = check_open
+        self._shelves: dict[Namespace, _Shelf] = {}
+
+    async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
+        copy = _plain(saved)
+        shelf = self._shelf(namespace)
+        shelf.saved[saved.key] = copy
+        for one in values:
+            shelf.values[saved.key.thread, saved.key.ns, one.channel, one.version] = replace(one, shown=None)
+
+    async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
+        check_text(*key, *(text for one in writes for text in (one.task, one.path, one.channel)))
+        there = self._shelf(namespace).writes.setdefault(key, {})
+        for one in writes:
+            if one.number < 0 or (one.task, one.number) not in there:
+                there[one.task, one.number] = one
+
+    async def get(self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None) -> Found | None:
+        found = await self.find(namespace, Search(thread, ns, id), limit=1)
+        return found[0] if found else None
+
+    async def find(self, namespace: Namespace, search: Search, limit: int = PAGE) -> list[Found]:
+        shelf = self._shelf(namespace)
+        keys = sorted((key for key in shelf.saved if _is_meant(shelf.saved[key], search)), key=_order, reverse=True)
+        return [shelf.found(key) for key in keys[:limit]]
+
+    async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
+        saved = self._shelf(namespace).saved
+        return [
+            Outline(key, one.parent, one.metadata, frozenset({*one.small, *(channel for channel, _ in one.links)}))
+            for key, one in sorted(saved.items())
+            if key.thread == thread
+        ]
+
+    async def remove(self, namespace: Namespace, keys: Sequence[Key]) -> None:
+        shelf = self._shelf(namespace)
+        for key in keys:
+            shelf.saved.pop(key, None)
+            shelf.writes.pop(key, None)
+        for thread in {key.thread for key in keys}:
+            there = [place[1:] for place in shelf.values if place[0] == thread]
+            needed = [(key.ns, *link) for key, one in shelf.saved.items() if key.thread == thread for link in one.links]
+            for place in unneeded(there, needed):
+                del shelf.values[thread, *place]
+
+    async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
+        shelf, gone = self._shelf(namespace), set(threads)
+        shelf.saved = {key: one for key, one in shelf.saved.items() if key.thread not in gone}
+        shelf.writes = {key: one for key, one in shelf.writes.items() if key.thread not in gone}
+        shelf.values = {place: one for place, one in shelf.values.items() if place[0] not in gone}
+
+    async def delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
+        shelf, gone = self._shelf(namespace), set(runs)
+        await self.remove(namespace, [key for key, one in shelf.saved.items() if one.run in gone])
+
+    async def copy_thread(self, namespace: Namespace, source: str, target: str) -> None:
+        shelf = self._shelf(namespace)
+        for key, one in list(shelf.saved.items()):
+            if key.thread == source:
+                copied = key._replace(thread=target)
+                shelf.saved[copied] = replace(one, key=copied)
+        for key, writes in list(shelf.writes.items()):
+            if key.thread == source:
+                shelf.writes.setdefault(key._replace(thread=target), {}).update(writes)
+        for (thread, *place), value in list(shelf.values.items()):
+            if thread == source:
+                ns, channel, version = place
+                shelf.values[target, ns, channel, version] = value
+
+    def _shelf(self, namespace: Namespace) -> _Shelf:
+        self._check_open()
+        return self._shelves.setdefault(namespace, _Shelf())
+
+
+def _order(key: Key) -> tuple[str, str, str]:
+    return key.id, key.thread, key.ns
+
+
+def _is_meant(saved: Saved, search: Search) -> bool:
+    key = saved.key
+    return (
+        search.thread in (None, key.thread)
+        and search.ns in (None, key.ns)
+        and search.id in (None, key.id)
+        and (search.before is None or key.id < search.before)
+        and (search.after is None or _order(key) < _order(search.after))
+        and agrees(saved.metadata, search.metadata)
+    )
+
+
+def _plain(saved: Saved) -> Saved:
+    """A copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
+    text = metadata_text(saved)
+    check_text(text, *saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))
+    return replace(saved, metadata=json.loads(text), shown="{}")
+
+
+def checkpoints_of(store: Store) -> Checkpoints:
+    """Return where a store keeps the states of agents. Raises InvalidInput for one that would lose them at the end."""
+    if store.promises.durable and isinstance(store.checkpoints, MemoryCheckpoints):
+        raise InvalidInput(f"a {type(store).__name__} keeps no states of agents; use memory://, SQLite or PostgreSQL")
+    return store.checkpoints

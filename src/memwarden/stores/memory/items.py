@@ -1,0 +1,104 @@
+"""Items in memory: the plain-Python meaning of :class:`memwarden.stores.shared.items.Items`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from memwarden.records import Namespace
+from memwarden.stores.shared.items import Hit, ItemChange, Place, PutItem, Search, StoredItem, answer, under
+
+_MINUTE = 60_000_000
+
+
+class _Shelf(dict[Place, PutItem]):
+    """The items of one namespace."""
+
+    def alive(self, path: str | None, at: int | None) -> list[StoredItem]:
+        return [one.item for one in self.values() if under(one.item.path, path) and _is_alive(one.item, at)]
+
+
+class _View:
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def newest(self, search: Search, most: int | None) -> Iterable[Place]:
+        items = sorted(self._shelf.alive(search.path, search.alive_at), key=lambda one: (-one.updated_at, *one[:2]))
+        page = items if most is None else items[search.offset : search.offset + most]
+        return [(one.path, one.key) for one in page]
+
+    def read(self, identities: Sequence[Place]) -> Mapping[Place, StoredItem]:
+        return {one: self._shelf[one].item for one in identities}
+
+    def vectors(self, search: Search) -> Iterator[Sequence[tuple[Place, bytes]]]:
+        places = ((one.path, one.key) for one in self._shelf.alive(search.path, search.alive_at))
+        yield [(place, vector) for place in places for _, vector in self._shelf[place].vectors]
+
+
+class MemoryItems:
+    """Items that are forgotten when the process ends.
+
+    Args:
+        ready: raises StoreUnavailable when the store is not open.
+    """
+
+    durable: ClassVar[bool] = False
+
+    def __init__(self, ready: Callable[[], None]) -> None:
+        self._ready = ready
+        self._shelves: dict[Namespace, _Shelf] = {}
+
+    async def get(
+        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
+    ) -> dict[Place, StoredItem]:
+        shelf = self._shelf(namespace)
+        return {one: shelf[one].item for one in places if one in shelf and _is_alive(shelf[one].item, alive_at)}
+
+    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
+        return answer(_View(self._shelf(namespace)), search)
+
+    async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
+        return list({one.path for one in self._shelf(namespace).alive(under, alive_at)})
+
+    async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
+        return sorted(key for at, key in self._shelf(namespace) if at == path and key.startswith(begins))
+
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+        shelf = self._shelf(namespace)
+        for one in changes:
+            if isinstance(one, PutItem):
+                place = (one.item.path, one.item.key)
+                before = shelf.get(place)
+                created_at = one.item.created_at if before is None else before.item.created_at
+                shelf[place] = one._replace(item=one.item._replace(created_at=created_at))
+            else:
+                shelf.pop((one.path, one.key), None)
+        self._shelves[namespace] = shelf
+
+    async def refresh(
+        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+    ) -> None:
+        shelf = self._shelf(namespace)
+        for place in places:
+            kept = shelf.get(place)
+            if kept is not None and kept.item.ttl is not None and _is_alive(kept.item, alive_at):
+                shelf[place] = kept._replace(item=kept.item._replace(expires_at=at + round(kept.item.ttl * _MINUTE)))
+
+    async def sweep(self, namespace: Namespace, at: int) -> int:
+        shelf = self._shelf(namespace)
+        ended = [place for place, one in shelf.items() if one.item.expires_at is not None and one.item.expires_at < at]
+        for place in ended:
+            del shelf[place]
+        return len(ended)
+
+    def discard(self, namespace: Namespace) -> None:
+        """Remove a canary's items."""
+        self._shelves.pop(namespace, None)
+
+    def _shelf(self, namespace: Namespace) -> _Shelf:
+        self._ready()
+        return self._shelves.get(namespace) or _Shelf()
+
+
+def _is_alive(item: StoredItem, at: int | None) -> bool:
+    return at is None or item.expires_at is None or item.expires_at > at

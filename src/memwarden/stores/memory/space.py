@@ -1,0 +1,154 @@
+"""One namespace of the store in memory: plain tables, and what follows from them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from memwarden.filters import Where, matches
+from memwarden.records import Change, Channel, Head, Memory, Namespace, State
+from memwarden.stores.transfer.pages import (
+    Answer,
+    Earlier,
+    Kept,
+    KeptEdge,
+    Mark,
+    Page,
+    Tally,
+    archived,
+    dropped,
+    last_of,
+)
+
+EdgeKey = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Space:
+    """One namespace. Rows lie in the order in which they were first written.
+
+    count: how many rows were ever written. versions: earlier contents, by id and version. threads: for each thread the
+    numbers of the rows that are or were in it, ascending. ids: the rows' ids by number. source_keys: the id behind each
+    thread and source key (:func:`memwarden.stores.shared.sql_values.once`). seen, extracted: the marks of threads.
+    """
+
+    rev: int = 0
+    epoch: int = 0
+    count: int = 0
+    rows: dict[str, Kept] = field(default_factory=dict)
+    ids: dict[int, str] = field(default_factory=dict)
+    versions: dict[tuple[str, int], Memory] = field(default_factory=dict)
+    threads: dict[str | None, list[int]] = field(default_factory=dict)
+    source_keys: dict[str, str] = field(default_factory=dict)
+    edges: dict[EdgeKey, KeptEdge] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    extracted: dict[str, int] = field(default_factory=dict)
+    journal: list[Change] = field(default_factory=list)
+    receipts: dict[str, Answer] = field(default_factory=dict)
+
+    @property
+    def head(self) -> Head:
+        return Head(self.rev, self.epoch)
+
+    def keep(self, row: Kept) -> None:
+        """Take a row in, new or changed. New ones come in the order of their numbers."""
+        identity, thread = row.memory.id, row.memory.thread_id
+        self.ids[row.n] = identity
+        self.rows[identity] = row
+        numbers = self.threads.setdefault(thread, [])
+        at = bisect_left(numbers, row.n)
+        if at == len(numbers) or numbers[at] != row.n:
+            numbers.insert(at, row.n)
+
+    def content(self, memory_id: str, version: int) -> Memory | None:
+        """A memory as it was in a version, as an active one."""
+        row = self.rows.get(memory_id)
+        if row is not None and row.memory.version == version:
+            return active(row.memory)
+        return self.versions.get((memory_id, version))
+
+    def matching(self, where: Where, state: State, *, newest_first: bool = False) -> Iterable[Memory]:
+        """Go through the memories in a state that match, as written; rows of other threads are not looked at."""
+        rows: Iterable[Kept]
+        thread = next((one for one in where if one.field == "thread_id" and one.op in ("$eq", "$in")), None)
+        if thread is None:
+            rows = reversed(self.rows.values()) if newest_first else self.rows.values()
+        else:
+            named = set(thread.value) if thread.op == "$in" else {thread.value}
+            numbers = [self.threads.get(one, []) for one in named]
+            wanted = numbers[0] if len(numbers) == 1 else sorted({n for some in numbers for n in some})
+            rows = (self.rows[self.ids[n]] for n in (reversed(wanted) if newest_first else wanted))
+        return (row.memory for row in rows if row.memory.state == state and matches(where, row.memory))
+
+    def tally(self) -> Tally:
+        rows, threads = len(self.rows), len(self.seen.keys() | self.extracted.keys())
+        return Tally(rows, rows, len(self.versions), len(self.journal), len(self.edges), threads, len(self.receipts))
+
+    def page(self, namespace: Namespace, since: int, limit: int) -> Page:
+        """See :meth:`memwarden.stores.protocol.Store.dump_page`."""
+        rev = last_of(since, limit, self.rev)
+        changes = tuple(self.journal[since:rev])  # the entry of a revision stands at its place
+        rows = sorted((one for one in self.rows.values() if since < one.rev <= rev), key=lambda one: one.rev)
+        edges = sorted((one for one in self.edges.values() if since < one.rev <= rev), key=lambda one: one.rev)
+        answers = [one for one in self.receipts.values() if since <= one.receipt.rev <= rev]
+        return Page(
+            namespace,
+            since,
+            rev,
+            self.rev,
+            self.count,
+            changes,
+            tuple(rows),
+            tuple(
+                Earlier(self.rows[key[0]].n, self.versions[key]) for key in archived(changes) if key in self.versions
+            ),
+            tuple(edges),
+            self._marks() if rev == self.rev else (),
+            tuple(sorted(answers, key=lambda one: (one.receipt.rev, one.key))),
+        )
+
+    def take_in(self, page: Page) -> None:
+        """See :meth:`memwarden.stores.protocol.Store.load_page`."""
+        self.follow(page)
+        self.sort()
+        self.epoch += 1
+
+    def sort(self) -> None:
+        """Put the rows in the order in which they were first written; a page has them in another one."""
+        self.rows = dict(sorted(self.rows.items(), key=lambda item: item[1].n))
+
+    def follow(self, page: Page) -> None:
+        """Take in a page whose new rows were first written after those that are here, as a batch makes it."""
+        for one in page.memories:
+            self.keep(one)
+            if one.once is not None:
+                self.source_keys[one.once] = one.memory.id
+        self.versions.update(((one.memory.id, one.memory.version), one.memory) for one in page.earlier)
+        for edge in page.edges:
+            said = edge.relation
+            self.edges[said.from_id, said.to_id, str(said.type)] = edge
+        self.journal.extend(page.changes)
+        self._drop_versions(page.changes)
+        self.seen.update((one.thread_id, one.seen) for one in page.marks if one.seen is not None)
+        self.extracted.update((one.thread_id, one.extracted) for one in page.marks if one.extracted is not None)
+        self.receipts.update((one.key, one) for one in page.answers)
+        self.rev, self.count = page.rev, max(self.count, page.rows)
+
+    def _drop_versions(self, changes: Iterable[Change]) -> None:
+        """Remove the contents that these entries say are not kept."""
+        for memory_id, version in dropped(changes).items():
+            key = memory_id, version - 1
+            while key in self.versions:  # below the first that is not there nothing is that could be removed
+                if self.versions[key].channel == Channel.STATE:
+                    del self.versions[key]
+                key = memory_id, key[1] - 1
+
+    def _marks(self) -> tuple[Mark, ...]:
+        threads = sorted(self.seen.keys() | self.extracted.keys())
+        return tuple(Mark(one, self.seen.get(one), self.extracted.get(one)) for one in threads)
+
+
+def active(memory: Memory) -> Memory:
+    """The memory as an active one."""
+    return replace(memory, state=State.ACTIVE, purge_at=None)

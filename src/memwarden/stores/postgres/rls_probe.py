@@ -1,0 +1,189 @@
+"""Trying the second wall on a user's own database: raw SQL as the store's role, and connections left in any state.
+
+Everything is tried in transactions that are rolled back, except on connections that are thrown away afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from psycopg import Connection, Error
+
+from memwarden.records import Namespace
+from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.read import Reader
+from memwarden.stores.postgres.sql.transaction import ROLE, here
+from memwarden.stores.shared.probe import Tried
+
+_TABLES = b"""
+    SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace
+    AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'meta' ORDER BY 1
+"""
+_NAME_IT = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
+_WRITES = (
+    "UPDATE memwarden.memories SET text = text WHERE tenant = %(tenant)s AND namespace = %(namespace)s",
+    "DELETE FROM memwarden.memories WHERE tenant = %(tenant)s AND namespace = %(namespace)s",
+    "UPDATE memwarden.namespaces SET rev = rev WHERE tenant = %(tenant)s AND namespace = %(namespace)s",
+    "INSERT INTO memwarden.threads VALUES (%(tenant)s, %(namespace)s, 'canary', 1)",
+    "INSERT INTO memwarden.receipts VALUES (%(tenant)s, %(namespace)s, 'canary', NULL, 1, '[]', 1)",
+    "UPDATE memwarden.memories SET tenant = %(tenant)s, namespace = %(namespace)s, id = 'canary', n = 2000000000",
+)
+_DOORS = (
+    "SET LOCAL row_security = off",
+    "ALTER TABLE memwarden.memories DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE memwarden.memories NO FORCE ROW LEVEL SECURITY",
+    "CREATE POLICY canary ON memwarden.memories USING (true)",
+    f"ALTER ROLE {ROLE} BYPASSRLS",
+    "SELECT set_config('memwarden.listing', 'on', true)",
+)
+
+
+def try_wall(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> list[Tried]:
+    """Try to reach the victim's rows from the database, as whoever may use ``own``. The victim has memories."""
+    raw = _Raw(connections, own, victim)
+    return [
+        *(raw.reads(f"raw SQL, {name}", *settings) for name, settings in _settings(own, victim)),
+        raw.writes(),
+        raw.doors(),
+        raw.afterwards(),
+        _kept_connections(connections, seconds, own, victim),
+    ]
+
+
+def _settings(own: Namespace, victim: Namespace) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
+    tenant, path = here(victim)
+    yield "settings unset", (None, None)
+    yield "settings empty", ("", "")
+    yield "only the tenant set", (tenant, None)
+    yield "only the namespace set", (None, path)
+    yield "tenant empty", ("", path)
+    yield "settings wrong", (tenant + "x", path)
+    yield "patterns", ("%", "%")
+    yield "injection", (f"{tenant}' OR '1'='1", path)
+    yield "settings of another", here(own)
+
+
+class _Raw:
+    """SQL of the store's role, past memwarden."""
+
+    def __init__(self, connections: Connections, own: Namespace, victim: Namespace) -> None:
+        self._connections = connections
+        self._own = own
+        self._victim = dict(zip(("tenant", "namespace"), here(victim), strict=True))
+        with self._as_app() as db:
+            self._tables = [str(name) for (name,) in db.execute(_TABLES).fetchall()]
+
+    def reads(self, path: str, tenant: str | None, namespace: str | None) -> Tried:
+        with self._as_app() as db:
+            self._name(db, tenant, namespace)
+            leaks = [f"{table}: {found} rows" for table in self._tables if (found := self._rows(db, table))]
+        return Tried("database", path, len(self._tables), tuple(leaks))
+
+    def writes(self) -> Tried:
+        leaks = []
+        for statement in _WRITES:
+            with self._as_app() as db:
+                self._name(db, *here(self._own))
+                if (changed := _changed(db, statement, self._victim)) > 0:
+                    leaks.append(f"{statement.partition(' (')[0][:60]}: {changed} rows")
+        return Tried("database", "raw SQL that writes", len(_WRITES), tuple(leaks))
+
+    def doors(self) -> Tried:
+        """Open the wall from within, then look over it."""
+        leaks = []
+        for statement in _DOORS:
+            with self._as_app() as db:
+                self._name(db, *here(self._own))
+                try:
+                    db.execute(statement.encode())
+                    found = self._rows(db, "memwarden.memories")
+                except Error:
+                    continue
+                if found:
+                    leaks.append(f"{statement}: {found} rows")
+        return Tried("database", "raw SQL that opens the wall", len(_DOORS), tuple(leaks))
+
+    def afterwards(self) -> Tried:
+        """What a transaction was for must not hold for the next one."""
+        leaks = []
+        for ending in ("COMMIT", "ROLLBACK"):
+            with self._connections.borrowed() as db:
+                db.execute(b"BEGIN")
+                db.execute(_NAME_IT, [self._victim["tenant"], self._victim["namespace"]])
+                db.execute(ending.encode())
+                db.execute(b"BEGIN")
+                db.execute(f"SET LOCAL ROLE {ROLE}".encode())
+                found = {table: self._rows(db, table) for table in self._tables}
+                db.execute(b"ROLLBACK")
+            leaks += [f"after {ending} {table}: {rows} rows" for table, rows in found.items() if rows]
+        return Tried("database", "the same connection afterwards", 2 * len(self._tables), tuple(leaks))
+
+    @contextmanager
+    def _as_app(self) -> Iterator[Connection[Any]]:
+        """A transaction of the role, rolled back; no lock is waited for longer than a moment."""
+        with self._connections.borrowed() as db:
+            db.execute(b"BEGIN")
+            db.execute(f"SET LOCAL ROLE {ROLE}".encode())
+            db.execute(b"SET LOCAL lock_timeout = '2s'")
+            yield db
+
+    def _name(self, db: Connection[Any], tenant: str | None, namespace: str | None) -> None:
+        for name, value in (("tenant", tenant), ("namespace", namespace)):
+            if value is not None:
+                db.execute(b"SELECT set_config(%s, %s, true)", [f"memwarden.{name}", value])
+
+    def _rows(self, db: Connection[Any], table: str) -> int:
+        sql = f"SELECT count(*) FROM {table} WHERE tenant = %(tenant)s AND namespace = %(namespace)s"
+        return int((db.execute(sql.encode(), self._victim).fetchone() or (0,))[0])
+
+
+def _changed(db: Connection[Any], statement: str, names: dict[str, str]) -> int:
+    try:
+        return db.execute(statement.encode(), names).rowcount
+    except Error:
+        return 0
+
+
+def _kept_connections(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> Tried:
+    """Leave connections in bad states in the pool; the next call over one has to see its own namespace alone."""
+    tenant, path = here(victim)
+
+    def session(db: Connection[Any]) -> None:
+        db.execute(b"SELECT set_config('memwarden.tenant', %s, false)", [tenant])
+        db.execute(b"SELECT set_config('memwarden.namespace', %s, false)", [path])
+        db.execute(b"SET memwarden.listing = 'on'")
+
+    def open_transaction(db: Connection[Any]) -> None:
+        db.execute(b"BEGIN")
+        db.execute(_NAME_IT, [tenant, path])
+
+    def aborted(db: Connection[Any]) -> None:
+        open_transaction(db)
+        try:
+            db.execute(b"SELECT 1 / 0")
+        except Error:
+            return
+
+    def shadowed(db: Connection[Any]) -> None:
+        db.execute(b"CREATE TEMP TABLE memories AS SELECT 1 AS n")
+        db.execute(b"SET search_path = pg_temp")
+
+    def cut(db: Connection[Any]) -> None:
+        db.close()
+
+    leaks: list[str] = []
+
+    def ids() -> set[str]:
+        return {row.id for row in connections.run(lambda db: Reader(db, seconds).scan(own, 0).rows, lambda error: True)}
+
+    mine = ids()
+    poisons: tuple[Callable[[Connection[Any]], None], ...] = (session, open_transaction, aborted, shadowed, cut)
+    for poison in poisons:
+        with connections.borrowed() as db:
+            poison(db)
+        if ids() != mine:
+            leaks.append(f"a connection left {poison.__name__}")
+        connections.close()
+    return Tried("database", "poisoned, aborted and cut connections", len(poisons), tuple(leaks))

@@ -1,0 +1,1 @@
+"""Search of large namespaces inside PostgreSQL."""

@@ -1,0 +1,249 @@
+"""Finding candidates in a large namespace. Rows come column by column, each column as one value.
+
+Every statement names the namespace's tenant and path as bound values and is planned for them, never from a kept plan:
+only so do the namespace's own partial indexes serve it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import Connection
+
+from memwarden.filters import Condition
+from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
+from memwarden.stores.postgres.search.vector_indexes import vector_schema
+from memwarden.stores.postgres.sql.query import condition_sql
+from memwarden.stores.postgres.sql.rows import INDEX_COLUMNS, index_row, told
+from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.shared.search import MOST_ALWAYS, Found, Legs, Open, Packed, Standing
+
+_BETWEEN = "\x01\x04"
+_NONE = "\x01\x05"
+_HERE = "tenant = %s AND namespace = %s"
+_M = "m.tenant = %s AND m.namespace = %s"
+_SIGNALS = "JOIN memwarden.signals s ON s.tenant = m.tenant AND s.namespace = m.namespace AND s.n = m.n"
+_HEAD = f"SELECT rev, epoch FROM memwarden.namespaces WHERE {_HERE}"
+_DIGEST = f"SELECT rev FROM memwarden.digests WHERE {_HERE} AND body IS NOT NULL"
+_STANDING = f"SELECT (SELECT rows FROM memwarden.namespaces WHERE {_HERE}), ({_DIGEST})"
+_BODY = f"SELECT rev, body FROM memwarden.digests WHERE {_HERE} AND body IS NOT NULL"
+_SAVE = b"UPDATE memwarden.digests SET rev = %s, body = %b WHERE tenant = %s AND namespace = %s"
+_NUMBERED = (
+    f"SELECT {INDEX_COLUMNS} FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.n = ANY(%s::int8[]) ORDER BY m.n"
+)
+
+
+def _blob(expression: str) -> str:
+    return f"coalesce(string_agg({expression}, ''::bytea), ''::bytea)"
+
+
+def _text(expression: str) -> str:
+    return f"coalesce(string_agg(coalesce({expression}, '{_NONE}'), '{_BETWEEN}'), '')"
+
+
+_COLUMNS = ", ".join(
+    (
+        _blob("int8send(n)"),
+        _blob("int8send(said)"),
+        _blob("boolsend(open)"),
+        _blob("boolsend(turn)"),
+        _blob("int2send(flags::int2)"),
+        _text("id"),
+        _text("thread_id"),
+        _text("name"),
+        _blob("int4send(length(terms))"),
+        _blob("terms"),
+        _blob("int4send(length(days))"),
+        _blob("days"),
+        _blob("int4send(coalesce(length(vector), 0))"),
+        _blob("vector"),
+    )
+)
+_OUTLINE = (
+    f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, true AS open, m.channel = 'turn' AS turn, s.flags, "
+    "m.id, m.thread_id, m.name, s.terms, ''::bytea AS days, NULL::bytea AS vector "
+    f"FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active') r"
+)
+_NEWEST = f"(SELECT * FROM memwarden.memories WHERE {_HERE} ORDER BY n DESC LIMIT %s::int8)"  # also those that are gone
+_THREADS = """
+    (SELECT DISTINCT near.n FROM unnest(%s::text[], %s::int8[]) AS seed(thread, n), LATERAL (
+        (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
+            AND state = 'active' AND n <= seed.n ORDER BY n DESC LIMIT %s::int8 + 1)
+        UNION ALL
+        (SELECT n FROM memwarden.memories WHERE tenant = %s AND namespace = %s AND thread_id = seed.thread
+            AND state = 'active' AND n > seed.n ORDER BY n LIMIT %s::int8)) near) w
+"""
+
+# A search brings some hundred rows, each by an index, whatever the planner thinks of tables that have just grown.
+_BY_INDEX = b"""
+    SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+        set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+"""
+
+Values = Sequence[Any]
+
+
+class Searcher:
+    """What can be searched for over a connection.
+
+    Args:
+        seconds: how long one question may take.
+    """
+
+    def __init__(self, connection: Connection[Any], seconds: float) -> None:
+        self._connection = connection
+        self._seconds = seconds
+
+    def standing(self, namespace: Namespace) -> Standing:
+        names = here(namespace)
+        ((rows, digest),) = self._ask(namespace, (_STANDING, (*names, *names)))[0]
+        return Standing(rows or 0, digest)
+
+    def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
+        rows = self._ask(namespace, (_BODY, here(namespace)))[0]
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
+
+    def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
+        begin(self._connection, namespace, self._seconds)
+        self._connection.execute(_SAVE, (rev, body, *here(namespace)))
+        self._connection.execute(b"COMMIT")
+
+    def outline(self, namespace: Namespace) -> tuple[Head, Packed]:
+        names = here(namespace)
+        head, rows = self._ask(namespace, (_HEAD, names), (_OUTLINE, names))
+        return Head(*head[0]) if head else Head(0, 0), packed(rows[0])
+
+    def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
+        asked = (_NUMBERED, (*here(namespace), list(numbers)))
+        return list(map(index_row, self._ask(namespace, asked, near=0)[0]))
+
+    def look(self, namespace: Namespace, legs: Legs) -> Found:
+        names = here(namespace)
+        open_, values = open_sql(legs.open)
+        schema = vector_schema(self._connection) if legs.vector is not None and legs.near else None
+        asked: list[tuple[str, Values]] = [(_HEAD, names), (_DIGEST, names)]
+        asked.append(self._near(names, legs, schema, open_, values) if schema else self._nothing())
+        asked.append(self._holding(names, legs, open_, values) if legs.words else self._nothing())
+        asked.append(
+            self._leg(f"{_NEWEST} m", (*names, legs.newest), open_, values, " AND m.state = 'active'")
+            if legs.newest
+            else self._nothing()
+        )
+        asked.append(self._timely(names, legs, open_, values) if legs.times else self._nothing())
+        asked.append(self._always(names, legs, open_, values) if legs.always else self._nothing())
+        asked.append(self._filtered(names, legs, open_, values) if legs.filtered else self._nothing())
+        head, digest, *found = self._ask(namespace, *asked, near=legs.near)
+        return Found(
+            Head(*head[0]) if head else Head(0, 0),
+            int(digest[0][0]) if digest else None,
+            *(packed(one[0]) for one in found),
+        )
+
+    def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: Open) -> Packed:
+        names = here(namespace)
+        condition, values = open_sql(open_)
+        bound = ([thread for thread, _ in seeds], [n for _, n in seeds], *names, reach, *names, reach)
+        joined = f"{_THREADS} JOIN memwarden.memories m ON {_M} AND m.n = w.n"
+        asked = self._leg(joined, (*bound, *names), condition, values, " AND m.state = 'active'")
+        return packed(self._ask(namespace, asked, near=0)[0][0])
+
+    def _near(self, names: Values, legs: Legs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
+        assert legs.vector is not None
+        asked = str(list(struct.unpack(f"<{len(legs.vector) // 2}e", legs.vector)))
+        half = f'"{schema}".halfvec({len(legs.vector) // 2})'
+        order = f'ORDER BY (v.vector::{half}) OPERATOR("{schema}".<#>) %s::{half} LIMIT %s::int8'
+        return self._leg(
+            f"memwarden.vectors v JOIN memwarden.memories m ON {_M} AND m.n = v.n",
+            names,
+            "true",
+            (),
+            f" AND v.tenant = %s AND v.namespace = %s AND m.state = 'active' AND {open_} {order}",
+            (*names, *values, asked, legs.near),
+        )
+
+    def _holding(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+        found = f"memwarden.rows_with(%s, %s) AS w(n) JOIN memwarden.memories m ON {_M} AND m.n = w.n"
+        bound = (legs.words, legs.holding, *names)
+        return self._leg(found, bound, "true", (), f" AND m.state = 'active' AND {open_}", values)
+
+    def _timely(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+        one = (
+            f"(SELECT m.* FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active' "
+            f"AND m.created_at BETWEEN %s::int8 AND %s::int8 AND {open_} ORDER BY m.created_at DESC LIMIT %s::int8)"
+        )
+        bound = [value for span in legs.times for value in (*names, *span, *values, legs.in_time)]
+        return self._leg(f"({' UNION '.join([one] * len(legs.times))}) m", bound, "true", ())
+
+    def _always(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+        named, categories = condition_sql((Condition("category", "$in", legs.always),))
+        order = f"ORDER BY m.pinned DESC, m.importance DESC, m.n DESC LIMIT {MOST_ALWAYS}"
+        tail = f" AND {_M} AND m.state = 'active'{named} AND {open_} {order}"
+        return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *categories, *values))
+
+    def _filtered(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+        tail = f" AND {_M} AND m.state = 'active' AND {open_} ORDER BY m.n DESC LIMIT %s::int8"
+        return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *values, legs.filtered))
+
+    def _leg(
+        self,
+        source: str,
+        bound: Values,
+        open_: str,
+        values: Values,
+        tail: str = "",
+        tail_values: Values = (),
+    ) -> tuple[str, Values]:
+        """A statement that brings the rows of a source, whose ``m`` are memories and ``s`` their signals."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, {open_} AS open, m.channel = 'turn' AS turn, "
+            f"s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector FROM {source} {_SIGNALS} "
+            f"WHERE true{tail}) r"
+        )
+        return sql, (*values, *bound, *tail_values)
+
+    def _nothing(self) -> tuple[str, Values]:
+        return self._leg("memwarden.memories m", (), "true", (), " AND false")
+
+    def _ask(
+        self, namespace: Namespace, *questions: tuple[str, Values], near: int | None = None
+    ) -> list[list[tuple[Any, ...]]]:
+        with self._connection.pipeline():
+            begin(self._connection, namespace, self._seconds, Kind.READ)
+            if near is not None:
+                self._connection.execute(_BY_INDEX, (str(max(40, min(near, 1_000))),))
+            asked = [
+                self._connection.execute(sql.encode(), values, binary=True, prepare=False) for sql, values in questions
+            ]
+            self._connection.execute(b"COMMIT")
+        return [one.fetchall() for one in asked]
+
+
+def open_sql(open_: Open) -> tuple[str, list[Any]]:
+    """Return the condition that open rows fulfil, over memories ``m`` and signals ``s``, and the values to bind."""
+    conditions, values = condition_sql(open_.where)
+    parts = ["true" + conditions]
+    if open_.without:
+        parts.append(f"(s.flags & {int(open_.without)} > 0) IS NOT TRUE")  # said so, the planner expects most rows
+    if not open_.cards:
+        parts.append(f"NOT (coalesce(actor_id = '{EXTRACTED_BY}', false) AND tags = '{{{CARD}}}')")
+    return f"(({' AND '.join(parts)}) IS TRUE)", values
+
+
+def packed(row: Sequence[Any]) -> Packed:
+    """Return the rows of one answer of :data:`_COLUMNS`."""
+    n, said, open_, turn, flags, ids, threads, names, *signals = row
+    held = len(n) // 8
+    known = [one or "" for one in _texts(ids, held)]
+    return Packed(n, said, open_, turn, flags, known, _texts(threads, held), _texts(names, held), *signals)
+
+
+def _texts(joined: str, rows: int) -> list[str | None]:
+    if not rows:
+        return []
+    parts = joined.split(_BETWEEN)
+    if joined.count("\x01") == len(parts) - 1:
+        return list(parts)
+    return [None if one == _NONE else told(one) for one in parts]

@@ -1,0 +1,1 @@
+"""Rows, filters and errors of the PostgreSQL store as SQL."""

@@ -1,0 +1,67 @@
+"""Filters and orders as SQL. Values are always bound; only names from fixed tables enter the text."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from memwarden.clock import microseconds
+from memwarden.errors import InvalidFilter
+from memwarden.filters import (
+    BOOLEAN,
+    FIELDS,
+    MANY,
+    NUMBER,
+    TEXT,
+    TIME,
+    UNSET_OR_AFTER,
+    WRITTEN,
+    Condition,
+    Where,
+    sort_field,
+)
+from memwarden.stores.postgres.sql.rows import stored
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, all_of
+
+_TYPES = {TEXT: "text", MANY: "text", NUMBER: "float8", BOOLEAN: "bool", TIME: "int8"}
+
+
+def condition_sql(where: Where) -> tuple[str, list[Any]]:
+    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
+    return all_of(where, _one)
+
+
+def order_sql(order_by: str, descending: bool) -> str:
+    """Return the order of :meth:`memwarden.stores.protocol.Store.find`; ``n`` grows in the order of writing."""
+    field = sort_field(order_by)
+    direction = "DESC" if descending else "ASC"
+    if field == WRITTEN:
+        return f"n {direction}"
+    # Said only where it can happen: an index is read backwards only for the order that it has by itself.
+    unset_last = "" if field in NEVER_UNSET else " NULLS LAST"
+    return f"{field} {direction}{unset_last}, n {direction}"
+
+
+def _one(condition: Condition) -> tuple[str, list[Any]]:
+    field, op, wanted = condition
+    if field not in FIELDS:
+        raise InvalidFilter(f"unknown filter field {field!r}")
+    kind, many = _TYPES[FIELDS[field]], FIELDS[field] == MANY
+    if op == "$in":
+        any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
+        return any_of, [[_bound(one) for one in wanted]]
+    if many:
+        raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+    if op == UNSET_OR_AFTER:
+        return f"({field} IS NULL OR {field} > %s::{kind})", [_bound(wanted)]
+    if op == "$eq":
+        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = %s::{kind}", [_bound(wanted)])
+    if op == "$ne":
+        return f"{field} IS DISTINCT FROM %s::{kind}", [_bound(wanted)]
+    if op in COMPARE:
+        return f"{field} {COMPARE[op]} %s::{kind}", [_bound(wanted)]
+    raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+
+
+def _bound(value: Any) -> Any:
+    return microseconds(value) if isinstance(value, datetime) else stored(value)

@@ -1,0 +1,290 @@
+"""Records as rows of the database and back.
+
+PostgreSQL's text cannot hold U+0000, and memwarden's can. It is stored as U+0001 U+0002, and U+0001 as U+0001 U+0003:
+no other texts become longer, and two texts compare as before. Rows of memories say in ``escaped`` whether any of their
+texts is stored so; elsewhere every text is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from memwarden.clock import microseconds, moment
+from memwarden.errors import InvalidInput
+from memwarden.records import Change, Edge, IndexRow, Memory, Namespace, Put, Relation, Signals
+from memwarden.stores.shared.sql_values import once
+
+CONTENT = {
+    "created_at": "int8",
+    "updated_at": "int8",
+    "channel": "text",
+    "kind": "text",
+    "category": "text",
+    "importance": "float8",
+    "pinned": "bool",
+    "tags": "text[]",
+    "characters": "text[]",
+    "source": "text",
+    "sources": "text[]",
+    "role": "text",
+    "name": "text",
+    "user_id": "text",
+    "agent_id": "text",
+    "run_id": "text",
+    "actor_id": "text",
+    "thread_id": "text",
+    "valid_from": "int8",
+    "valid_to": "int8",
+    "trust": "text",
+    "token_cost": "int8",
+    "summary": "text",
+    "context": "text",
+    "payload": "text",
+    "text": "text",
+    "escaped": "bool",
+}
+"""The columns that hold what the caller wrote, and their types; ``memories`` and ``versions`` both have them."""
+
+SIGNALS = {"flags": "int8", "terms": "bytea", "vector": "bytea", "days": "bytea", "pieces": "bytea"}
+"""The columns of :class:`memwarden.records.Signals`."""
+
+_BETWEEN = "\x01\x04"
+"""Stands between the texts of a list that travels as one text: no stored text holds it. Making Python lists of arrays
+would take half of the time of a scan."""
+
+
+def _list_column(name: str) -> str:
+    return f"array_to_string(nullif(m.{name}, '{{}}'), '{_BETWEEN}')"
+
+
+INDEX_COLUMNS = (
+    "m.n, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, m.updated_at, "
+    f"m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, {_list_column('characters')}, "
+    f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
+    "m.valid_from, m.valid_to, m.trust, m.escaped"
+)
+"""The columns of an IndexRow, in its order, from ``memories m`` and ``signals s``, and whether it is escaped."""
+
+JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, thread_id, at, channel, step, meta"
+
+Values = tuple[Any, ...]
+
+
+class Encoded(NamedTuple):
+    """A Put as PostgreSQL will take it.
+
+    once: thread and source key, in their stored form. signals: None to keep those that are stored.
+    """
+
+    put: Put
+    once: str | None
+    content: Values
+    signals: Values | None
+
+
+def encode(put: Put, namespace: Namespace) -> Encoded:
+    """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
+    memory = put.memory
+    if memory.namespace != namespace:
+        raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
+    try:
+        key = once(memory.thread_id, put.source_key)
+        content = _content(memory)
+        _check_text(key, memory.id, *content)
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
+    return Encoded(put, stored(key), content, None if put.signals is None else _signals(put.signals))
+
+
+def stored(value: Any) -> Any:
+    """Return a text, or a list of texts, as it stands in the database. Other values stay as they are."""
+    if isinstance(value, str):
+        return _escape(value) if "\x00" in value or "\x01" in value else value
+    return [stored(one) for one in value] if isinstance(value, list) else value
+
+
+def told(value: Any) -> Any:
+    """Return what :func:`stored` was given."""
+    if isinstance(value, str):
+        return value.replace("\x01\x02", "\x00").replace("\x01\x03", "\x01") if "\x01" in value else value
+    return [told(one) for one in value] if isinstance(value, list) else value
+
+
+def array_text(values: Iterable[str]) -> str:
+    """Return texts, already in their stored form, as the text of a PostgreSQL array."""
+    return "{" + ",".join('"' + one.replace("\\", "\\\\").replace('"', '\\"') + '"' for one in values) + "}"
+
+
+def decode(namespace: Namespace, row: Values) -> Memory:
+    """Return the memory of a row of id, version, state, purge_at and :data:`CONTENT`."""
+    if row[-1]:
+        row = tuple(map(told, row))
+    (
+        identity,
+        version,
+        state,
+        purge_at,
+        created_at,
+        updated_at,
+        channel,
+        kind,
+        category,
+        importance,
+        pinned,
+        tags,
+        characters,
+        source,
+        sources,
+        role,
+        name,
+        user_id,
+        agent_id,
+        run_id,
+        actor_id,
+        thread_id,
+        valid_from,
+        valid_to,
+        trust,
+        token_cost,
+        summary,
+        context,
+        payload,
+        text,
+        _,
+    ) = row
+    return Memory(
+        id=identity,
+        namespace=namespace,
+        text=text,
+        created_at=moment(created_at),
+        updated_at=moment(updated_at),
+        channel=channel,
+        kind=kind,
+        category=category,
+        importance=importance,
+        tags=tuple(tags),
+        pinned=pinned,
+        source=source,
+        sources=tuple(sources),
+        summary=summary,
+        context=context,
+        characters=tuple(characters),
+        payload=None if payload is None else json.loads(payload),
+        token_cost=token_cost,
+        role=role,
+        name=name,
+        user_id=user_id,
+        agent_id=agent_id,
+        run_id=run_id,
+        actor_id=actor_id,
+        thread_id=thread_id,
+        valid_from=None if valid_from is None else moment(valid_from),
+        valid_to=None if valid_to is None else moment(valid_to),
+        state=state,
+        version=version,
+        purge_at=None if purge_at is None else moment(purge_at),
+        trust=trust,
+    )
+
+
+def index_row(row: Values) -> IndexRow:
+    """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
+    tags, characters, sources = _list(row[15]), _list(row[16]), _list(row[18])
+    if row[-1]:
+        row = tuple(map(told, row))
+        tags, characters, sources = (tuple(map(told, one)) for one in (tags, characters, sources))
+    return IndexRow._make((*row[:15], tags, characters, row[17], sources, *row[19:-1]))
+
+
+def change(namespace: Namespace, row: Values) -> Change:
+    """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
+    seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = map(told, row)
+    decided_by = None if meta is None else json.loads(meta)
+    return Change(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, decided_by)
+
+
+def relation(row: Values) -> Relation:
+    """Return the relation of a row of from, to, type, strength and created_at."""
+    from_id, to_id, kind, strength, created_at = map(told, row)
+    return Relation(from_id, to_id, kind, strength, moment(created_at))
+
+
+def edge(row: Values) -> Edge:
+    """Return the edge of a row of from, to, type, strength and whether it is live."""
+    return Edge._make(map(told, row))
+
+
+def _list(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(text.split(_BETWEEN))
+
+
+def _escape(text: str) -> str:
+    return text.replace("\x01", "\x01\x03").replace("\x00", "\x01\x02")
+
+
+def _check_text(*values: Any) -> None:
+    for value in values:
+        if isinstance(value, str):
+            value.encode()
+
+
+def _content(memory: Memory) -> Values:
+    given = [
+        str(memory.channel),
+        str(memory.kind),
+        str(memory.category),
+        memory.source,
+        memory.role,
+        memory.name,
+        memory.user_id,
+        memory.agent_id,
+        memory.run_id,
+        memory.actor_id,
+        memory.thread_id,
+        memory.summary,
+        memory.context,
+        memory.text,
+        str(memory.trust),
+        list(memory.tags),
+        list(memory.characters),
+        list(memory.sources),
+    ]
+    texts = stored(given)
+    channel, kind, category, source, role, name, user, agent, run, actor, thread, *rest = texts
+    summary, context, text, trust, *lists = rest
+    tags, characters, sources = map(array_text, lists)
+    return (
+        microseconds(memory.created_at),
+        microseconds(memory.updated_at),
+        channel,
+        kind,
+        category,
+        float(memory.importance),
+        bool(memory.pinned),
+        tags,
+        characters,
+        source,
+        sources,
+        role,
+        name,
+        user,
+        agent,
+        run,
+        actor,
+        thread,
+        None if memory.valid_from is None else microseconds(memory.valid_from),
+        None if memory.valid_to is None else microseconds(memory.valid_to),
+        trust,
+        memory.token_cost,
+        summary,
+        context,
+        None if memory.payload is None else json.dumps(dict(memory.payload), ensure_ascii=False, allow_nan=False),
+        text,
+        texts != given or stored(memory.id) != memory.id,
+    )
+
+
+def _signals(signals: Signals) -> Values:
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)

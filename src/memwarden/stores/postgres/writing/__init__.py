@@ -1,0 +1,1 @@
+"""The write path of the PostgreSQL store: queue, group commit, decisions."""

@@ -1,0 +1,277 @@
+"""What several batches do to one namespace, decided without I/O: from what is stored to the rows to be written.
+
+Batches that wait for one namespace share a transaction. Each is decided on top of those before it and kept whole or
+dropped whole, so that one that is refused spares the others without a savepoint. What becomes of each single change
+says :mod:`memwarden.stores.shared.decide`.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
+
+from memwarden.clock import microseconds
+from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.records import Applied, Batch, BatchChange, Channel, Put, Receipt, Remove, State
+from memwarden.stores.postgres.sql.rows import Encoded, Values, encode, stored
+from memwarden.stores.shared.chunks import EdgeKey, check_kinds, chunks_of, ids_of
+from memwarden.stores.shared.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
+from memwarden.stores.shared.sql_values import meta_text, once
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A batch, checked, cut and encoded. at: the time of the write, in microseconds. puts: by place in the batch."""
+
+    batch: Batch
+    at: int
+    puts: dict[int, Encoded]
+    chunks: list[list[tuple[int, BatchChange]]]
+
+
+class Earlier(NamedTuple):
+    """The answer to an idempotency key that was given before."""
+
+    fingerprint: str | None
+    receipt: Receipt
+
+
+class Row(NamedTuple):
+    """A memory as it will stand after the batches.
+
+    known: it has a row in the database. put: its new content, or None where the content there stays. signals: the same.
+    once: thread and source key with which it is created.
+    """
+
+    rev: int
+    version: int
+    state: str
+    purge_at: int | None
+    known: bool
+    put: Encoded | None = None
+    signals: Values | None = None
+    once: str | None = None
+
+
+class EdgeState(NamedTuple):
+    """An edge as it will stand. created_at counts only if the database has no row of it."""
+
+    strength: float
+    live: bool
+    rev: int
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the database says of everything that the batches look at. ``Found.row`` is the memory's number ``n``.
+
+    once: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
+    stated: numbers of journal entries that are not of turns, after the earliest revision that a batch was decided on.
+    """
+
+    rev: int
+    rows: int
+    found: dict[str, Found]
+    once: dict[str, str]
+    edges: dict[EdgeKey, StoredEdge]
+    receipts: dict[str, Earlier]
+    extracted: dict[str, int]
+    stated: list[int]
+
+
+@dataclass(slots=True)
+class Writes:
+    """What must be written.
+
+    rows: by number. archived: numbers of the rows whose content in the database becomes a version before it is
+    overwritten. versions: id, version and content of those that were made and overwritten by these batches. dropped:
+    ids, and before which version their contents are not kept. journal: whole rows. seen, extracted: marks of threads.
+    receipts: key, and the time of the write beside its answer.
+    """
+
+    rev: int
+    count: int
+    rows: MutableMapping[int, Row] = field(default_factory=dict)
+    edges: MutableMapping[EdgeKey, EdgeState] = field(default_factory=dict)
+    archived: list[int] = field(default_factory=list)
+    versions: list[Values] = field(default_factory=list)
+    dropped: dict[str, int] = field(default_factory=dict)
+    journal: list[Values] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    extracted: dict[str, int] = field(default_factory=dict)
+    receipts: dict[str, tuple[Earlier, int]] = field(default_factory=dict)
+
+
+def prepare(batch: Batch) -> Prepared:
+    """Check and encode a batch, outside any lock. Raises InvalidInput."""
+    namespace = batch.namespace
+    if not namespace.tenant or not namespace.path:
+        raise InvalidInput("a namespace has a tenant and a path of at least one character each")
+    at = _moment(batch.at)
+    check_kinds(batch.changes)
+    puts = {place: encode(one, namespace) for place, one in enumerate(batch.changes) if isinstance(one, Put)}
+    for one in batch.changes:
+        meta_text(one.meta)
+        if isinstance(one, Remove | Put) and one.purge_at is not None:
+            _moment(one.purge_at)
+    chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
+    return Prepared(batch, at, puts, chunks)
+
+
+def decide(known: Known, batches: Iterable[Prepared]) -> tuple[list[Receipt | Exception], Writes]:
+    """Return the answer to each batch, in their order, and what to write for those that were not refused."""
+    writes = Writes(known.rev, known.rows)
+    return [_answer(known, writes, one) for one in batches], writes
+
+
+def _answer(known: Known, writes: Writes, prepared: Prepared) -> Receipt | Exception:
+    batch = prepared.batch
+    try:
+        if batch.key is not None and batch.key in known.receipts:
+            fingerprint, receipt = known.receipts[batch.key]
+            if fingerprint != batch.fingerprint:
+                raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
+            return replace(receipt, replayed=True)
+        if batch.extracted is not None:
+            check_mark(batch.extracted, known.extracted.get(batch.extracted.thread_id, 0))
+        check_all(batch, any(seq > (batch.decided_at or 0) for seq in known.stated))
+        draft = _Draft(known, writes, prepared)
+        applied = [one for chunk in prepared.chunks for one in draft.apply(chunk)]
+    except (Conflict, NotFound, InvalidInput) as refused:
+        return refused
+    return draft.keep(tuple(applied))
+
+
+class _Draft:
+    """One batch being decided: it reads through to those before it, and touches them only in :meth:`keep`."""
+
+    def __init__(self, known: Known, writes: Writes, prepared: Prepared) -> None:
+        self._known = known
+        self._writes = writes
+        self._prepared = prepared
+        self._batch = prepared.batch
+        self._steps = Steps()
+        self._entries: list[tuple[int, str]] = []
+        self._head = writes.rev
+        self._layers: list[ChainMap[Any, Any]] = []
+        self._found = self._over(known.found)
+        self._once = self._over(known.once)
+        self._edges = self._over(known.edges)
+        self._new = Writes(writes.rev, writes.count, self._over(writes.rows), self._over(writes.edges))
+
+    def apply(self, chunk: list[tuple[int, BatchChange]]) -> list[Applied]:
+        """Decide the changes of a chunk and take them over, so that the next chunk sees them."""
+        new, puts = self._new, self._prepared.puts
+        plan: Plan[Encoded] = Plan(self._batch, self._steps, head=self._head, rev=new.rev, rows=new.count, encoded=puts)
+        keys = {place: puts[place].once for place, change in chunk if isinstance(change, Put)}
+        first = {place: self._once[key] for place, key in keys.items() if key is not None and key in self._once}
+        applied = plan.decide(chunk, self._found, first, self._edges)
+        names = {self._found[one].row: one for _, change in chunk for one in ids_of(change) if one in self._found}
+        self._create(plan)
+        self._rewrite(plan, names)
+        self._move(plan, names)
+        self._relate(plan)
+        at, actor = self._prepared.at, stored(self._batch.actor)
+        self._entries += [(one.seq, one.channel) for one in plan.entries]
+        new.journal += [(at, actor, *map(stored, one[:-1]), meta_text(one.meta)) for one in plan.entries]
+        new.rev, new.count = plan.rev, plan.rows
+        return applied
+
+    def keep(self, applied: tuple[Applied, ...]) -> Receipt:
+        """Add the draft to what will be written and return the batch's receipt."""
+        new, writes, known, batch = self._new, self._writes, self._known, self._batch
+        receipt = Receipt(new.rev, applied)
+        if batch.key is not None:
+            known.receipts[batch.key] = Earlier(batch.fingerprint, receipt)
+            writes.receipts[batch.key] = known.receipts[batch.key], self._prepared.at
+        for one in batch.seen:
+            writes.seen[one.thread_id] = max(one.rev, writes.seen.get(one.thread_id, 0))
+        if batch.extracted is not None:
+            mark = batch.extracted
+            known.extracted[mark.thread_id] = writes.extracted[mark.thread_id] = mark.rev
+        known.stated.extend(seq for seq, channel in self._entries if channel != Channel.TURN)
+        writes.rev, writes.count = new.rev, new.count
+        writes.archived += new.archived
+        writes.versions += new.versions
+        for memory_id, version in new.dropped.items():
+            _drop(writes, memory_id, version)
+        writes.journal += new.journal
+        for layer in self._layers:
+            layer.maps[1].update(layer.maps[0])
+        return receipt
+
+    def _over(self, below: MutableMapping[K, V]) -> ChainMap[K, V]:
+        """What is written to it stays in this draft until it is kept."""
+        layer = ChainMap({}, below)
+        self._layers.append(layer)
+        return layer
+
+    def _create(self, plan: Plan[Encoded]) -> None:
+        for one in plan.created:
+            put, memory = one.put.put, one.put.put.memory
+            state, purge_at = str(put.state), None if put.purge_at is None else microseconds(put.purge_at)
+            if state == State.ACTIVE:
+                purge_at = None
+            self._found[memory.id] = Found(one.n, one.rev, 1, state, str(memory.channel), memory.thread_id)
+            self._new.rows[one.n] = Row(one.rev, 1, state, purge_at, False, one.put, one.put.signals, one.put.once)
+            if one.put.once is not None:
+                self._once[one.put.once] = memory.id
+
+    def _rewrite(self, plan: Plan[Encoded], names: dict[int, str]) -> None:
+        for one in plan.rewritten:
+            memory, found = one.put.put.memory, self._found[names[one.row]]
+            before = self._row(one.row, found)
+            if before.put is None:
+                self._new.archived.append(one.row)
+            else:
+                self._new.versions.append((stored(memory.id), before.version, *before.put.content))
+            if one.put.put.keep_versions is not None:
+                _drop(self._new, stored(memory.id), one.version - one.put.put.keep_versions)
+            self._found[memory.id] = Found(
+                one.row, one.rev, one.version, State.ACTIVE, str(memory.channel), memory.thread_id
+            )
+            self._new.rows[one.row] = before._replace(
+                rev=one.rev,
+                version=one.version,
+                state=State.ACTIVE,
+                purge_at=None,
+                put=one.put,
+                signals=before.signals if one.put.signals is None else one.put.signals,
+            )
+
+    def _move(self, plan: Plan[Encoded], names: dict[int, str]) -> None:
+        for one in plan.moved:
+            found = self._found[names[one.row]]
+            purge_at = None if one.purge_at is None else microseconds(one.purge_at)
+            moved = self._row(one.row, found)._replace(rev=one.rev, state=one.state, purge_at=purge_at)
+            self._new.rows[one.row] = moved
+            self._found[names[one.row]] = found._replace(rev=one.rev, state=one.state)
+
+    def _relate(self, plan: Plan[Encoded]) -> None:
+        for one in plan.edges:
+            before = self._new.edges.get(one.key)
+            created_at = self._prepared.at if before is None else before.created_at
+            self._edges[one.key] = StoredEdge(one.strength, one.live)
+            self._new.edges[one.key] = EdgeState(one.strength, one.live, one.rev, created_at)
+
+    def _row(self, number: int, found: Found) -> Row:
+        row = self._new.rows.get(number)
+        # One that nobody changed yet: its content, state and date of purging stay as they are until somebody does.
+        return Row(found.rev, found.version, found.state, None, known=True) if row is None else row
+
+
+def _drop(writes: Writes, memory_id: str, version: int) -> None:
+    writes.dropped[memory_id] = max(version, writes.dropped.get(memory_id, 0))
+
+
+def _moment(moment: object) -> int:
+    try:
+        return microseconds(moment)  # type: ignore[arg-type]
+    except (TypeError, AttributeError) as error:
+        raise InvalidInput(f"the time of a change is an aware datetime, not {moment!r}") from error

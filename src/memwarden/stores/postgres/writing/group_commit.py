@@ -1,0 +1,150 @@
+"""A group of waiting batches: written together, told apart where one cannot be, repeated where that is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from psycopg import Connection, Error
+
+from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
+from memwarden.records import Namespace, Receipt
+from memwarden.stores.postgres.connections import Connections
+from memwarden.stores.postgres.sql.errors import explain, is_callers_fault, is_lost
+from memwarden.stores.postgres.writing.decide import Prepared, decide, prepare
+from memwarden.stores.postgres.writing.write import commit, gather_statistics, read
+from memwarden.stores.postgres.writing.write_queue import Job
+
+Answer = Receipt | Exception
+
+_MANY_CHANGES = 500
+
+
+class GroupWriter:
+    """Writes the jobs of a lane.
+
+    Args:
+        seconds: how long one statement may take.
+    """
+
+    def __init__(self, connections: Connections, seconds: float) -> None:
+        self._connections = connections
+        self._seconds = seconds
+        self._written = 0
+
+    def write(self, namespace: Namespace, jobs: Sequence[Job]) -> None:
+        """Give every job its answer."""
+        ready: list[tuple[Prepared, Job]] = []
+        for job in jobs:
+            try:
+                ready.append((prepare(job[0]), job))
+            except Exception as error:
+                job[1].set_exception(error)
+        answers = self._answers(_Attempt(namespace, [one for one, _ in ready], self._seconds)) if ready else []
+        for (_, (_, waiting)), answer in zip(ready, answers, strict=True):
+            if isinstance(answer, Exception):
+                waiting.set_exception(answer)
+            else:
+                waiting.set_result(answer)
+        self._look_after(sum(len(batch.changes) for batch, _ in jobs))
+
+    def _look_after(self, changes: int) -> None:
+        """Nobody waits for this, and nothing is lost when it fails."""
+        self._written += changes  # several threads may lose a few of each other's; it need not be exact
+        if self._written >= _MANY_CHANGES:
+            self._written = 0
+            with suppress(Error), self._connections.borrowed() as connection:
+                gather_statistics(connection, self._seconds)
+
+    def _answers(self, attempt: _Attempt) -> Sequence[Answer]:
+        batches = attempt.batches
+        try:
+            return self._connections.attempt(attempt.run, attempt.may_repeat)
+        except (Error, UnicodeEncodeError, MemwardenError) as error:
+            if attempt.uncertain is not None:
+                return self._settle(attempt)
+            if len(batches) > 1 and _is_of_one(error):
+                return [answer for one in batches for answer in self._answers(attempt.of([one]))]
+            return [self._explained(error)] * len(batches)
+
+    def _settle(self, attempt: _Attempt) -> Sequence[Answer]:
+        """The connection broke while it committed: with a key it is safe to write again, without one it is not."""
+        answers = dict(zip(attempt.batches, attempt.uncertain or (), strict=True))
+        for one in attempt.batches:
+            if isinstance(answers[one], Receipt) and one.batch.key is None:
+                answers[one] = self._unknown()
+        again = [one for one in attempt.batches if isinstance(answers[one], Receipt)]
+        if again and len(again) < len(attempt.batches):
+            answers.update(zip(again, self._answers(attempt.of(again)), strict=True))
+        elif again:  # all have keys, and were repeated in vain for as long as calls may wait
+            answers.update((one, self._unknown()) for one in again)
+        return [answers[one] for one in attempt.batches]
+
+    def _unknown(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the connection to {self._connections.place} broke while it committed: this call may have been kept or "
+            "not. A call with an idempotency key can be repeated safely; without one, look before you repeat it"
+        )
+
+    def _explained(self, error: Exception) -> Exception:
+        if isinstance(error, UnicodeEncodeError):
+            return InvalidInput(f"text that no file can hold (half of a character pair): {error}")
+        return explain(error, self._connections.place) if isinstance(error, Error) else error
+
+
+class _Attempt:
+    """One group on its way to the database, perhaps more than once.
+
+    uncertain: the answers, if they were sent to be committed and nobody knows yet whether they were.
+    """
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        batches: Sequence[Prepared],
+        seconds: float,
+        uncertain: Sequence[Answer] | None = None,
+    ) -> None:
+        self.batches = batches
+        self.uncertain = uncertain
+        self._namespace = namespace
+        self._seconds = seconds
+
+    def of(self, some: Sequence[Prepared]) -> _Attempt:
+        """The same for some of its batches."""
+        answers = dict(zip(self.batches, self.uncertain or (), strict=False))
+        return _Attempt(self._namespace, some, self._seconds, [answers[one] for one in some] if answers else None)
+
+    def may_repeat(self, error: Error) -> bool:
+        """Before the commit was sent nothing can have been kept; after it the keys tell what was."""
+        sent = zip(self.batches, self.uncertain or (), strict=False)
+        return all(one.batch.key is not None for one, answer in sent if isinstance(answer, Receipt))
+
+    def run(self, connection: Connection[Any]) -> Sequence[Answer]:
+        known = read(connection, self._namespace, self.batches, self._seconds)
+        answers, writes = decide(known, self.batches)
+        if self.uncertain is not None:
+            # Whoever holds this lock sees the end of the transaction before. What it kept is told as it was decided.
+            answers = [_first(mine, now) for mine, now in zip(self.uncertain, answers, strict=True)]
+        self.uncertain = answers
+        try:
+            commit(connection, self._namespace, known, writes)
+        except Error as error:
+            if not is_lost(error) and not connection.broken:
+                self.uncertain = None  # the server said no
+            raise
+        except BaseException:
+            self.uncertain = None  # a value that could not even be sent
+            raise
+        self.uncertain = None
+        return answers
+
+
+def _first(mine: Answer, now: Answer) -> Answer:
+    return mine if isinstance(mine, Receipt) and replace(mine, replayed=True) == now else now
+
+
+def _is_of_one(error: Exception) -> bool:
+    return isinstance(error, UnicodeEncodeError) or (isinstance(error, Error) and is_callers_fault(error))

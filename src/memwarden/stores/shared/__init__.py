@@ -1,0 +1,1 @@
+"""What every engine shares: decisions and records without an engine in them."""

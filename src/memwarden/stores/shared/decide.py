@@ -1,0 +1,310 @@
+"""What becomes of each change of a batch, given what is stored: the part of a store that has no engine in it.
+
+An engine reads what a chunk of changes looks at (:class:`Found`, :class:`StoredEdge`), lets a :class:`Plan` decide, and
+writes the plan's lists. Nothing here reads or writes. The memory store decides by itself: it is the reference that
+engines are compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
+from memwarden.records import (
+    APART,
+    Applied,
+    Batch,
+    BatchChange,
+    Event,
+    Extracted,
+    Link,
+    Put,
+    Remove,
+    Restore,
+    State,
+    Unlink,
+    WriteMode,
+)
+from memwarden.stores.shared.chunks import EdgeKey, edge_key
+from memwarden.stores.transfer.pages import KEPT
+
+MOST_ROWS = 2**32 - 1
+"""So many memories a namespace can have in all."""
+E = TypeVar("E")
+
+
+class Found(NamedTuple):
+    """What is stored under an id. row: whatever the engine knows it by. rev: journal entry that last changed it."""
+
+    row: int
+    rev: int
+    version: int
+    state: str
+    channel: str
+    thread_id: str | None
+
+    @property
+    def live(self) -> bool:
+        return self.state == State.ACTIVE
+
+
+class StoredEdge(NamedTuple):
+    """What is stored of an edge; ``live`` is False for one that was taken away."""
+
+    strength: float
+    live: bool
+
+
+class Entry(NamedTuple):
+    """A journal entry to write. See :class:`memwarden.records.Change`."""
+
+    seq: int
+    event: str
+    memory_id: str
+    old_version: int | None
+    new_version: int | None
+    thread_id: str | None
+    channel: str
+    step: int
+    meta: Mapping[str, Any] | None
+
+
+class Created(NamedTuple, Generic[E]):
+    """A memory to insert under the number ``n``."""
+
+    n: int
+    rev: int
+    put: E
+
+
+class Rewritten(NamedTuple, Generic[E]):
+    """A memory whose content becomes a version, and is replaced."""
+
+    row: int
+    rev: int
+    version: int
+    put: E
+
+
+class Moved(NamedTuple):
+    """A memory that goes to another state."""
+
+    row: int
+    rev: int
+    state: str
+    purge_at: datetime | None
+
+
+class EdgeRow(NamedTuple):
+    """An edge to insert or replace."""
+
+    key: EdgeKey
+    rev: int
+    strength: float
+    live: bool
+
+
+def born(put: Put) -> tuple[Event, int | None]:
+    """The event of a memory's creation, and the version that is active then."""
+    if put.state == State.ACTIVE:
+        return Event.ADD, 1
+    return (Event.QUARANTINE if put.state == State.QUARANTINED else Event.PROPOSE), None
+
+
+def can_be_removed(state: str, into: str) -> bool:
+    """Whether a memory in a state can be taken to another one by a :class:`Remove`."""
+    return state == State.ACTIVE or state in APART or (state == State.SOFT_DELETED and into in APART)
+
+
+def check_mark(wanted: Extracted, stands: int) -> None:
+    """Raise Stale unless a thread's mark stands where the work on it began."""
+    if wanted.since != stands:
+        raise Stale(f"thread {wanted.thread_id!r} was looked through up to {stands} meanwhile, not {wanted.since}")
+
+
+def check_all(batch: Batch, stated_since: bool) -> None:
+    """Raise Stale for a batch that was decided on everything, when something was stated since."""
+    if batch.decided_on_all and stated_since:
+        raise Stale(f"something was stated in {batch.namespace} after revision {batch.decided_at}; decide again")
+
+
+def noted(put: Put) -> Mapping[str, Any] | None:
+    """Return the meta of the entry for a memory that is written again."""
+    return put.meta if put.keep_versions is None else {**(put.meta or {}), KEPT: put.keep_versions}
+
+
+class Steps:
+    """The step numbers of a batch, as the journal names them: by the first entry of each."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, int] = {}
+
+    def of(self, step: int, seq: int) -> int:
+        """Return the step of the entry ``seq``."""
+        return self._first.setdefault(step, seq)
+
+
+class Plan(Generic[E]):
+    """What one chunk of a batch changes.
+
+    Args:
+        rev, rows: the namespace's counters before the chunk. head: its revision before the batch.
+        encoded: the engine's own form of each put, by place in the batch.
+    """
+
+    def __init__(self, batch: Batch, steps: Steps, *, head: int, rev: int, rows: int, encoded: Mapping[int, E]) -> None:
+        self.rev = rev
+        self.rows = rows
+        self.created: list[Created[E]] = []
+        self.rewritten: list[Rewritten[E]] = []
+        self.moved: list[Moved] = []
+        self.edges: list[EdgeRow] = []
+        self.entries: list[Entry] = []
+        self._batch = batch
+        self._steps = steps
+        self._head = head
+        self._encoded = encoded
+
+    def decide(
+        self,
+        chunk: Sequence[tuple[int, BatchChange]],
+        found: Mapping[str, Found],
+        first: Mapping[int, str],
+        edges: Mapping[EdgeKey, StoredEdge],
+    ) -> list[Applied]:
+        """Return what becomes of each change. Raises Conflict, NotFound, InvalidInput; nothing is written yet.
+
+        Args:
+            first: for the place of a put with a source key that is known: the id of the memory that has it.
+        """
+        return [self._decide(place, change, found, first, edges) for place, change in chunk]
+
+    def _decide(
+        self,
+        place: int,
+        change: BatchChange,
+        found: Mapping[str, Found],
+        first: Mapping[int, str],
+        edges: Mapping[EdgeKey, StoredEdge],
+    ) -> Applied:
+        if isinstance(change, Put):
+            return self._put(place, change, found.get(change.memory.id), first.get(place))
+        if isinstance(change, Remove):
+            return self._remove(change, found.get(change.id))
+        if isinstance(change, Restore):
+            return self._restore(change, found.get(change.id))
+        if isinstance(change, Link):
+            return self._link(change, found, edges.get(edge_key(change)))
+        return self._unlink(change, found, edges.get(edge_key(change)))
+
+    def _put(self, place: int, put: Put, found: Found | None, first: str | None) -> Applied:
+        memory, namespace = put.memory, self._batch.namespace
+        if put.mode == WriteMode.UPDATE:
+            if found is None or not found.live:
+                raise NotFound(f"there is no memory {memory.id!r} in {namespace} to update")
+            if put.expected_version not in (None, found.version):
+                raise Conflict(
+                    f"memory {memory.id!r} has version {found.version}, not {put.expected_version}; read it again"
+                )
+            return self._rewrite(place, put, found)
+        if put.mode == WriteMode.UPSERT and found is not None:
+            return self._rewrite(place, put, found)
+        if first is not None:
+            return Applied(first, "duplicate", put.step)
+        if found is not None:
+            raise Conflict(f"the id {memory.id!r} is in use in {namespace}")
+        return self._create(place, put)
+
+    def _create(self, place: int, put: Put) -> Applied:
+        memory = put.memory
+        self.rows += 1
+        if self.rows > MOST_ROWS:
+            raise InvalidInput(f"{self._batch.namespace} is full: {MOST_ROWS} memories were written to it")
+        event, version = born(put)
+        rev = self._log(put, event, memory.id, (None, version), memory.thread_id, memory.channel)
+        self.created.append(Created(self.rows, rev, self._encoded[place]))
+        return Applied(memory.id, "created", put.step)
+
+    def _rewrite(self, place: int, put: Put, found: Found) -> Applied:
+        self._check_unchanged(put.memory.id, found)
+        memory, version = put.memory, found.version + 1
+        event, old = (put.event, found.version) if found.live else (Event.ADD, None)
+        rev = self._log(put, event, memory.id, (old, version), memory.thread_id, memory.channel, noted(put))
+        self.rewritten.append(Rewritten(found.row, rev, version, self._encoded[place]))
+        return Applied(memory.id, "updated" if found.live else "created", put.step)
+
+    def _remove(self, change: Remove, found: Found | None) -> Applied:
+        if found is None:
+            return Applied(change.id, "missing", change.step)
+        self._check_unchanged(change.id, found)
+        if not can_be_removed(found.state, change.state):
+            return Applied(change.id, "missing", change.step)
+        old = found.version if found.live else None
+        rev = self._log(change, change.event, change.id, (old, None), found.thread_id, found.channel)
+        self.moved.append(Moved(found.row, rev, str(change.state), change.purge_at))
+        return Applied(change.id, "deleted", change.step)
+
+    def _restore(self, change: Restore, found: Found | None) -> Applied:
+        if found is None or found.live:
+            return Applied(change.id, "missing", change.step)
+        self._check_unchanged(change.id, found)
+        rev = self._log(change, change.event, change.id, (None, found.version), found.thread_id, found.channel)
+        self.moved.append(Moved(found.row, rev, State.ACTIVE, None))
+        return Applied(change.id, "restored", change.step)
+
+    def _link(self, change: Link, found: Mapping[str, Found], stored: StoredEdge | None) -> Applied:
+        ends = [found.get(change.from_id), found.get(change.to_id)]
+        start = ends[0]
+        if start is None or change.from_id == change.to_id or not all(one and one.live for one in ends):
+            return Applied(change.from_id, "missing", change.step)
+        there = stored is not None and stored.live
+        if there and stored is not None and stored.strength == change.strength:
+            return Applied(change.from_id, "duplicate", change.step)
+        meta = {"to": change.to_id, "type": str(change.type), "strength": change.strength, **(change.meta or {})}
+        if there and stored is not None:
+            meta["was"] = stored.strength
+        rev = self._log_edge(change, Event.LINK, start, meta)
+        self.edges.append(EdgeRow(edge_key(change), rev, change.strength, True))
+        return Applied(change.from_id, "updated" if there else "created", change.step)
+
+    def _unlink(self, change: Unlink, found: Mapping[str, Found], stored: StoredEdge | None) -> Applied:
+        start = found.get(change.from_id)
+        if start is None or stored is None or not stored.live:
+            return Applied(change.from_id, "missing", change.step)
+        meta = {"to": change.to_id, "type": str(change.type), "was": stored.strength, **(change.meta or {})}
+        rev = self._log_edge(change, Event.UNLINK, start, meta)
+        self.edges.append(EdgeRow(edge_key(change), rev, stored.strength, False))
+        return Applied(change.from_id, "deleted", change.step)
+
+    def _check_unchanged(self, memory_id: str, found: Found) -> None:
+        decided_at = self._batch.decided_at
+        if decided_at is not None and decided_at < found.rev <= self._head:
+            raise Stale(f"memory {memory_id!r} was changed at revision {found.rev}, after {decided_at}; read it again")
+
+    def _log_edge(self, change: Link | Unlink, event: Event, start: Found, meta: Mapping[str, Any]) -> int:
+        active = start.version if start.live else None
+        self.rev += 1
+        step = self._steps.of(change.step, self.rev)
+        self.entries.append(
+            Entry(self.rev, event.value, change.from_id, active, active, start.thread_id, start.channel, step, meta)
+        )
+        return self.rev
+
+    def _log(
+        self,
+        change: Put | Remove | Restore,
+        event: Event,
+        memory_id: str,
+        versions: tuple[int | None, int | None],
+        thread_id: str | None,
+        channel: str,
+        meta: Mapping[str, Any] | None = None,
+    ) -> int:
+        self.rev += 1
+        step, meta = self._steps.of(change.step, self.rev), change.meta if meta is None else meta
+        self.entries.append(
+            Entry(self.rev, Event(event).value, memory_id, *versions, thread_id, str(channel), step, meta)
+        )
+        return self.rev

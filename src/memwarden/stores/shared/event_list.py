@@ -1,0 +1,82 @@
+"""Operational events in a list: what every engine's answers about them mean."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+
+from memwarden.errors import InvalidInput
+from memwarden.observability.records import EventFilter, OpCount, OpEvent, counted
+from memwarden.records import Namespace
+
+
+class EventList:
+    """The events of all namespaces of one store, those of each in the order of time."""
+
+    def __init__(self) -> None:
+        self._events: dict[Namespace, list[OpEvent]] = {}
+
+    def record(self, events: Sequence[OpEvent]) -> None:
+        """Take in events, as :func:`memwarden.observability.records.in_utc` gives them; not those that are there
+        already."""
+        for one in events:
+            known = self._events.setdefault(one.namespace, [])
+            at = bisect_left(known, _order(one), key=_order)
+            if at == len(known) or _order(known[at]) != _order(one):
+                known.insert(at, one)
+
+    def knows(self, namespace: Namespace) -> bool:
+        """Whether anything was ever said about a namespace's events."""
+        return namespace in self._events
+
+    def know(self, namespace: Namespace, events: Sequence[OpEvent]) -> None:
+        """Take in the events that a namespace has so far."""
+        self._events[namespace] = []
+        self.record(events)
+
+    def events(self, namespace: Namespace, where: EventFilter, limit: int, descending: bool) -> list[OpEvent]:
+        events = self._since(namespace, where)
+        wanted = (one for one in (reversed(events) if descending else events) if where.matches(one))
+        return list(islice(wanted, checked_limit(limit)))
+
+    def counts(self, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
+        return counted((one for one in self._since(namespace, where) if where.matches(one)), checked_span(seconds))
+
+    def prune(self, namespace: Namespace, before: datetime, most: int) -> int:
+        events = self._events.get(namespace, [])
+        gone = max(bisect_left(events, before, key=_time), len(events) - checked_limit(most))
+        self._events[namespace] = events[gone:]
+        return gone
+
+    def _since(self, namespace: Namespace, where: EventFilter) -> list[OpEvent]:
+        """The events from the filter's beginning on."""
+        events = self._events.get(namespace, [])
+        return events if where.since is None else events[bisect_left(events, where.since, key=_time) :]
+
+    def discard(self, namespace: Namespace) -> None:
+        self._events.pop(namespace, None)
+
+
+def checked_limit(limit: object) -> int:
+    """Raise InvalidInput for a limit that is no number from 0; return it as engines take it."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise InvalidInput(f"a limit is a whole number from 0, not {limit!r}")
+    return min(limit, sys.maxsize // 2)
+
+
+def checked_span(seconds: object) -> int:
+    """Raise InvalidInput for a span of time that is no number from 1."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= 2**40:
+        raise InvalidInput(f"a span of time is a whole number of seconds from 1, not {seconds!r}")
+    return seconds
+
+
+def _time(event: OpEvent) -> datetime:
+    return event.ts
+
+
+def _order(event: OpEvent) -> tuple[datetime, str]:
+    return event.ts, event.id

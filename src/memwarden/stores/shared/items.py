@@ -1,0 +1,199 @@
+"""Items: JSON values under a path and a key, kept as they are, the last write wins. LangGraph's store is made of them.
+
+They live beside the memories of a namespace, in tables of their own: no journal, no versions, no recall
+(``docs/why/langgraph-items.md``). A path is dotted labels, ``users.ana.notes``; what is under a path is the path itself
+and every longer one that begins with its labels. What an engine has to do is little (:class:`Items`, :class:`View`);
+how an answer comes about is here, once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from memwarden.errors import InvalidInput
+from memwarden.records import Namespace
+from memwarden.stores.protocol import Store
+
+CHUNK = 500
+"""So many items are read at once while they are looked through."""
+MOST_NAME_BYTES = 1_000
+"""The longest path and the longest key: both together have to fit PostgreSQL's index pages."""
+
+Place = tuple[str, str]
+"""Where an item is: its path and its key."""
+Matches = Callable[[str], bool]
+"""Whether a value, as its JSON text, is wanted."""
+Rank = Callable[[Sequence[bytes]], Sequence[float]]
+"""How close each of some vectors is to what is asked for; more is closer."""
+
+
+class StoredItem(NamedTuple):
+    """One item.
+
+    path: dotted labels. value: JSON text. created_at, updated_at, expires_at: microseconds since 1970.
+    ttl: minutes that it lives after it was last written or refreshed; None: for ever.
+    """
+
+    path: str
+    key: str
+    value: str
+    created_at: int
+    updated_at: int
+    ttl: float | None = None
+    expires_at: int | None = None
+
+
+class PutItem(NamedTuple):
+    """Write an item. What is there keeps its ``created_at``, nothing else.
+
+    vectors: (field, float32 numbers as little-endian bytes) each; all earlier ones go.
+    """
+
+    item: StoredItem
+    vectors: tuple[tuple[str, bytes], ...] = ()
+
+
+class DropItem(NamedTuple):
+    """Remove an item for good. One that is not there is no error."""
+
+    path: str
+    key: str
+
+
+ItemChange = PutItem | DropItem
+
+
+class Search(NamedTuple):
+    """A question for items.
+
+    path: under which; None: all. matches: None: every value. rank: None: the last written first. alive_at: leave out
+    what expired by then, microseconds since 1970; None: nothing expires by itself.
+    """
+
+    path: str | None
+    limit: int
+    offset: int = 0
+    matches: Matches | None = None
+    rank: Rank | None = None
+    alive_at: int | None = None
+
+
+class Hit(NamedTuple):
+    """An answer: the item, and how close it is; None without a rank, and for an item without vectors."""
+
+    item: StoredItem
+    score: float | None
+
+
+class Items(Protocol):
+    """What an engine offers. Every method raises StoreError, and StoreUnavailable when the store is not open.
+
+    durable: whether an acknowledged write survives the death of the process.
+    """
+
+    durable: ClassVar[bool]
+
+    async def get(
+        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
+    ) -> dict[Place, StoredItem]:
+        """Return what there is at these places."""
+
+    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
+        """Return the page of items that a question asks for: see :func:`answer`."""
+
+    async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
+        """Return the paths under a path (None: all) that hold an item, in no order."""
+
+    async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
+        """Return the keys at exactly this path that begin with a text, sorted by code point."""
+
+    async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
+        """Make changes of different places, all of them or none, and return when they are durable."""
+
+    async def refresh(
+        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+    ) -> None:
+        """Let the items that have a lifetime begin it anew at a moment."""
+
+    async def sweep(self, namespace: Namespace, at: int) -> int:
+        """Remove the items of a namespace whose lifetime ended before a moment; return how many."""
+
+
+def items_of(store: Store) -> Items:
+    """Return the items of a store. Raises InvalidInput for one that keeps none, or keeps them worse than memories."""
+    items: Items | None = getattr(store, "items", None)
+    if items is None or store.promises.durable > items.durable:  # what is acknowledged would be lost at the end
+        raise InvalidInput(f"a {type(store).__name__} keeps no items; use memory://, SQLite or PostgreSQL")
+    return items
+
+
+def short_name(text: str, what: str) -> str:
+    """Return a path or a key. Raises InvalidInput for one that is too long or no valid Unicode; ``what`` names it."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} is not valid Unicode: {text!r:.80}") from None
+    if size > MOST_NAME_BYTES:
+        raise InvalidInput(f"{what} has at most {MOST_NAME_BYTES:,} bytes, not {size:,}: {text!r:.80}")
+    return text
+
+
+class View(Protocol):
+    """One moment of a namespace's items. An identity is whatever the engine finds an item by."""
+
+    def newest(self, search: Search, most: int | None) -> Iterable[Any]:
+        """Return identities under the path, the last written first, at equal times by path and key; at most so many,
+        beginning with the offset (None: all, from the first)."""
+
+    def read(self, identities: Sequence[Any]) -> Mapping[Any, StoredItem]:
+        """Return these items."""
+
+    def vectors(self, search: Search) -> Iterator[Sequence[tuple[Any, bytes]]]:
+        """Return the vectors under the path with the identities of their items, some at a time."""
+
+
+def under(path: str, prefix: str | None) -> bool:
+    """Whether a path is another one or a longer one that begins with its labels; every path is under None."""
+    return prefix is None or path == prefix or path.startswith(f"{prefix}.")
+
+
+def answer(view: View, search: Search) -> list[Hit]:
+    """Return the items that match: the closest first, by their closest vector; without a rank the last written first.
+
+    Items without vectors come behind those that have some, the last written first, and have no score.
+    """
+    if search.rank is None:
+        return [Hit(one, None) for one in _newest(view, search)]
+    wanted = None if search.matches is None else dict(_matching(view, search))
+    best: dict[Any, float] = {}
+    for some in view.vectors(search):
+        asked = [(one, vector) for one, vector in some if wanted is None or one in wanted]
+        for (one, _), score in zip(asked, search.rank([vector for _, vector in asked]), strict=True):
+            if score > best.get(one, float("-inf")):
+                best[one] = score
+    order = list(view.newest(search, None)) if wanted is None else list(wanted)
+    ranked = sorted((one for one in order if one in best), key=lambda one: -best[one])  # stable: the newer one first
+    ranked += [one for one in order if one not in best]
+    page = ranked[search.offset : search.offset + search.limit]
+    found = view.read(page) if wanted is None else wanted
+    return [Hit(found[one], best.get(one)) for one in page]
+
+
+def _newest(view: View, search: Search) -> list[StoredItem]:
+    if search.matches is None:
+        page = list(view.newest(search, search.limit))
+        found = view.read(page)
+        return [found[one] for one in page]
+    matching = (item for _, item in _matching(view, search))
+    return list(islice(matching, search.offset, search.offset + search.limit))
+
+
+def _matching(view: View, search: Search) -> Iterator[tuple[Any, StoredItem]]:
+    """The items that match, the last written first, read as they are asked for."""
+    assert search.matches is not None
+    order = iter(view.newest(search, None))
+    while some := list(islice(order, CHUNK)):
+        found = view.read(some)
+        yield from ((one, found[one]) for one in some if search.matches(found[one].value))

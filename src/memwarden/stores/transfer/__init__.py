@@ -1,0 +1,1 @@
+"""Whole namespaces and stores on the move: pages, migration, backup."""

@@ -1,0 +1,232 @@
+"""A backup: one file that holds a store as it stood at one moment, with a manifest and a digest over all of it.
+
+The file is a zip, so that any tool can take out what is in it. Its last bytes, the zip's comment, are the SHA-256 of
+everything before them: a missing end, or a bit that flipped anywhere, is found before anything is taken from it.
+Nothing is ever overwritten. What is unfinished lies in a folder ``<name>.<random>.partial`` beside its target, and
+becomes the target whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+from memwarden.errors import Conflict, StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.stores.transfer.manifest import Manifest, Stand, Table, Tick, no_tick
+
+FORMAT = 1
+PARTIAL = ".partial"
+MANIFEST = "manifest.json"
+CHUNK = 1 << 20
+"""Bytes that are read or written at once."""
+
+_ZIP = b"PK\x03\x04"
+_SEAL = b"memwarden backup sha256:"
+_HEX = 64
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+def refuse_existing(target: Path) -> None:
+    """Raise Conflict when something is at ``target`` already, StoreUnavailable when its folder is not there."""
+    if os.path.lexists(target):
+        raise Conflict(f"{target} is there already, and nothing is overwritten; choose another name")
+    if not target.absolute().parent.is_dir():
+        raise StoreUnavailable(f"the folder {target.absolute().parent} is not there; make it, or choose another one")
+
+
+@contextmanager
+def unfinished(target: Path) -> Iterator[Path]:
+    """A folder beside ``target`` for what is not finished. It is gone at the end, however that comes, but for a kill.
+
+    Errors of the disk become StoreFull and StoreUnavailable.
+    """
+    with explained(target):
+        refuse_existing(target)
+        folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", suffix=PARTIAL, dir=target.absolute().parent))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def explained(place: Path) -> Iterator[None]:
+    """Let errors of the operating system tell what happened at ``place`` and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise StoreFull(f"no room left for {place}; nothing was kept there. Make room and repeat it") from error
+        raise StoreUnavailable(f"{place} cannot be read or written: {error.strerror or error}") from error
+
+
+def need_room(target: Path, size: int) -> None:
+    """Raise StoreFull when the disk of ``target`` has less than ``size`` bytes free."""
+    free = shutil.disk_usage(target.absolute().parent).free
+    if free < size:
+        raise StoreFull(
+            f"the disk of {target} has {free / 1e6:,.0f} MB free, and {size / 1e6:,.0f} MB are needed; make room and "
+            "repeat it"
+        )
+
+
+def place(done: Path, target: Path) -> None:
+    """Give a finished file its name, durably, and replace nothing. Raises Conflict."""
+    with done.open("rb") as file:
+        os.fsync(file.fileno())
+    try:
+        os.link(done, target)  # unlike a rename it fails when there is something
+    except FileExistsError:
+        refuse_existing(target)
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        refuse_existing(target)
+        done.rename(target)  # a file system without links
+    _sync_folder(target.absolute().parent)
+
+
+@contextmanager
+def packing(target: Path) -> Iterator[ZipFile]:
+    """Make a backup, yet without a manifest (:func:`add_manifest`); sealed at the end."""
+    with _new(target) as file:
+        with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+            archive.comment = _SEAL + b"0" * _HEX
+            yield archive
+        digest = _digest(file, file.seek(0, os.SEEK_END) - _HEX)
+        file.seek(-_HEX, os.SEEK_END)
+        file.write(digest)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def add_manifest(archive: ZipFile, manifest: Manifest) -> None:
+    """Write the manifest, after everything else."""
+    archive.writestr(MANIFEST, json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1))
+
+
+def add_file(archive: ZipFile, name: str, path: Path) -> None:
+    """Write a file into a backup."""
+    with path.open("rb") as source, archive.open(name, "w", force_zip64=True) as packed:
+        shutil.copyfileobj(source, packed, CHUNK)
+
+
+@contextmanager
+def unpacking(path: Path) -> Iterator[tuple[ZipFile, Manifest]]:
+    """Open a backup after looking at every byte of it. Raises StoreCorrupt, StoreTooNew, StoreUnavailable."""
+    with explained(path), path.open("rb") as file:
+        _check(file, path)
+        try:
+            archive = ZipFile(file)
+            told = json.loads(archive.read(MANIFEST))
+        except (BadZipFile, KeyError, ValueError) as error:
+            raise _broken(path, f"it has no manifest: {error}") from error
+        with archive:
+            try:
+                yield archive, _manifest(told, path)
+            except (BadZipFile, EOFError, zlib.error) as error:
+                raise _broken(path, f"its content cannot be unpacked: {error}") from error
+
+
+def read(path: Path) -> Manifest:
+    """Look at every byte of a backup and return what it holds. Raises what :func:`unpacking` raises."""
+    with unpacking(path) as (_, manifest):
+        return manifest
+
+
+def take_out(archive: ZipFile, name: str, target: Path, tick: Tick = no_tick) -> None:
+    """Write a file of a backup to ``target``, which must not be there yet."""
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as packed, _new(target) as file:
+        while chunk := packed.read(CHUNK):
+            file.write(chunk)
+            tick(file.tell(), size)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def refuse_foreign(manifest: Manifest, archive: ZipFile, engine: str, path: Path, *parts: str) -> None:
+    """Raise Conflict for a backup of another engine, StoreCorrupt for one without these parts."""
+    if manifest.engine != engine:
+        raise Conflict(
+            f"{path} is a backup of {manifest.engine} and cannot be restored to {engine}; restore it to its own kind, "
+            "then use memwarden migrate"
+        )
+    missing = {*parts} - {*archive.namelist()}
+    if missing:
+        raise _broken(path, f"it lacks {min(missing)}")
+
+
+def refuse_newer(schema: int, known: int, path: Path) -> None:
+    """Raise StoreTooNew for a backup that a later memwarden made."""
+    if schema > known:
+        raise StoreTooNew(f"{path} has schema {schema}, this memwarden knows up to {known}; upgrade memwarden")
+
+
+def _check(file: IO[bytes], path: Path) -> None:
+    begin, size = file.read(len(_ZIP)), file.seek(0, os.SEEK_END)
+    end = len(_SEAL) + _HEX
+    file.seek(max(0, size - end))
+    tail = file.read()
+    if not tail.startswith(_SEAL) or size <= end:
+        what = "it is cut off, or was changed at its end" if begin == _ZIP else "it does not begin as one either"
+        raise _broken(path, f"it does not end as one: {what}")
+    if _digest(file, size - _HEX) != tail[-_HEX:]:
+        raise _broken(path, "its content is not what was written: something changed or left out a part of it")
+
+
+def _digest(file: IO[bytes], size: int) -> bytes:
+    """SHA-256 of the first ``size`` bytes, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size and (chunk := file.read(min(CHUNK, size))):
+        digest.update(chunk)
+        size -= len(chunk)
+    return digest.hexdigest().encode()
+
+
+def _manifest(told: Any, path: Path) -> Manifest:
+    try:
+        if told["format"] != FORMAT:
+            raise StoreTooNew(f"{path} is a backup of format {told['format']}, known is {FORMAT}; upgrade memwarden")
+        return Manifest(
+            str(told["engine"]),
+            str(told["made_at"]),
+            int(told["schema"]),
+            None if told["model"] is None else str(told["model"]),
+            tuple(Stand(str(one["tenant"]), str(one["path"]), int(one["rev"])) for one in told["namespaces"]),
+            {name: Table(tuple(one["columns"]), int(one["rows"])) for name, one in told["tables"].items()},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _broken(path, f"its manifest says {error!r}") from error
+
+
+def _broken(path: Path, why: str) -> StoreCorrupt:
+    return StoreCorrupt(f"{path} is no whole backup of memwarden: {why}. Nothing was taken from it; use another one")
+
+
+def _new(path: Path) -> IO[bytes]:
+    """A file for this user alone."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b")
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some systems know no folders that can be synced
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,177 @@
+"""Moving namespaces from one store to another, of any engine, and telling whether two stores hold the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from memwarden.errors import Conflict, ModelMismatch
+from memwarden.records import Namespace
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.pages import PAGE, Page, Tally
+
+_TRIES = 5
+"""So often a namespace is followed whose source is written to while it is compared."""
+_JOURNAL_PAGE = 1000
+_AS_FLOAT = frozenset({"importance", "strength"})
+"""What a caller may have given as a whole number; engines give a number with a point back."""
+
+
+class Part(NamedTuple):
+    """One namespace to move. rev: the source's revision. there: the revision that the target stands at already."""
+
+    namespace: Namespace
+    rev: int
+    there: int
+    rows: Tally
+
+
+class Seal(NamedTuple):
+    """What a store holds of a namespace: the revision, rows of each kind, and a digest of all of their content."""
+
+    rev: int
+    rows: Tally
+    digest: str
+
+
+class Moved(NamedTuple):
+    """One namespace that was moved, and what both sides hold of it now."""
+
+    namespace: Namespace
+    source: Seal
+    target: Seal
+
+    @property
+    def same(self) -> bool:
+        return self.source == self.target
+
+
+class Beside(NamedTuple):
+    """What a namespace holds beside its memories, which is not moved: items, and saved states of agents."""
+
+    namespace: Namespace
+    items: int
+    states: int
+
+
+@runtime_checkable
+class HoldsMore(Protocol):
+    """A store that can keep more than memories."""
+
+    async def beside(self) -> list[Beside]:
+        """Return what lies beside the memories, sorted by namespace; namespaces without any are left out.
+
+        Raises StoreError; StoreUnavailable for a login that may not look.
+        """
+
+
+async def stays_behind(source: Store) -> list[Beside]:
+    """Return what :func:`move` does not move."""
+    return await source.beside() if isinstance(source, HoldsMore) else []
+
+
+async def plan(source: Store, target: Store) -> list[Part]:
+    """Return what there is to move, sorted by namespace. Nothing is written.
+
+    Raises ModelMismatch when the target is bound to another embedding model, Conflict for a namespace of the target
+    that is no beginning of the source's.
+    """
+    mine, theirs = (await source.about()).model, (await target.about()).model
+    if mine is not None and theirs not in (None, mine):
+        raise ModelMismatch(
+            f"the source holds vectors of {mine!r}, the target of {theirs!r}, and vectors are moved as they are; "
+            "choose another target"
+        )
+    return [await _part(source, target, namespace) for namespace in await source.namespaces()]
+
+
+async def move(source: Store, target: Store, tick: Callable[[int], None] = lambda done: None) -> list[Moved]:
+    """Copy every namespace whole, and compare both sides. The source stays as it is.
+
+    Goes on where an earlier call was broken off, and takes over what was written to the source since. Other namespaces
+    of the target are left alone.
+
+    Args:
+        tick: called with the number of revisions that were copied.
+
+    Raises what :func:`plan` raises, before anything is written; Conflict when somebody else writes to the target's
+    namespace meanwhile, or to the source's without a pause.
+    """
+    parts = await plan(source, target)
+    model = (await source.about()).model
+    if model is not None:
+        await target.identity(model)
+    return [await _move_one(source, target, one.namespace, tick) for one in parts]
+
+
+async def seal(store: Store, namespace: Namespace, *, limit: int = PAGE) -> Seal:
+    """Return what a store holds of a namespace. Two stores that answer alike hold the same, whatever their engines."""
+    digest = hashlib.sha256()
+    since, last = 0, False
+    while not last:
+        page = await store.dump_page(namespace, since, limit=limit)
+        for line in _lines(page):
+            digest.update(line.encode())
+        since, last = page.rev, page.rev >= page.head
+    return Seal(since, await store.tally(namespace), digest.hexdigest())
+
+
+async def _part(source: Store, target: Store, namespace: Namespace) -> Part:
+    rev, there = (await source.head(namespace)).rev, (await target.head(namespace)).rev
+    await _check_beginning(source, target, namespace, rev, there)
+    return Part(namespace, rev, there, await source.tally(namespace))
+
+
+async def _check_beginning(source: Store, target: Store, namespace: Namespace, rev: int, there: int) -> None:
+    since = 0 if there <= rev else there
+    while since < there:
+        limit = min(_JOURNAL_PAGE, there - since)
+        ours, theirs = [await one.journal(namespace, since=since, limit=limit) for one in (source, target)]
+        if ours != theirs:
+            break
+        since += limit
+    if since < there or there > rev:
+        raise Conflict(f"{namespace} in the target holds something else than in the source; choose an empty target")
+
+
+async def _move_one(source: Store, target: Store, namespace: Namespace, tick: Callable[[int], None]) -> Moved:
+    for _ in range(_TRIES):
+        await _copy(source, target, namespace, tick)
+        moved = Moved(namespace, await seal(source, namespace), await seal(target, namespace))
+        if moved.source.rev == moved.target.rev == (await source.head(namespace)).rev:
+            return moved
+    raise Conflict(f"{namespace} of the source is written to all the time; stop that, and start again")
+
+
+async def _copy(source: Store, target: Store, namespace: Namespace, tick: Callable[[int], None]) -> None:
+    since, last = (await target.head(namespace)).rev, False
+    while not last:
+        page = await source.dump_page(namespace, since)
+        await target.load_page(page)
+        tick(page.rev - since)
+        since, last = page.rev, page.rev >= page.head
+
+
+def _lines(page: Page) -> list[str]:
+    """The records of a page as texts that are the same from every engine."""
+    new = [one for one in page.answers if one.receipt.rev > page.since or page.since == 0]  # the others came before
+    kinds = (page.changes, page.memories, page.earlier, page.edges, page.marks, new)
+    return [json.dumps([number, _plain(one)]) + "\n" for number, records in enumerate(kinds) for one in records]
+
+
+def _plain(value: Any, name: str = "") -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return [_plain(getattr(value, one.name), one.name) for one in fields(value)]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return hashlib.sha256(value).hexdigest()
+    return float(value) if name in _AS_FLOAT else value

@@ -1,0 +1,165 @@
+"""A namespace as pages that another store can take in, whatever its engine.
+
+A page holds everything that the journal entries of a range of revisions changed last, with those entries. So whoever
+takes pages in one after another stands at a revision of the first store at every moment, and goes on from there after
+a break; what changes in the first store meanwhile comes with later pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from memwarden.errors import Conflict, InvalidInput
+from memwarden.records import Change, Memory, Namespace, Receipt, Relation, Signals, State
+
+KEPT = "kept_versions"
+"""In the meta of a journal entry: of the contents that the memory had as state, so many of the last are kept."""
+PAGE = 500
+"""So many journal entries a page holds, unless told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A memory as it stands, active or not, with all that a store knows of it.
+
+    n: its number in the order of first writing. rev: the journal entry that last changed it. once: thread and source
+    key with which it was created, as one text (:func:`memwarden.stores.shared.sql_values.once`), or None.
+    """
+
+    n: int
+    rev: int
+    once: str | None
+    memory: Memory
+    signals: Signals
+
+    @property
+    def live(self) -> bool:
+        return self.memory.state == State.ACTIVE
+
+
+class Earlier(NamedTuple):
+    """An earlier content of the memory with the number ``n``, as an active one."""
+
+    n: int
+    memory: Memory
+
+
+class KeptEdge(NamedTuple):
+    """An edge, or with ``live`` False what is left of one. rev: the journal entry that last changed it."""
+
+    rev: int
+    live: bool
+    relation: Relation
+
+
+class Mark(NamedTuple):
+    """Up to which revision a thread was told what changed, and looked through. None: never."""
+
+    thread_id: str
+    seen: int | None
+    extracted: int | None
+
+
+class Answer(NamedTuple):
+    """What is answered when an idempotency key comes again. at: the time of the write."""
+
+    key: str
+    fingerprint: str | None
+    at: datetime
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the revisions after ``since`` and up to ``rev`` hold, in one snapshot.
+
+    Attributes:
+        head: the namespace's revision in that snapshot; the page is the last one when ``rev`` is ``head``.
+        rows: how many memories were ever written to the namespace.
+        changes: the journal entries of these revisions, ascending.
+        memories: those that were last changed in these revisions, by revision.
+        earlier: the contents that these entries put into the history, by id and version. Some may be of memories that
+            come with a later page.
+        edges: those that were last changed in these revisions, by revision.
+        marks: on the last page those of all threads, by thread; they have no revision.
+        answers: with a revision from ``since`` (included) to ``rev``, by revision and key.
+    """
+
+    namespace: Namespace
+    since: int
+    rev: int
+    head: int
+    rows: int
+    changes: tuple[Change, ...]
+    memories: tuple[Kept, ...]
+    earlier: tuple[Earlier, ...]
+    edges: tuple[KeptEdge, ...]
+    marks: tuple[Mark, ...]
+    answers: tuple[Answer, ...]
+
+
+CANARY_TENANT = "memwarden-canary-"
+"""Tenants whose names begin so are made by ``memwarden doctor --leaks``, and can be discarded."""
+
+
+def check_canary(namespace: Namespace) -> None:
+    """Raise InvalidInput for a namespace that somebody uses."""
+    if not namespace.tenant.startswith(CANARY_TENANT):
+        raise InvalidInput(f"{namespace} is no canary of memwarden doctor; only those are discarded")
+
+
+class Tally(NamedTuple):
+    """How many rows a store holds of one namespace, each kind counted by itself. Memories in every state."""
+
+    memories: int
+    signals: int
+    versions: int
+    journal: int
+    relations: int
+    threads: int
+    receipts: int
+
+
+class About(NamedTuple):
+    """Facts about a store.
+
+    engine: its name and version. schema: number of the last migration; 0 where there are none. model: the embedding
+    model that it is bound to, or None. bytes: what it takes on the disk, or None where it takes none.
+    """
+
+    engine: str
+    schema: int
+    model: str | None
+    bytes: int | None
+
+
+def last_of(since: int, limit: int, head: int) -> int:
+    """Return the revision that a page ends with. There is an entry for each revision."""
+    return max(min(since + max(limit, 1), head), min(since, head))
+
+
+def check_follows(page: Page, rev: int) -> None:
+    """Raise Conflict unless a page begins where the namespace stands."""
+    if page.since != rev:
+        raise Conflict(
+            f"{page.namespace} stands at revision {rev} here, the page begins after {page.since}; somebody else wrote"
+        )
+
+
+def archived(changes: tuple[Change, ...]) -> list[tuple[str, int]]:
+    """Return id and version of the contents that became history with these entries; some may be no longer stored."""
+    made = ((one.memory_id, one.new_version) for one in changes if one.new_version != one.old_version)
+    return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
+
+
+def dropped(changes: Iterable[Change]) -> dict[str, int]:
+    """Return the ids whose earlier contents went with these entries, and before which version."""
+    found: dict[str, int] = {}
+    for one in changes:
+        kept = (one.meta or {}).get(KEPT)
+        if kept is not None and one.new_version is not None:
+            found[one.memory_id] = max(one.new_version - kept, found.get(one.memory_id, 0))
+    return found

@@ -1,0 +1,1 @@
+"""Commands about a store: backup, migration, health, events, settings."""

@@ -1,0 +1,125 @@
+"""``memwarden audit``: what is wrong with what is remembered, and the command that would mend each finding."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from memwarden.api.scope import AsyncScope
+from memwarden.errors import NotFound
+from memwarden.records import Audit, Fix, Memory, State
+from memwarden.stores.url import without_login
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import Tick, clean, plain, print_json, printer, progress
+
+FOUND = 1
+_WORDS: Mapping[str, str] = {"update": "edit"}
+"""The commands that are not called as the verb is."""
+
+
+@command
+async def audit(
+    options: Options,
+    limit: Annotated[int, typer.Option(help="Look at so many memories at most, those written last.")] = 10_000,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when something is wrong.")] = False,
+) -> int:
+    """Show what is wrong with what is remembered, and the command that would mend it. Changes nothing.
+
+    Every one of these commands can be taken back with undo.
+
+    \b
+    Examples:
+      memwarden audit
+      memwarden audit --user shop --limit 1000 --json
+      memwarden audit --strict
+    """
+    async with options.open(existing=True) as warden:
+        me = options.scope(warden)
+        with ExitStack() as bars:
+            found = await me.audit(limit=limit, progress=_Bar(bars))
+        if options.as_json:
+            print_json(_with_commands(found, options))
+        else:
+            await _print(found, me, options)
+    return FOUND if strict and found.findings else 0
+
+
+class _Bar:
+    """Shows how far the audit is, once it is known how far it goes."""
+
+    def __init__(self, bars: ExitStack) -> None:
+        self._bars = bars
+        self._tick: Tick | None = None
+        self._done = 0
+
+    def __call__(self, done: int, of: int) -> None:
+        if self._tick is None:
+            self._tick = self._bars.enter_context(progress("Looking", of))
+        self._tick(done - self._done)
+        self._done = done
+
+
+def command_of(fix: Fix, options: Options) -> str:
+    """A fix as a command for a shell, on the store and for whom ``options`` name; the store's password is not shown."""
+    words = ["memwarden", _WORDS.get(fix.verb, fix.verb)]
+    db = None if options.db is None else without_login(options.db)
+    given = {"db": db, "user": options.user, "agent": options.agent, "embedder": options.embedder}
+    given["tenant"] = None if options.tenant == Options().tenant else options.tenant
+    for name, value in given.items():
+        words += [f"--{name}", value] if value is not None else []
+    positional = [fix.memory_id]
+    for name, value in fix.arguments.items():
+        if name == "text":
+            positional.append(value)
+        else:
+            words += [f"--{name.replace('_', '-')}", value.isoformat() if isinstance(value, datetime) else str(value)]
+    return shlex.join([*words, *(["--"] if any(one.startswith("-") for one in positional) else []), *positional])
+
+
+def _with_commands(found: Audit, options: Options) -> dict[str, Any]:
+    told: dict[str, Any] = plain(found)
+    for one, finding in zip(told["findings"], found.findings, strict=True):
+        one["command"] = command_of(finding.fix, options)
+    return told
+
+
+async def _print(found: Audit, me: AsyncScope, options: Options) -> None:
+    console = printer()
+    for finding in found.findings:
+        console.print(Text(clean(f"{finding.kind.replace('_', ' ')}: {finding.why}"), style="bold"))
+        for memory_id in finding.ids:
+            console.print(clean(f"  {memory_id}  {await _words(me, memory_id)}"), no_wrap=True, overflow="ellipsis")
+        console.print(f"  fix: {clean(command_of(finding.fix, options))}", soft_wrap=True)
+        console.print()
+    for line in _summary(found):
+        console.print(line)
+
+
+def _summary(found: Audit) -> Iterator[str]:
+    by_kind: dict[str, int] = {}
+    for one in found.findings:
+        by_kind[one.kind] = by_kind.get(one.kind, 0) + 1
+    told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in by_kind.items())
+    active = next(one.count for one in found.counts if one.state == State.ACTIVE)
+    newest = f"the newest {found.looked_at:,} of {active:,}" if found.looked_at < active else f"{found.looked_at:,}"
+    yield f"Looked at {newest} memories: {told or 'nothing is wrong'}."
+    for state in found.counts:
+        if state.state != State.ACTIVE and state.oldest is not None:
+            yield f"{state.count:,} {state.state.replace('_', ' ')}, the oldest of {state.oldest:%Y-%m-%d}."
+
+
+async def _words(me: AsyncScope, memory_id: str) -> str:
+    """What a memory says, without its secrets; how it is when it is not there."""
+    from memwarden.security.secrets import redact
+
+    try:
+        memory: Memory = await me.get(memory_id)
+    except NotFound:
+        return "(forgotten)"
+    return " ".join(redact(memory.text).text.split())

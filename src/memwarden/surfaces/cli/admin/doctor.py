@@ -1,0 +1,188 @@
+"""``memwarden doctor``: whether a store is well, and whether it keeps apart what has to stay apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memwarden import settings
+from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
+from memwarden.records import Namespace
+from memwarden.stores.protocol import Store
+from memwarden.stores.shared.health import Examined, Finding, Repaired
+from memwarden.stores.url import store_at, without_login
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import clean, print_json, printer
+from memwarden.surfaces.doctor.leaks import Found, look_for_leaks
+
+FAILED = 1
+NOT_MENDED = (
+    "What no repair can mend was lost or changed on the disk: memwarden backup restore FILE --to URL makes a store of "
+    "a backup."
+)
+NOT_BY_THE_ENGINE = (
+    "This engine has no row security: whoever can read its file or its process reads all of it. What was tried here "
+    "holds for calls through memwarden; PostgreSQL has a second wall."
+)
+
+
+@command
+async def doctor(
+    options: Options,
+    leaks: Annotated[
+        bool, typer.Option("--leaks", help="Try every path from one tenant, user, project or agent to another's.")
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend indexes, orphans, counters and bloat, after a copy was made.")
+    ] = False,
+    backup: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where --repair copies the store to first.")
+    ] = None,
+) -> int:
+    """Tell whether a store is well: engine, schema, model, size, what each namespace holds, and what is wrong with it.
+
+    With --repair what can be mended is mended, after a copy of the store was made; nothing is done where nothing is
+    wrong. With --leaks canaries are planted in it, every way from one to another is tried, and they are taken out
+    again. Exit code 1 when something leaked, or something is wrong that was not mended.
+
+    \b
+    Examples:
+      memwarden doctor
+      memwarden doctor --repair
+      memwarden doctor --leaks --db postgresql://memwarden:secret@db/memwarden
+    """
+    if backup and not repair:
+        raise InvalidInput("--backup says where --repair puts its copy; memwarden backup create makes one by itself")
+    if leaks:
+        return await _leaks(options)
+    url = options.settings.db or settings.default_db()
+    if url == "memory://":
+        raise InvalidInput("memory:// is empty in every new process; name a file or a database")
+    options.check_there(url)
+    store = store_at(url)
+    await store.open()
+    try:
+        mended = await store.repair(backup) if repair and isinstance(store, Examined) else None
+        wrong, unseen = await _examined(store)
+        told = await _health(store, url, wrong)
+    finally:
+        await store.close()
+    if options.as_json:
+        done = {} if mended is None else {"mended": _found(mended.done), "copy": mended.copy and str(mended.copy)}
+        print_json({**told, "wrong": _found(wrong), "not_examined": unseen or None, **done})
+    else:
+        _print_health(told)
+        _print_wrong(wrong, mended, unseen)
+    return FAILED if wrong else 0
+
+
+async def _examined(store: Store) -> tuple[Sequence[Finding], str]:
+    """What is wrong; or why this login cannot tell."""
+    if not isinstance(store, Examined):
+        return (), ""
+    try:
+        return await store.examine(), ""
+    except StoreUnavailable as error:
+        return (), str(error)
+
+
+async def _health(store: Store, url: str, wrong: Sequence[Finding]) -> dict[str, Any]:
+    """What there is, as far as it can be read."""
+    told: dict[str, Any] = {"db": without_login(url), "promises": store.promises}
+    try:
+        about = (await store.about())._asdict()
+        return {**told, **about, "namespaces": [await _space(store, one) for one in await store.namespaces()]}
+    except StoreCorrupt:
+        if not wrong:
+            raise
+        return told
+
+
+def _found(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [one._asdict() for one in findings]
+
+
+async def _space(store: Store, namespace: Namespace) -> dict[str, Any]:
+    newest = await store.journal(namespace, descending=True, limit=1)
+    return {
+        "tenant": namespace.tenant,
+        "path": namespace.path,
+        "revision": (await store.head(namespace)).rev,
+        "changed_at": newest[0].at if newest else None,
+        "rows": (await store.tally(namespace))._asdict(),
+    }
+
+
+def _print_health(told: dict[str, Any]) -> None:
+    console = printer()
+    if "engine" not in told:
+        console.print(clean(f"{told['db']} opens, but cannot be read."))
+        return
+    size = "" if told["bytes"] is None else f", {told['bytes'] / 1e6:,.1f} MB"
+    console.print(clean(f"{told['db']} opens: {told['engine']}, schema {told['schema']}{size}."))
+    console.print(clean(f"Embedding model: {told['model'] or 'none yet'}."))
+    if not told["namespaces"]:
+        console.print("No namespace holds memories.")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_row("namespace", "revision", "last changed", "memories", "versions", "links")
+    for one in told["namespaces"]:
+        changed, rows = one["changed_at"], one["rows"]
+        counts = (str(rows[name]) for name in ("memories", "versions", "relations"))
+        when = f"{changed:%Y-%m-%d %H:%M:%S}" if changed else ""
+        table.add_row(clean(f"{one['tenant']}:{one['path']}"), str(one["revision"]), when, *counts)
+    console.print(table)
+
+
+def _print_wrong(wrong: Sequence[Finding], mended: Repaired | None, unseen: str) -> None:
+    console = printer()
+    for one in mended.done if mended else ():
+        console.print(clean(f"Mended: {one.said}: {one.mend}."))
+    if mended and mended.copy:
+        console.print(clean(f"As it was before, the store is kept in {mended.copy}."))
+    for one in wrong:
+        console.print(Text(clean(f"WRONG in {one.where}: {one.said}."), style="bold red"))
+    if any(one.mend for one in wrong):
+        console.print("memwarden doctor --repair mends what can be mended, after a copy was made.")
+    if any(not one.mend for one in wrong):
+        console.print(NOT_MENDED)
+    if unseen:
+        console.print(clean(f"What is wrong with it was not looked for: {unseen}."))
+    elif not wrong:
+        console.print("Nothing is wrong with it.")
+
+
+async def _leaks(options: Options) -> int:
+    async with options.open(existing=True) as warden:
+        found = await look_for_leaks(warden)
+        enforced = warden.store.promises.rows_enforced
+    if options.as_json:
+        paths = [one._asdict() for one in found.tried]
+        print_json({"leaks": found.leaks, "rows_enforced": enforced, "canaries_left": found.left, "paths": paths})
+    else:
+        _print_leaks(found, enforced)
+    return FAILED if found.leaks or found.left else 0
+
+
+def _print_leaks(found: Found, enforced: bool) -> None:
+    console = printer()
+    table = Table.grid(padding=(0, 2))
+    table.add_row("across", "path", "tried", "leaked")
+    for one in found.tried:
+        leaked = Text(str(len(one.leaks)), style="bold red" if one.leaks else "")
+        table.add_row(one.boundary, one.path, str(one.tried), leaked)
+    console.print(table)
+    for one in found.tried:
+        if one.leaks:
+            console.print(clean(f"LEAK across {one.boundary} by {one.path}: {one.leaks[0]}"))
+    tried = sum(one.tried for one in found.tried)
+    console.print(f"{tried:,} attempts, {found.leaks or 'no'} {'leak' if found.leaks == 1 else 'leaks'}.")
+    if found.left:
+        console.print(clean(f"The canaries were NOT removed: {found.left}"))
+    if not enforced:
+        console.print(Text(NOT_BY_THE_ENGINE, style="dim"))

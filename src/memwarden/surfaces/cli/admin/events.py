@@ -1,0 +1,152 @@
+"""``memwarden events``: what was done and when, and how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memwarden import clock
+from memwarden.errors import InvalidInput
+from memwarden.observability.records import DAY_SECONDS, OpCount, OpEvent
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
+
+SPANS = {"minute": 60, "hour": 3600, "day": DAY_SECONDS}
+AGO = {"m": 60, "h": 3600, "d": DAY_SECONDS}
+_STYLES = {"error": "red", "skipped": "dim"}
+_BARS, _ASCII_BARS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
+MOST_BARS = 40
+"""So many spans of time are drawn, the last ones; all of them are counted."""
+
+
+@command
+async def events(
+    options: Options,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="From this time on, or as long ago as 30m, 12h or 7d.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Before this time, or 30m, 12h, 7d ago.")] = None,
+    node: Annotated[str | None, typer.Option(help="hotpath, context, episodic or worker.")] = None,
+    op: Annotated[str | None, typer.Option(help="Such as search, create, update, merge, delete, model.")] = None,
+    status: Annotated[str | None, typer.Option(help="ok, error or skipped.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Of one conversation.")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="ID", help="Of one memory.")] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="How often what was done, over time.")] = False,
+    every: Annotated[str, typer.Option(metavar="SPAN", help="With --counts: minute, hour or day.")] = "day",
+    limit: Annotated[int, typer.Option(help="The most events listed, the newest.")] = 100,
+) -> None:
+    """Show what was done with a user's memory and when: writes, searches, what was skipped, what failed. No content.
+
+    \b
+    Examples:
+      memwarden events --since 7d --op update
+      memwarden events --status error --json
+      memwarden events --counts --every hour --since 1d
+    """
+    if every not in SPANS:
+        raise InvalidInput(f"--every is one of {', '.join(SPANS)}, not {every!r:.80}")
+    async with options.open(existing=True) as warden:
+        me = options.scope(warden)
+        if counts:
+            counted = await me.event_counts(
+                seconds=SPANS[every], since=_time(since), until=_time(until), node=node, op=op, status=status,
+                thread=thread, memory_id=memory,
+            )  # fmt: skip
+        else:
+            found = await me.events(
+                since=_time(since), until=_time(until), node=node, op=op, status=status, thread=thread,
+                memory_id=memory, limit=limit,
+            )  # fmt: skip
+    if options.as_json:
+        print_json(counted if counts else found)
+    elif not (counted if counts else found):
+        printer().print("No events.")
+    elif counts:
+        _print_counts(printer(), counted, every)
+    else:
+        printer().print(event_table(found[::-1]))
+
+
+def _time(text: str | None) -> str | float | None:
+    """A time as it was given; ``12h`` is that long ago."""
+    if text is None or not text[:-1].isascii() or not text[:-1].isdecimal() or text[-1] not in AGO:
+        return text
+    ago = min(int(text[:-1]), 10**9) * AGO[text[-1]]
+    now = clock.now()
+    return (now - timedelta(seconds=min(ago, 10**9))).timestamp()
+
+
+def event_table(found: Sequence[OpEvent]) -> Table:
+    """One entry an event, in their order: when, where, what, how it ended, and what it says about it."""
+    table = Table.grid(padding=(0, 1), expand=True)
+    for _ in range(4):
+        table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for one in found:
+        style = _STYLES.get(one.status, "")
+        table.add_row(
+            Text(f"{one.ts:%Y-%m-%d %H:%M:%S}", style="dim"),
+            Text(one.node),
+            Text(one.op),
+            Text(one.status, style=style),
+            Text(_told(one)),
+        )
+    return table
+
+
+def _told(one: OpEvent) -> str:
+    parts = [
+        one.reason,
+        f"x{one.count}" if one.count > 1 else "",
+        f"sim {one.sim:.2f}" if one.sim is not None else "",
+        one.category or "",
+        f"rev {one.rev}" if one.rev is not None else "",
+        f"{one.ms:.1f} ms" if one.ms is not None else "",
+        f"agent {one.agent_id}" if one.agent_id else "",
+        f"in {one.thread_id}" if one.thread_id else "",
+        one.memory_id or "",
+    ]
+    return clean(" · ".join(filter(None, parts)))
+
+
+def _print_counts(console: Printer, counted: Sequence[OpCount], every: str) -> None:
+    """A line for each node, op and status: how often, and a bar for each span of time."""
+    spans = _spans(counted, SPANS[every])
+    sums: Counter[tuple[str, str, str]] = Counter()
+    for one in counted:
+        sums[one.node, one.op, one.status] += one.count
+    at = {(one.ts.timestamp(), one.node, one.op, one.status): one.count for one in counted}
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column()
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(no_wrap=True)
+    table.add_row("node", "op", "status", "count", "over time")
+    for words, total in sorted(sums.items()):
+        row = [at.get((moment, *words), 0) for moment in spans]
+        table.add_row(*words[:2], Text(words[2], style=_STYLES.get(words[2], "")), f"{total:,}", _bars(console, row))
+    console.print(table)
+    form = "%Y-%m-%d" if every == "day" else "%Y-%m-%d %H:%M"
+    first, last = (clock.parse(one, "a span").strftime(form) for one in (spans[0], spans[-1]))
+    console.print(Text(f"One sign for each {every}, {first} to {last} UTC.", style="dim"))
+
+
+def _spans(counted: Sequence[OpCount], seconds: int) -> list[float]:
+    """The beginnings of the spans of time that are drawn, those without events too."""
+    times = [one.ts.timestamp() for one in counted]
+    last, many = max(times), min(MOST_BARS, round((max(times) - min(times)) / seconds) + 1)
+    return [last - seconds * back for back in reversed(range(many))]
+
+
+def _bars(console: Printer, row: Sequence[int]) -> str:
+    """How a count rises and falls, each line by its own highest; legible in ASCII."""
+    signs = _BARS if console.encoding.startswith("utf") else _ASCII_BARS
+    most = max(row) or 1
+    return "".join(signs[-(-one * (len(signs) - 1) // most)] for one in row)

@@ -1,0 +1,163 @@
+"""``memwarden migrate``: moves the memories of one store to another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
+from memwarden.stores.memory.store import MemoryStore
+from memwarden.stores.protocol import Store
+from memwarden.stores.transfer.move import Beside, Moved, Part, move, plan, stays_behind
+from memwarden.stores.url import place_of, store_at, without_login
+from memwarden.surfaces.cli.output import clean, print_json, printer, progress
+
+FAILED = 1
+IN_PART = 5
+
+
+def migrate(
+    source: Annotated[str, typer.Option("--from", metavar="URL", help="The store to move, which stays as it is.")],
+    target: Annotated[str, typer.Option("--to", metavar="URL", help="Where to; made when it is missing.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be moved, and move nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> int:
+    """Move the memories of one store to another: every namespace with its history, and nothing is renumbered.
+
+    What was broken off goes on where it was. At the end both sides are compared; exit code 1 when they differ. Items,
+    saved states of agents and operational events are not moved; items and states that stay behind are named, with
+    exit code 5.
+
+    \b
+    Examples:
+      memwarden migrate --from sqlite:///notes.db --to postgresql://memwarden:secret@db/memwarden
+      memwarden migrate --from sqlite:///notes.db --to sqlite:///copy.db --dry-run
+    """
+    if "memory://" in (source, target):
+        raise InvalidInput("memory:// lives in one process and ends with it; name a file or a database")
+    if source == target or _file(source) == (_file(target) or ""):
+        raise InvalidInput("--from and --to name the same store")
+    if not _is_there(source):
+        raise NotFound(f"there is no store at {source!r}")
+    done: Sequence[Part | Moved]
+    left: Sequence[Beside] | None
+    if dry_run:
+        done, left = asyncio.run(_dry_run(source, target))
+    else:
+        done, left = asyncio.run(_move(source, target))
+    names = {"from": without_login(source), "to": without_login(target)}
+    if as_json:
+        print_json({**names, "dry_run": dry_run, "namespaces": [_told(one) for one in done], "not_moved": _left(left)})
+    else:
+        _print(done, dry_run)
+        _print_left(left)
+    if any(isinstance(one, Moved) and not one.same for one in done):
+        return FAILED
+    return 0 if left == [] else IN_PART
+
+
+async def _dry_run(source: str, target: str) -> tuple[Sequence[Part], Sequence[Beside] | None]:
+    """A file that is not there is not made for this."""
+    async with AsyncExitStack() as opened:
+        known = await _open(opened, store_at(source))
+        other = await _open(opened, store_at(target) if _is_there(target) else MemoryStore())
+        return await plan(known, other), await _stays(known)
+
+
+async def _move(source: str, target: str) -> tuple[Sequence[Moved], Sequence[Beside] | None]:
+    async with AsyncExitStack() as opened:
+        known, other = [await _open(opened, store_at(url)) for url in (source, target)]
+        revisions = sum(one.rev - one.there for one in await plan(known, other))
+        with progress("Moving", revisions) as tick:
+            moved = await move(known, other, tick)
+        return moved, await _stays(known)
+
+
+async def _stays(store: Store) -> Sequence[Beside] | None:
+    """What stays behind; None when this login may not see it."""
+    try:
+        return await stays_behind(store)
+    except StoreUnavailable:
+        return None
+
+
+async def _open(opened: AsyncExitStack, store: Store) -> Store:
+    await store.open()
+    opened.push_async_callback(store.close)
+    return store
+
+
+def _is_there(url: str) -> bool:
+    file = _file(url)
+    return file is None or file.exists()
+
+
+def _file(url: str) -> Path | None:
+    place = place_of(url)
+    return None if place is None else place.resolve()
+
+
+def _told(one: Part | Moved) -> dict[str, object]:
+    space = {"tenant": one.namespace.tenant, "path": one.namespace.path}
+    if isinstance(one, Part):
+        return {**space, "revision": one.rev, "there": one.there, "rows": one.rows._asdict()}
+    return {
+        **space,
+        "revision": one.source.rev,
+        "rows": one.source.rows._asdict(),
+        "digest": one.source.digest,
+        "same": one.same,
+        **({} if one.same else {"target": {**one.target._asdict(), "rows": one.target.rows._asdict()}}),
+    }
+
+
+def _print(done: Sequence[Part | Moved], dry_run: bool) -> None:
+    console = printer()
+    if not done:
+        console.print("There is nothing to move.")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_row("namespace", "memories", "versions", "changes", "there already" if dry_run else "compared")
+    for one in done:
+        rows, state = (
+            (one.rows, f"{one.there} of {one.rev}") if isinstance(one, Part) else (one.source.rows, _same(one))
+        )
+        table.add_row(clean(str(one.namespace)), *map(str, (rows.memories, rows.versions, rows.journal)), state)
+    console.print(table)
+    different = [str(one.namespace) for one in done if isinstance(one, Moved) and not one.same]
+    if different:
+        console.print(clean(f"NOT THE SAME on both sides: {', '.join(different)}. Do not use the target."))
+    elif not dry_run:
+        console.print(f"Moved {len(done)} namespaces; both stores hold the same memories.")
+
+
+def _left(left: Sequence[Beside] | None) -> list[dict[str, object]] | None:
+    return (
+        None
+        if left is None
+        else [
+            {"tenant": one.namespace.tenant, "path": one.namespace.path, "items": one.items, "states": one.states}
+            for one in left
+        ]
+    )
+
+
+def _print_left(left: Sequence[Beside] | None) -> None:
+    if left is None:
+        printer().print("Whether items and saved states of agents stay behind could not be seen with this login.")
+        return
+    for one in left:
+        said = f"NOT MOVED of {one.namespace}: {one.items:,} items, {one.states:,} saved states of agents."
+        printer().print(clean(said))
+    if left:
+        printer().print("memwarden backup takes them along, to a store of the same engine.")
+
+
+def _same(one: Moved) -> str:
+    return f"same {one.source.digest[:12]}" if one.same else "DIFFERENT"

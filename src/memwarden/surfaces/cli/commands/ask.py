@@ -1,0 +1,240 @@
+"""``memwarden query`` and ``memwarden context``: what is relevant, and the block to put before a message."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from memwarden import AsyncWarden
+from memwarden.api.scope import AsyncScope
+from memwarden.errors import InvalidInput, NotFound
+from memwarden.records import ContextBlock, Cut, Memory, QueryResult
+from memwarden.surfaces.cli import draw, inputs
+from memwarden.surfaces.cli.commands import task_context
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
+from memwarden.tiers import ContextRequest, Task
+
+BLOCK_THRESHOLD = 0.7
+"""Design C's threshold of a block."""
+
+Filters = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="NAME=VALUE", help="Only memories with this; again for more. JSON values too."),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Say why each item is in and what stopped every other.")]
+
+
+@command
+async def query(
+    options: Options,
+    question: Annotated[str, typer.Argument(metavar="TEXT", help="The question in words, or - for stdin.")],
+    category: Annotated[
+        list[str] | None, typer.Option(help="Only memories of this category; again for more.", metavar="NAME")
+    ] = None,
+    filter_: Filters = None,
+    top_k: Annotated[int, typer.Option(help="The most items wanted.")] = 3,
+    threshold: Annotated[
+        float | None, typer.Option(help="The least score, 0..1; 0: no bar. [default: calibrated]", show_default=False)
+    ] = None,
+    budget_tokens: Annotated[int, typer.Option(help="The most tokens that the answer may take.")] = 512,
+    full: Annotated[bool, typer.Option("--full", help="Whole texts, not one line each.")] = False,
+    explain: Explain = False,
+) -> None:
+    """Find what answers a question; nothing when nothing is relevant.
+
+    \b
+    Examples:
+      memwarden query "Where does Ana work?"
+      memwarden query "What did we decide?" --filter kind=decision --top-k 5
+      memwarden query "What did he say in May?" --filter 'created_at={"$gte": "2026-05-01"}'
+      memwarden query "Any allergies?" --agent supervisor --explain
+    """
+    async with options.open(existing=True) as warden:
+        me = options.scope(warden)
+        result = await me.query(
+            inputs.text(question),
+            categories=category,
+            filters=inputs.conditions(filter_),
+            top_k=top_k,
+            threshold=threshold,
+            budget_tokens=budget_tokens,
+            returns="full" if full else "bullets",
+            explain=explain,
+        )
+        if options.as_json:
+            print_json(result)
+            return
+        console = printer()
+        _show(console, result, explain)
+        if explain:
+            show_cuts(console, result.cut, await memories_of(me, result.cut))
+        if not result:
+            await _say_where_else(console, warden, options)
+
+
+@command
+async def context(
+    options: Options,
+    message: Annotated[
+        str | None, typer.Argument(metavar="TEXT|FILE", help="The message to answer, a file, or - for stdin.")
+    ] = None,
+    budget_tokens: Annotated[int, typer.Option(help="The most tokens that the block may take.")] = 500,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="The least score of the best memory, 0..1. [default: 0.7]", show_default=False),
+    ] = None,
+    participant: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only memories in which this person takes part.")
+    ] = None,
+    filter_: Filters = None,
+    task: Annotated[str | None, typer.Option(metavar="ID", help="The context of this task instead.")] = None,
+    project: Annotated[str | None, typer.Option(metavar="ID", help="The task's project. [default: default]")] = None,
+    shares: Annotated[
+        str | None, typer.Option(metavar="T/P/G", help="Per cent for task, project, global. [default: 40/40/20]")
+    ] = None,
+    head_tail: Annotated[
+        int | None, typer.Option(metavar="N", help="The task's first and last N items come before all others.")
+    ] = None,
+    explain: Explain = False,
+) -> None:
+    """Print the <memories> block to put before a message; empty when nothing is relevant.
+
+    The last message and the talk just before it are searched for. FILE is a conversation so far, the message to
+    answer last. The block alone goes to stdout, so that it can be piped into a prompt.
+
+    With --task the context of a task is assembled: of the task itself, and what answers TEXT in its project and in
+    global memory; without TEXT what matters most there. The calibrated bar holds unless --threshold is given.
+
+    \b
+    Examples:
+      memwarden context "Can I bring a walnut cake for Tomas?"
+      memwarden context chat.json --budget-tokens 200
+      memwarden context "What shall we cook?" --participant Tomas --explain
+      memwarden context "Where do sessions live?" --task fix-login --project shop --explain
+    """
+    if task is not None:
+        if participant or filter_:
+            raise InvalidInput("--participant and --filter choose memories of a user; a task's context has none")
+        query = None if message is None else inputs.text(message)
+        request = ContextRequest(
+            budget_tokens, query, task_context.read_shares(shares), None, options.agent, threshold, head_tail, explain
+        )
+        async with options.open(existing=True) as warden:
+            whose = Task(task, {} if project is None else {"project_id": project})
+            await task_context.show(warden, options, whose, request, explain=explain)
+        return
+    if message is None or (project, shares, head_tail) != (None, None, None):
+        raise InvalidInput("give the message to answer; --project, --shares and --head-tail go with --task ID")
+    threshold = BLOCK_THRESHOLD if threshold is None else threshold
+    messages = _messages(message)
+    async with options.open(existing=True) as warden:
+        me = options.scope(warden)
+        block = await me.context(
+            messages,
+            budget_tokens,
+            threshold=threshold,
+            participants=participant,
+            filters=inputs.conditions(filter_),
+            explain=explain,
+        )
+        if options.as_json:
+            print_json(block)
+        elif explain:
+            await _explain_block(me, block)
+        elif block:
+            sys.stdout.write((clean(block.text) if sys.stdout.isatty() else block.text) + "\n")
+        else:
+            print_nothing(printer(sys.stderr), block.cut, threshold)
+
+
+def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memory]) -> None:
+    """Draw what was left out."""
+    if cut:
+        console.print("\nLeft out, the nearest first:")
+        console.print(draw.cut_table(console, cut, memories, most=10))
+
+
+def print_nothing(console: Printer, cut: Sequence[Cut], threshold: float) -> None:
+    """Say that nothing is relevant and how near the nearest was."""
+    if _too_long(cut):
+        console.print("Something relevant was found, but it does not fit the budget; give more with --budget-tokens.")
+        return
+    nearest = f"; the nearest scores {cut[0].score:.2f}, below {threshold:.2f}" if cut else ""
+    console.print(f"Nothing relevant: no block{nearest}.")
+
+
+def _too_long(cut: Sequence[Cut]) -> bool:
+    return any(one.gate == "budget" for one in cut)
+
+
+async def memories_of(me: AsyncScope, cut: Sequence[Cut], most: int = 10) -> dict[str, Memory]:
+    """Fetch the nearest of what was left out, to show its words."""
+    found: dict[str, Memory] = {}
+    for one in cut[:most]:
+        with suppress(NotFound):  # forgotten since
+            found[one.id] = await me.get(one.id)  # what is no longer true too, which find leaves out
+    return found
+
+
+async def _explain_block(me: AsyncScope, block: ContextBlock) -> None:
+    console = printer()
+    nothing = "nothing fits the budget: no block" if _too_long(block.cut) else "nothing relevant: no block"
+    title = f"{block.tokens} of {block.budget_tokens} tokens" if block else nothing
+    console.print(draw.block_panel(block.text, title) if block else title)
+    if block:
+        console.print("\nWhy each is in:")
+        console.print(draw.items_table(console, block.items, reasons=True, texts=False))
+    show_cuts(console, block.cut, await memories_of(me, block.cut))
+
+
+def _show(console: Printer, result: QueryResult, explain: bool) -> None:
+    if result.items:
+        console.print(draw.items_table(console, result.items, reasons=explain))
+    sure = f"confidence {result.confidence:.2f}"
+    if result:
+        limit = "" if result.budget_tokens is None else f" of {result.budget_tokens:,}"
+        console.print(Text(f"{result.tokens:,}{limit} tokens · {sure} · preset {result.preset}", style="dim"))
+    elif _too_long(result.cut):
+        console.print(f"Something relevant was found ({sure}), but it does not fit; give more with --budget-tokens.")
+    else:
+        console.print(f"Nothing relevant was found ({sure}).")
+
+
+async def _say_where_else(console: Printer, warden: AsyncWarden, options: Options) -> None:
+    """Nothing was found; say so when this user has no memory at all, but others in the store have."""
+    if options.agent is not None:
+        return
+    whose = options.scope(warden).who.namespace
+    known = [one for one in await warden.store.namespaces() if one.tenant == whose.tenant]
+    if whose not in known:
+        others = ", ".join(one.path.removeprefix("user/") for one in known)
+        console.print(
+            clean(f"{whose.path.removeprefix('user/')!r} has no memory in this store; users are: {others or 'none'}.")
+        )
+
+
+def _messages(argument: str) -> list[Mapping[str, Any]]:
+    """The conversation so far: of a file, else the argument as its one message."""
+    path = Path(argument)
+    if not _is_file(path):
+        return [{"role": "user", "content": inputs.text(argument)}]
+    from memwarden.surfaces.conversation_files import read_conversations
+
+    conversations = read_conversations(path)
+    if len(conversations) > 1:
+        raise InvalidInput(f"{argument!r} holds {len(conversations)} conversations; give a file with one")
+    return list(conversations[0].sessions[-1].messages)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a long message, or one with a zero byte, is no path
+        return False

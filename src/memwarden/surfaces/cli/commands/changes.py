@@ -1,0 +1,240 @@
+"""``memwarden edit``, ``restore``, ``pin``, ``undo``, ``history`` and ``delta``: what changed, and changing it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memwarden.api.scope import AsyncScope
+from memwarden.errors import NotFound
+from memwarden.records import HistoryEntry, Memory, WriteResult
+from memwarden.surfaces.cli import inputs
+from memwarden.surfaces.cli.commands.memories import Id
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import clean, print_json, printer
+
+_REASONS = ("rule", "guards", "by", "of", "into", "to", "type", "near", "undoes")
+"""What of a change's meta is told in words, in this order."""
+
+
+@command
+async def edit(
+    options: Options,
+    memory_id: Id,
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new text, or - for stdin.")] = None,
+    category: Annotated[str | None, typer.Option(help="A declared category.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Such as decision or preference.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0..1.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag, in place of those that it has; again for more.")] = None,
+    summary: Annotated[str | None, typer.Option(help="A short form for a context block.")] = None,
+    valid_from: Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")] = None,
+    valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true no longer.")] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Empty valid_from, valid_to, summary or context; again for more."),
+    ] = None,
+    version: Annotated[int | None, typer.Option(help="Refuse unless this is the stored version.")] = None,
+) -> None:
+    """Correct a memory; its old content stays in its history.
+
+    \b
+    Examples:
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 "Ana's dentist is Dr. Webber."
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --importance 0.9 --tag health
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-to 2026-05-02
+      memwarden edit 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --valid-from 2026-03-01 --clear valid_to
+    """
+    async with options.open(existing=True) as warden:
+        result = await options.scope(warden).update(
+            memory_id,
+            text=None if text is None else inputs.text(text),
+            category=category,
+            kind=kind,
+            importance=importance,
+            tags=tag,
+            summary=summary,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            clear=clear or (),
+            expected_version=version,
+        )
+    _say(options, result, f"Changed: {memory_id}.")
+
+
+@command
+async def restore(options: Options, memory_id: Id) -> None:
+    """Bring a forgotten memory back, as it was.
+
+    \b
+    Example:
+      memwarden restore 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+    """
+    async with options.open(existing=True) as warden:
+        result = await options.scope(warden).restore(memory_id)
+    reason = result.results[0].reason
+    _say(options, result, f"Not changed: {reason}." if reason else f"Restored: {memory_id}.")
+
+
+@command
+async def pin(
+    options: Options,
+    memory_id: Id,
+    off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+) -> None:
+    """Put a memory first in line for a context block; it never expires.
+
+    \b
+    Examples:
+      memwarden pin 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+      memwarden pin 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --off
+    """
+    async with options.open(existing=True) as warden:
+        result = await options.scope(warden).pin(memory_id, not off)
+    _say(options, result, f"{'No longer pinned' if off else 'Pinned'}: {memory_id}.")
+
+
+@command
+async def undo(
+    options: Options,
+    change: Annotated[
+        int | None, typer.Argument(metavar="[CHANGE]", help="The number of a change, as history shows it.")
+    ] = None,
+) -> None:
+    """Take a decision back, whole: a merge, a new value, a correction, a forgetting. Without a number: the last one.
+
+    \b
+    Examples:
+      memwarden undo
+      memwarden undo 17
+    """
+    async with options.open(existing=True) as warden:
+        me = options.scope(warden)
+        number = change if change is not None else await _last(me)
+        result = await me.undo(number)
+    if options.as_json:
+        print_json(result)
+        return
+    console = printer()
+    console.print(f"Undone: change {number}.")
+    for one in result.results:
+        console.print(Text(clean(f"  {one.outcome}: {one.id}"), style="dim"))
+
+
+@command
+async def history(
+    options: Options,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The id of a memory. Without: all of them.")
+    ] = None,
+    since: Annotated[int, typer.Option(metavar="CHANGE", help="Only what came after this change.")] = 0,
+    limit: Annotated[int, typer.Option(help="The most changes listed.")] = 100,
+) -> None:
+    """Show what happened to a memory, or to all of a user's: when, by whom, by which rule, and what it said before.
+
+    \b
+    Examples:
+      memwarden history 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+      memwarden history --since 40 --json
+    """
+    async with options.open(existing=True) as warden:
+        entries = await options.scope(warden).history(memory_id, since=since, limit=limit)
+    if options.as_json:
+        print_json(entries)
+        return
+    console = printer()
+    if not entries:
+        console.print("Nothing happened.")
+        return
+    console.print(history_table(entries))
+    if len(entries) == limit:
+        console.print(Text(f"There may be more: memwarden history --since {entries[-1].seq}", style="dim"))
+
+
+def history_table(entries: Sequence[HistoryEntry]) -> Table:
+    """One entry a change: its number, when, what, by whom and why, and the words before and after."""
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for one in entries:
+        table.add_row(Text(str(one.seq)), Text(one.event), Text("\n").join(_told(one)))
+    return table
+
+
+def _told(one: HistoryEntry) -> Iterator[Text]:
+    by = f" by {one.actor}" if one.actor else ""
+    yield Text(clean(f"{one.at:%Y-%m-%d %H:%M:%S}{by} · {one.memory_id}"), style="dim")
+    told = ", ".join(f"{name} {_short(one.meta[name])}" for name in _REASONS if one.meta and name in one.meta)
+    if told:
+        yield Text(clean(told), style="dim")
+    old, new = one.old, one.new
+    if old is not None and new is not None:
+        yield from _differences(old, new)
+    elif new is not None:
+        yield Text(f"+ {_line(new.text)}", style="green")
+    elif old is not None:
+        yield Text(f"- {_line(old.text)}", style="red")
+
+
+def _differences(old: Memory, new: Memory) -> Iterator[Text]:
+    if old.text != new.text:
+        yield Text(f"- {_line(old.text)}", style="red")
+        yield Text(f"+ {_line(new.text)}", style="green")
+    else:
+        yield Text(f"  {_line(new.text)}")
+    for name in ("category", "kind", "importance", "pinned", "tags", "sources", "valid_from", "valid_to", "summary"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield Text(clean(f"  {name}: {_short(before)} -> {_short(after)}"))
+
+
+@command
+async def delta(
+    options: Options,
+    thread: Annotated[str | None, typer.Option(help="The conversation that asks. [default: default]")] = None,
+    since: Annotated[
+        int | None, typer.Option(metavar="REVISION", help="Since this revision. [default: since the thread looked]")
+    ] = None,
+) -> None:
+    """Show what changed since a thread last looked, as it stands before an answer.
+
+    \b
+    Examples:
+      memwarden delta --thread 2026-05-08
+      memwarden delta --since 40
+    """
+    async with options.open(existing=True) as warden:
+        told = await options.scope(warden, thread=thread).delta(since)
+    if options.as_json:
+        print_json(told)
+    else:
+        printer().print(clean(told.text) if told else f"Nothing changed since revision {told.since}.")
+
+
+async def _last(me: AsyncScope) -> int:
+    """The last change that whoever asks may see."""
+    found = await me.history(descending=True, limit=1)
+    if not found:
+        raise NotFound(f"nothing was ever changed in {me.who.namespace.path}")
+    return found[0].seq
+
+
+def _say(options: Options, result: WriteResult, words: str) -> None:
+    if options.as_json:
+        print_json(result)
+    else:
+        printer().print(clean(words))
+
+
+def _line(text: str) -> str:
+    return clean(" ".join(text.split()))
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else str(value)

@@ -1,0 +1,173 @@
+"""``memwarden add``, ``get``, ``find`` and ``forget``: single memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memwarden import importance as scale
+from memwarden.errors import InvalidInput
+from memwarden.records import Memory, Outcome
+from memwarden.surfaces.cli import inputs
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import clean, print_json, printer
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, as query and find show it.")]
+
+
+@command
+async def add(
+    options: Options,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember, or - for stdin.")],
+    category: Annotated[str, typer.Option(help="A declared category; it decides which agents may read it.")] = (
+        "activity"
+    ),
+    channel: Annotated[str, typer.Option(help="semantic, episodic, insight, procedural or state.")] = "semantic",
+    kind: Annotated[
+        str | None, typer.Option(help="Such as decision or preference. [default: by its words]", show_default=False)
+    ] = None,
+    importance: Annotated[float, typer.Option(help="0..1.")] = 0.5,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; again for more.")] = None,
+    pinned: Annotated[bool, typer.Option("--pinned", help="First in line for a context block.")] = False,
+    source: Annotated[str | None, typer.Option(help="Where it comes from, a path or URI.")] = None,
+    thread: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
+) -> None:
+    """Remember one thing, as stated.
+
+    \b
+    Examples:
+      memwarden add "Tomas is allergic to hazelnuts only."
+      memwarden add "We use metric units." --category preferences --importance 0.8 --tag house --pinned
+      pbpaste | memwarden add - --kind note --source https://example.org/page
+    """
+    async with options.open() as warden:
+        result = await options.scope(warden, thread=thread).remember(
+            inputs.text(text),
+            category=category,
+            channel=channel,
+            kind=kind,
+            importance=importance,
+            tags=tag or (),
+            pinned=pinned,
+            source=source,
+        )
+    if options.as_json:
+        print_json(result)
+        return
+    (written,) = result.results
+    said = {
+        Outcome.REJECTED: f"Not kept: {written.reason}.",
+        Outcome.QUARANTINED: f"Not remembered, kept apart as {written.id}: {written.reason}.",
+        Outcome.MERGED: f"Known already as {written.id}: {written.reason}.",
+    }
+    reason = f": {written.reason}" if written.reason else ""
+    printer().print(clean(said.get(Outcome(written.outcome), f"Remembered as {written.id}{reason}.")), soft_wrap=True)
+
+
+@command
+async def get(options: Options, memory_id: Id) -> None:
+    """Show one memory.
+
+    \b
+    Examples:
+      memwarden get 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+      memwarden get 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --json
+    """
+    async with options.open(existing=True) as warden:
+        memory = await options.scope(warden).get(memory_id)
+    if options.as_json:
+        print_json(memory)
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for name, value in _details(memory):
+        table.add_row(Text(name, style="dim"), Text(clean(value)))
+    printer().print(table)
+
+
+@command
+async def find(
+    options: Options,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="NAME=VALUE", help="Only memories with this; again for more. JSON too."),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="The most memories listed.")] = 100,
+    order_by: Annotated[str, typer.Option(help="The field to order by.")] = "created_at",
+    ascending: Annotated[bool, typer.Option("--ascending", help="The oldest or smallest first.")] = False,
+) -> None:
+    """List memories by filter, without a question; the newest first.
+
+    \b
+    Examples:
+      memwarden find --filter thread_id=2026-05-08 --ascending
+      memwarden find --filter 'tags=["house", "garden"]' --filter 'importance={"$gte": 0.7}'
+      memwarden find --filter kind=decision --order-by importance --json
+    """
+    async with options.open(existing=True) as warden:
+        found = await options.scope(warden).find(
+            inputs.conditions(filter_), limit=limit, order_by=order_by, descending=not ascending
+        )
+    if options.as_json:
+        print_json(found)
+    else:
+        _list(found)
+
+
+@command
+async def forget(options: Options, memory_id: Id) -> None:
+    """Take a memory out of every answer.
+
+    \b
+    Example:
+      memwarden forget 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+    """
+    if not memory_id.strip():
+        raise InvalidInput("the id is empty; query and find show ids")
+    async with options.open(existing=True) as warden:
+        result = await options.scope(warden).forget(memory_id)
+    if options.as_json:
+        print_json(result)
+    else:
+        printer().print(clean(f"Forgotten: {memory_id}."))
+
+
+def _list(found: Sequence[Memory]) -> None:
+    console = printer()
+    if not found:
+        console.print("No memory fits.")
+    for memory in found:
+        who = memory.name or memory.role
+        said = f"{who}: {memory.text}" if who else memory.text
+        console.print(Text(clean(f"{memory.id}  {memory.created_at:%Y-%m-%d}  {memory.category}"), style="dim"))
+        line = "  " + clean(" ".join(said.split()))
+        # One line each: cut at the edge of a terminal, whole for whoever reads a pipe.
+        console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=not console.is_terminal)
+
+
+def _details(memory: Memory) -> Iterator[tuple[str, str]]:
+    """A memory's fields in words, those that say something."""
+    yield "text", memory.text
+    yield "said by" if memory.role else "stated by", memory.name or memory.role or memory.user_id or "somebody"
+    yield "when", f"{memory.created_at:%Y-%m-%d %H:%M} UTC"
+    yield "what", f"{memory.channel}, {memory.kind}, category {memory.category}"
+    yield "importance", f"{scale.to_level(memory.importance)} of 5" + (", pinned" if memory.pinned else "")
+    yield "whose", f"{memory.namespace.path} in tenant {memory.namespace.tenant}"
+    for name, value in (
+        ("thread", memory.thread_id),
+        ("tags", ", ".join(memory.tags)),
+        ("source", memory.source),
+        ("rests on", ", ".join(one for one in memory.sources if one != memory.id)),
+        ("summary", memory.summary),
+        ("context", memory.context),
+        ("true until", f"{memory.valid_to:%Y-%m-%d %H:%M} UTC" if memory.valid_to else ""),
+        ("version", str(memory.version)),
+        ("id", memory.id),
+    ):
+        if value:
+            yield name, value

@@ -1,0 +1,197 @@
+"""``memwarden observe``: whole conversation files, word for word and once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memwarden import AsyncWarden
+from memwarden.errors import InvalidInput
+from memwarden.records import ALREADY, Outcome, WriteResult
+from memwarden.remember.ingest.messages import read_messages
+from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.output import Tick, clean, print_json, printer, progress
+from memwarden.surfaces.conversation_files import Conversation, Session, read_conversations
+
+DONE_IN_PART = 5
+STDIN = Path("/dev/stdin")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A session of a file, and whose memory and which thread it goes to."""
+
+    user: str
+    thread: str
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of the turns.
+
+    Attributes:
+        stored: turns that are new. known: turns that were stored before.
+        chatter: of the new ones, greetings and thanks alone, which are kept but never recalled.
+        left_out: what the file holds that is no turn of a person or an assistant, and how often.
+        refused: messages that the store would not take, by reason.
+        users: whose memory they went to.
+    """
+
+    conversations: int
+    sessions: int
+    stored: int
+    known: int
+    chatter: int
+    left_out: dict[str, int]
+    refused: dict[str, int]
+    users: tuple[str, ...]
+    seconds: float
+    turns_per_second: float
+
+
+@command
+async def observe(
+    options: Options,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Conversation files, or - for stdin.")],
+    thread: Annotated[str | None, typer.Option(help="Name of the thread, for a file of one conversation.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be kept and why; write nothing.")] = False,
+) -> int:
+    """Remember conversations from files, word for word and once.
+
+    Recognised by their content: OpenAI-style messages (also JSON Lines), memwarden's own layout, LoCoMo and RealMem.
+    Observing a file again stores nothing twice. A LoCoMo file holds several conversations: without --user each
+    becomes a user of its own, named after the sample, and the summary says which --user to ask.
+
+    \b
+    Examples:
+      memwarden observe chat.json
+      memwarden observe chat.json --user ana --thread 2026-05-08
+      memwarden observe locomo10.json && memwarden query "Where did they meet?" --user conv-26
+      memwarden observe chat.json --dry-run
+      cat chat.jsonl | memwarden observe -
+    """
+    read = [read_conversations(STDIN if one == "-" else Path(one)) for one in files]
+    plans = [plan for conversations in read for plan in planned(conversations, options.user, thread)]
+    flat = [conversation for conversations in read for conversation in conversations]
+    if dry_run:
+        from memwarden.surfaces.cli.commands.rehearse import rehearse
+
+        return await rehearse(options, flat, plans)
+    async with options.open() as warden:
+        check(plans, warden.settings.max_text_bytes)
+        with progress("observing", sum(len(plan.session.messages) for plan in plans)) as tick:
+            summary = await store(warden, options, flat, plans, tick)
+    if options.as_json:
+        print_json(summary)
+    else:
+        show(summary)
+    return DONE_IN_PART if summary.refused else 0
+
+
+def check(plans: Sequence[Plan], max_bytes: int) -> None:
+    """Refuse, before anything is written, a session with a message that memwarden would not take."""
+    for plan in plans:
+        if plan.session.messages:
+            try:
+                read_messages(plan.session.messages, max_bytes)
+            except InvalidInput as error:
+                raise InvalidInput(f"session {plan.thread!r}: {error}; nothing was stored") from error
+
+
+def planned(conversations: Sequence[Conversation], user: str | None, thread: str | None) -> Iterator[Plan]:
+    """Say whose memory and which thread each session of a file goes to. Raises InvalidInput for an unclear thread."""
+    sessions = sum(len(conversation.sessions) for conversation in conversations)
+    if thread is not None and sessions > 1:
+        raise InvalidInput(f"--thread names one thread, but the file has {sessions} sessions; leave it out")
+    people = len(conversations) > 1 and conversations[0].layout == "LoCoMo"
+    for conversation in conversations:
+        # Samples of LoCoMo name their sessions alike, so that one user for all of them needs longer thread names.
+        prefix = f"{conversation.name}/" if people and user else ""
+        whose = user or (conversation.name if people else "default")
+        for session in conversation.sessions:
+            yield Plan(whose, thread or prefix + session.thread, session)
+
+
+async def store(
+    warden: AsyncWarden,
+    options: Options,
+    conversations: Sequence[Conversation],
+    plans: Sequence[Plan],
+    tick: Tick,
+) -> Summary:
+    """Observe session after session and count what became of their turns."""
+    counts: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    begun = time.perf_counter()
+    for plan in plans:
+        if plan.session.messages:
+            me = options.scope(warden, user=plan.user, thread=plan.thread)
+            _count(await me.observe(plan.session.messages), counts, refused)
+            tick(len(plan.session.messages))
+    seconds = time.perf_counter() - begun
+    left_out: Counter[str] = Counter()
+    for conversation in conversations:
+        left_out.update({one.what: one.times for one in conversation.dropped if one.what.startswith("messages")})
+    return Summary(
+        conversations=len(conversations),
+        sessions=len(plans),
+        stored=counts["stored"],
+        known=counts["known"],
+        chatter=counts["chatter"],
+        left_out=dict(left_out),
+        refused=dict(refused),
+        users=tuple(dict.fromkeys(plan.user for plan in plans)),
+        seconds=round(seconds, 3),
+        turns_per_second=round((counts["stored"] + counts["known"]) / max(seconds, 1e-6), 1),
+    )
+
+
+def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> None:
+    from memwarden.remember.writer import CHATTER
+
+    for one in result.results:
+        if one.outcome == Outcome.REJECTED:
+            refused[one.reason] += 1
+        elif one.reason == ALREADY:
+            counts["known"] += 1
+        else:
+            counts["stored"] += 1
+            counts["chatter"] += one.reason == CHATTER
+
+
+def show(summary: Summary) -> None:
+    """Print a summary."""
+    console = printer()
+    for line in lines(summary):
+        console.print(clean(line))
+
+
+def lines(summary: Summary) -> Iterator[str]:
+    """Say in sentences what was observed."""
+    yield (
+        f"Stored {summary.stored:,} new turns of {_count_of(summary.sessions, 'session')} in {summary.seconds:.1f} s "
+        f"({summary.turns_per_second:,.0f} turns/s); {summary.known:,} were already stored."
+    )
+    if summary.chatter:
+        yield f"  {summary.chatter:,} of them are greetings or thanks alone: kept, never recalled."
+    for what, times in {**summary.left_out, **summary.refused}.items():
+        yield f"  left out: {what} ({times:,})"
+    users = summary.users
+    if len(users) > 1:
+        yield f"Each conversation has a user of its own: {', '.join(users)}."
+        yield f'Ask one of them: memwarden query "..." --user {users[0]}'
+    elif users and users[0] != "default":
+        yield f'Ask about it: memwarden query "..." --user {users[0]}'
+    else:
+        yield 'Ask about it: memwarden query "..."'
+
+
+def _count_of(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,46 @@
+"""The demo's last part: a change that waits for the person's consent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.rule import Rule
+from rich.text import Text
+
+from memwarden.api.scope import AsyncScope
+from memwarden.records import Consent, Memory, UserContext
+from memwarden.surfaces.cli.commands.consent import change
+from memwarden.surfaces.cli.output import Printer, clean
+
+SAID = "they call me Nessie, I don't know yet if I allow it"
+"""What Ines says in the history: a name that somebody might set too soon."""
+PATCH = {"preferred_name": "Nessie"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was proposed, and what holds as long as nobody decides."""
+
+    said: str
+    waiting: tuple[Consent, ...]
+    context: UserContext
+
+
+async def ask(me: AsyncScope, memories: Mapping[str, Memory]) -> Asked:
+    """Propose what was said, as an eager assistant would."""
+    (turn,) = [one for one in memories.values() if SAID in one.text]
+    await me.propose_context(PATCH, sources=[turn.id], confident=True)
+    return Asked(turn.text, tuple(await me.consents()), await me.user_context())
+
+
+def show_waiting(console: Printer, asked: Asked) -> None:
+    """Print it."""
+    console.print()
+    console.print(Rule(Text("what waits for consent"), align="left", style="dim"))
+    console.print(Text(clean(f"Ines: {asked.said}"), style="bold"))
+    for one in asked.waiting:
+        until = f", until {one.expires_at:%d %b %Y}" if one.expires_at else ""
+        console.print(clean(f"  proposed           {change(one)}: it waits for her word{until}"))
+    console.print(f"  what holds         preferred_name = {asked.context.preferred_name or 'nothing'}")
+    console.print(Text("memwarden consent list shows it, memwarden consent approve or decline decides.", style="dim"))

@@ -1,0 +1,20 @@
+"""memwarden in LangChain (extra ``langchain``). Each name loads LangChain when it is first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memwarden.surfaces.integrations.langchain.byte_store import MemwardenByteStore
+    from memwarden.surfaces.integrations.langchain.retriever import MemwardenRetriever
+
+__all__ = ["MemwardenByteStore", "MemwardenRetriever"]
+
+_WHERE = {"MemwardenByteStore": "byte_store", "MemwardenRetriever": "retriever"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

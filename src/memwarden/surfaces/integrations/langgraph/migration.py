@@ -1,0 +1,74 @@
+"""Moving what an in-memory checkpointer holds into a store, before its process ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.memory import InMemorySaver
+
+from memwarden.stores.shared.checkpoints import Key, PendingWrite
+from memwarden.surfaces.integrations.langgraph.saver import MemwardenSaver
+
+
+def copy_from_memory(source: InMemorySaver, target: MemwardenSaver) -> int:
+    """Copy every thread of an InMemorySaver whole: all checkpoints, values, and writes that wait, with their order.
+
+    Nothing is taken out of the source. What the target has under the same keys is replaced, so a copy that was broken
+    off can be made again. No run may be under way on the source. Values are written anew by the target's serializer.
+
+    Returns how many checkpoints were copied. Raises InvalidInput for a value that cannot be saved without pickle or is
+    too large; what was copied before stays.
+    """
+    return target._bound.run(_copy(source, target))
+
+
+async def acopy_from_memory(source: InMemorySaver, target: MemwardenSaver) -> int:
+    """See :func:`copy_from_memory`."""
+    return await target._bound.wait(_copy(source, target))
+
+
+class _Held(NamedTuple):
+    key: Key
+    parent: str | None
+    checkpoint: Checkpoint
+    metadata: CheckpointMetadata
+
+
+async def _copy(source: InMemorySaver, target: MemwardenSaver) -> int:
+    checkpoints, namespace = target._checkpoints, target._bound.who.namespace
+    copied = 0
+    for held in _held(source):
+        versions = held.checkpoint["channel_versions"]
+        saved, values = target._forms.saved(held.key, held.parent, held.checkpoint, held.metadata, versions)
+        await checkpoints.put(namespace, saved, values)
+        copied += 1
+    for key, writes in _writes(source, target):
+        await checkpoints.put_writes(namespace, key, writes)
+    return copied
+
+
+def _held(source: InMemorySaver) -> Iterator[_Held]:
+    loads = source.serde.loads_typed
+    for thread, subgraphs in source.storage.items():
+        for ns, checkpoints in subgraphs.items():
+            for identity, (checkpoint, metadata, parent) in checkpoints.items():
+                found = loads(checkpoint)
+                held: dict[str, Any] = {}
+                for channel, version in found["channel_versions"].items():
+                    value = source.blobs.get((thread, ns, channel, version))
+                    if value is not None and value[0] != "empty":
+                        held[channel] = loads(value)
+                found["channel_values"] = held
+                yield _Held(Key(str(thread), str(ns), str(identity)), parent, found, loads(metadata))
+
+
+def _writes(source: InMemorySaver, target: MemwardenSaver) -> Iterator[tuple[Key, list[PendingWrite]]]:
+    loads = source.serde.loads_typed
+    for (thread, ns, identity), writes in source.writes.items():
+        made = []
+        for (task, number), (_, channel, value, path) in writes.items():
+            (one,) = target._forms.writes([(channel, loads(value))], task, path)
+            made.append(PendingWrite(one.task, one.path, number, one.channel, one.kind, one.data))
+        yield Key(str(thread), str(ns), str(identity)), made

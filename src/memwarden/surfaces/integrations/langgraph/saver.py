@@ -1,0 +1,317 @@
+"""LangGraph's checkpointer on a memwarden store."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from memwarden.errors import InvalidInput
+from memwarden.stores.memory.checkpoints import checkpoints_of
+from memwarden.stores.shared.checkpoints import PAGE, Checkpoints, Found, Key, Outline, Search
+from memwarden.surfaces.integrations.bound import AnyWarden, Bound
+from memwarden.surfaces.integrations.langgraph.serialization import Forms, config_of
+
+MOST_BYTES = 16 * 1024 * 1024
+"""What a checkpoint may take unless it is said otherwise; a state of 1 MB is already a large one."""
+STRATEGIES = ("keep_latest", "delete")
+_DELTA = "counters_since_delta_snapshot"
+"""Metadata that names the channels of which most checkpoints hold no value, only what changed."""
+
+
+class MemwardenSaver(BaseCheckpointSaver[str]):
+    """Keeps what LangGraph's graphs hold after each step, durably, beside the memories of one scope.
+
+    >>> with Warden.open("sqlite:///agent.db") as warden:
+    ...     graph = builder.compile(checkpointer=MemwardenSaver(warden.scope(user="ana")))
+    ...     graph.invoke(question, {"configurable": {"thread_id": "t1"}})
+
+    Every method has its async twin (``aput``, ``aget_tuple``, ...). Both answer with either kind of warden; with an
+    AsyncWarden the blocking ones have to come from another thread than that of its event loop.
+
+    Args:
+        warden: an open Warden or AsyncWarden, or a scope of one. Threads of two scopes are never the same thread. A
+            warden itself means tenant ``default``, user ``default``.
+        serde: what writes and reads values; None is LangGraph's JsonPlusSerializer. Nothing is pickled. With another
+            one the view ``supervisor_checkpoints`` shows no values.
+        most_bytes: a checkpoint, or the writes of one call, of more bytes is refused (InvalidInput).
+
+    Raises InvalidInput for a store that keeps memories durably but no states (JSON files), and for what cannot be
+    saved; and the errors of the store. Nothing of a refused call is kept.
+    """
+
+    def __init__(
+        self, warden: AnyWarden, *, serde: SerializerProtocol | None = None, most_bytes: int = MOST_BYTES
+    ) -> None:
+        super().__init__(serde=serde)
+        self._bound = Bound(warden)
+        store = self._bound.parts.store
+        if store.promises.durable and not store.checkpoints.durable:
+            raise InvalidInput(
+                f"{type(store).__name__} keeps memories durably, but no states of agents; use SQLite or PostgreSQL"
+            )
+        self._most_bytes = most_bytes
+        self._forms = Forms(self.serde, most_bytes)
+
+    # LangGraph's methods, with the names and arguments that it gives them.
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint; it is durable on return. Returns its config."""
+        key = _key(config, checkpoint["id"])
+        self._bound.run(self._put(key, config, checkpoint, metadata, new_versions))
+        return config_of(key)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See :meth:`put`."""
+        key = _key(config, checkpoint["id"])
+        await self._bound.wait(self._put(key, config, checkpoint, metadata, new_versions))
+        return config_of(key)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote after a checkpoint, which may itself not be saved yet."""
+        self._bound.run(self._put_writes(config, writes, task_id, task_path))
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """See :meth:`put_writes`."""
+        await self._bound.wait(self._put_writes(config, writes, task_id, task_path))
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint, the thread's latest one if the config names none; None if there is none."""
+        found = self._bound.run(self._get(config))
+        return None if found is None else self._forms.told(found)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See :meth:`get_tuple`."""
+        found = await self._bound.wait(self._get(config))
+        return None if found is None else self._forms.told(found)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yield checkpoints, newest first, read a page at a time.
+
+        Args:
+            config: which thread, and perhaps subgraph and checkpoint. None: all threads of the scope.
+            filter: metadata that they have to have exactly. before: only those older than this one.
+            limit: at most so many.
+        """
+        search, left = _search(config, filter, before), limit
+        while left is None or left > 0:
+            page = self._bound.run(self._find(search, left))
+            yield from map(self._forms.told, page)
+            if len(page) < PAGE:
+                return
+            search, left = _next(search, left, page)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See :meth:`list`."""
+        search, left = _search(config, filter, before), limit
+        while left is None or left > 0:
+            page = await self._bound.wait(self._find(search, left))
+            for found in page:
+                yield self._forms.told(found)
+            if len(page) < PAGE:
+                return
+            search, left = _next(search, left, page)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Remove everything of a thread."""
+        self._bound.run(self._delete([thread_id]))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See :meth:`delete_thread`."""
+        await self._bound.wait(self._delete([thread_id]))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Remove the checkpoints that these runs made, with their writes."""
+        self._bound.run(self._delete_runs(run_ids))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """See :meth:`delete_for_runs`."""
+        await self._bound.wait(self._delete_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread whole, with its history and writes, to another one."""
+        self._bound.run(self._copy(source_thread_id, target_thread_id))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """See :meth:`copy_thread`."""
+        await self._bound.wait(self._copy(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Remove what is old in threads, while no run is under way on them.
+
+        Args:
+            strategy: ``keep_latest`` keeps the latest checkpoint of the graph and of each subgraph, and the older ones
+                without which a ``DeltaChannel`` of these could not be worked out. ``delete`` keeps nothing.
+        """
+        self._bound.run(self._prune(thread_ids, strategy))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """See :meth:`prune`."""
+        await self._bound.wait(self._prune(thread_ids, strategy))
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """Return a version above ``current`` that no fork of the thread makes too."""
+        number = 0 if current is None else int(str(current).split(".")[0])
+        return f"{number + 1:032}.{random.random():016}"
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
+        """Return a saver that also reads these types, where LangGraph reads only types that are allowed."""
+        clone = super().with_allowlist(extra_allowlist)
+        if isinstance(clone, MemwardenSaver) and clone is not self:
+            clone._forms = Forms(clone.serde, self._most_bytes)
+        return clone
+
+    # What they do, on the loop of the warden.
+
+    @property
+    def _checkpoints(self) -> Checkpoints:
+        return checkpoints_of(self._bound.parts.store)
+
+    def _put(
+        self,
+        key: Key,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: Mapping[str, Any],
+    ) -> Coroutine[Any, Any, None]:
+        """Write everything as bytes at once, before somebody goes on to change it; the call is left to be awaited."""
+        told = get_checkpoint_metadata(config, metadata)
+        saved, values = self._forms.saved(key, get_checkpoint_id(config), checkpoint, told, new)
+        return self._checkpoints.put(self._bound.who.namespace, saved, values)
+
+    def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str
+    ) -> Coroutine[Any, Any, None]:
+        key = _key(config, None)
+        if not key.id:
+            raise InvalidInput("writes belong to a checkpoint: the config of put_writes has to name a checkpoint_id")
+        return self._checkpoints.put_writes(self._bound.who.namespace, key, self._forms.writes(writes, task, path))
+
+    async def _get(self, config: RunnableConfig) -> Found | None:
+        key = _key(config, None)
+        return await self._checkpoints.get(self._bound.who.namespace, key.thread, key.ns, key.id or None)
+
+    async def _find(self, search: Search, left: int | None) -> Sequence[Found]:
+        return await self._checkpoints.find(
+            self._bound.who.namespace, search, PAGE if left is None else min(left, PAGE)
+        )
+
+    async def _delete(self, threads: Sequence[str]) -> None:
+        await self._checkpoints.delete_threads(self._bound.who.namespace, [str(one) for one in threads])
+
+    async def _delete_runs(self, runs: Sequence[str]) -> None:
+        await self._checkpoints.delete_runs(self._bound.who.namespace, [str(one) for one in _several(runs, "run_ids")])
+
+    async def _copy(self, source: str, target: str) -> None:
+        await self._checkpoints.copy_thread(self._bound.who.namespace, str(source), str(target))
+
+    async def _prune(self, threads: Sequence[str], strategy: str) -> None:
+        if strategy not in STRATEGIES:
+            raise InvalidInput(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
+        if strategy == "delete":
+            await self._delete(_several(threads, "thread_ids"))
+            return
+        for thread in _several(threads, "thread_ids"):
+            outlines = await self._checkpoints.outlines(self._bound.who.namespace, str(thread))
+            kept = still_needed(outlines)
+            gone = [one.key for one in outlines if one.key not in kept]
+            await self._checkpoints.remove(self._bound.who.namespace, gone)
+
+
+def still_needed(outlines: Iterable[Outline]) -> set[Key]:
+    """Return the latest checkpoint of each subgraph of a thread, and the older ones that its delta channels rest on.
+
+    Of a delta channel a checkpoint seldom has the value: it is worked out from the nearest older checkpoint that has
+    it and what was written since.
+    """
+    known = {one.key: one for one in outlines}
+    latest: dict[str, Key] = {}
+    for key in sorted(known):
+        latest[key.ns] = key
+    kept: set[Key] = set()
+    for key in latest.values():
+        kept.add(key)
+        one: Outline | None = known[key]
+        missing = set(known[key].metadata.get(_DELTA) or ()) - known[key].has
+        while missing and one is not None and one.parent is not None:
+            one = known.get(key._replace(id=one.parent))
+            if one is not None:
+                kept.add(one.key)
+                missing -= one.has
+    return kept
+
+
+def _key(config: RunnableConfig, identity: str | None) -> Key:
+    """The key of a checkpoint of a config; without an id that which the config names, "" if it names none."""
+    named = config.get("configurable") or {}
+    thread = named.get("thread_id")
+    if thread is None or thread == "":
+        raise InvalidInput("the config names no thread; give {'configurable': {'thread_id': ...}}")
+    return Key(str(thread), str(named.get("checkpoint_ns") or ""), identity or named.get("checkpoint_id") or "")
+
+
+def _search(config: RunnableConfig | None, metadata: dict[str, Any] | None, before: RunnableConfig | None) -> Search:
+    named = {} if config is None else config["configurable"]
+    thread, ns = named.get("thread_id"), named.get("checkpoint_ns")
+    return Search(
+        thread=None if thread is None else str(thread),
+        ns=None if ns is None else str(ns),
+        id=named.get("checkpoint_id"),
+        before=None if before is None else get_checkpoint_id(before),
+        metadata=metadata or {},
+    )
+
+
+def _next(search: Search, left: int | None, page: Sequence[Found]) -> tuple[Search, int | None]:
+    last = page[-1].saved.key
+    rest = Search(search.thread, search.ns, search.id, search.before, search.metadata, last)
+    return rest, None if left is None else left - len(page)
+
+
+def _several(names: Sequence[str], what: str) -> Sequence[str]:
+    if isinstance(names, str):
+        raise InvalidInput(f"{what} is a list of names, not one text")
+    return names

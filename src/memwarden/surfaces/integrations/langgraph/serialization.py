@@ -1,0 +1,199 @@
+"""LangGraph's checkpoints as records of a store, and back. No pickle: neither written nor read."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from memwarden.errors import InvalidInput
+from memwarden.stores.shared.checkpoints import Found, Key, PendingWrite, Saved, Value
+
+Versions = Mapping[str, str | int | float]
+
+_SMALL = 256
+"""Texts up to this many characters stay in the checkpoint's row: a row of their own would cost more than they do."""
+_MOST_SHOWN = 4_000
+"""Values of up to so many bytes are shown whole in the view of the latest states."""
+_BEGINNING = 1_000
+_TASK_ID = re.compile(r":[^|]*")
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+_MESSAGE = ("name", "id", "tool_calls", "tool_call_id", "status")
+
+
+class Forms:
+    """Makes records of what LangGraph hands over.
+
+    Args:
+        serde: what writes and reads values.
+        most_bytes: a checkpoint, or the writes of one call, that take more are refused.
+
+    Raises InvalidInput for a serializer that pickles.
+    """
+
+    def __init__(self, serde: SerializerProtocol, most_bytes: int) -> None:
+        if _pickles(serde):
+            raise InvalidInput(
+                "a serializer with pickle_fallback would run code that lies in the store; use "
+                "JsonPlusSerializer(pickle_fallback=False)"
+            )
+        self._serde = serde
+        self._most_bytes = most_bytes
+        # What a serializer encrypts must not stand beside it in plain text.
+        self._shows = type(serde) is JsonPlusSerializer
+
+    def saved(
+        self, key: Key, parent: str | None, checkpoint: Checkpoint, metadata: CheckpointMetadata, new: Versions
+    ) -> tuple[Saved, list[Value]]:
+        """Return a checkpoint and its values that are to be written. Raises InvalidInput.
+
+        new: channels that changed since the parent. Without a parent nothing was written yet, so all values are.
+        """
+        versions = checkpoint["channel_versions"]
+        small: dict[str, Any] = {}
+        links: list[tuple[str, str]] = []
+        values: list[Value] = []
+        for channel, value in checkpoint["channel_values"].items():
+            if _is_small(value) or channel not in versions:
+                small[channel] = value
+                continue
+            version = str(versions[channel])
+            links.append((channel, version))
+            if channel in new or parent is None:
+                kind, data = self._dumped(f"channel {channel!r}", value)
+                values.append(Value(channel, version, kind, data, shown(value, len(data)) if self._shows else None))
+        kind, data = self._dumped("the checkpoint", {**checkpoint, "channel_values": small})
+        self._check_size({"the checkpoint itself": len(data), **{one.channel: len(one.data) for one in values}})
+        run = metadata.get("run_id")
+        saved = Saved(
+            key,
+            parent,
+            _TASK_ID.sub("", key.ns),
+            kind,
+            data,
+            tuple(links),
+            tuple(small),
+            metadata,
+            None if run is None else str(run),
+            (_json(small) if self._shows else None) or "{}",
+        )
+        return saved, values
+
+    def writes(self, writes: Sequence[tuple[str, Any]], task: str, path: str) -> list[PendingWrite]:
+        """Return the writes of a task as records. Raises InvalidInput."""
+        made = [
+            PendingWrite(
+                task,
+                path,
+                WRITES_IDX_MAP.get(channel, place),
+                channel,
+                *self._dumped(f"a write to channel {channel!r}", value),
+            )
+            for place, (channel, value) in enumerate(writes)
+        ]
+        self._check_size({one.channel: len(one.data) for one in made})
+        return made
+
+    def told(self, found: Found) -> CheckpointTuple:
+        """Return what LangGraph knows as a checkpoint."""
+        saved, loads = found.saved, self._serde.loads_typed
+        checkpoint = loads((saved.kind, saved.data))
+        checkpoint["channel_values"].update({one.channel: loads((one.kind, one.data)) for one in found.values})
+        metadata: Any = dict(saved.metadata)
+        return CheckpointTuple(
+            config=config_of(saved.key),
+            checkpoint=checkpoint,
+            metadata=metadata,
+            parent_config=None if saved.parent is None else config_of(saved.key._replace(id=saved.parent)),
+            pending_writes=[(one.task, one.channel, loads((one.kind, one.data))) for one in found.writes],
+        )
+
+    def _dumped(self, what: str, value: Any) -> tuple[str, bytes]:
+        try:
+            kind, data = self._serde.dumps_typed(value)
+        except Exception as error:  # a serializer may raise anything for what it does not know
+            raise InvalidInput(
+                f"{what} holds something that cannot be saved without pickle ({type(value).__name__}: {error}); keep "
+                "to plain data, messages, dataclasses and pydantic models, or give a serde that knows it"
+            ) from error
+        if "pickle" in kind:
+            raise InvalidInput(f"{what} was pickled by the serde; what is pickled is neither written nor read")
+        return kind, data
+
+    def _check_size(self, sizes: Mapping[str, int]) -> None:
+        total = sum(sizes.values())
+        if total > self._most_bytes:
+            largest = max(sizes, key=lambda name: sizes[name])
+            raise InvalidInput(
+                f"a checkpoint of {total:,} bytes, most of them ({sizes[largest]:,}) in {largest!r}, is over the limit "
+                f"of {self._most_bytes:,}; keep large things in files or a store and their names in the state, or give "
+                "MemwardenSaver a greater most_bytes"
+            )
+
+
+def config_of(key: Key) -> RunnableConfig:
+    """Return LangGraph's name of a checkpoint."""
+    return {"configurable": {"thread_id": key.thread, "checkpoint_ns": key.ns, "checkpoint_id": key.id}}
+
+
+def shown(value: Any, size: int) -> str | None:
+    """Return a value as JSON for people to read, None if there is no way. Not made to be read back.
+
+    Args:
+        size: about how many bytes the value takes. Of a large list the last entries are shown, of a large text its
+            beginning: a whole second copy would make saving half as slow again.
+
+    >>> shown({"seen": {1}}, 9)
+    '{"seen":[1]}'
+    """
+    if size <= _MOST_SHOWN:
+        return _json(value)
+    if isinstance(value, str):
+        return _json({"left_out": len(value) - _BEGINNING, "begins": value[:_BEGINNING]})
+    last = value[-max(1, _MOST_SHOWN * len(value) // size) :] if isinstance(value, list) else []
+    text = _json(last)
+    if not last or text is None or len(text) > 2 * _MOST_SHOWN:
+        return _json({"left_out": size})
+    return f'{{"left_out":{len(value) - len(last)},"last":{text}}}'
+
+
+def _json(value: Any) -> str | None:
+    try:
+        text = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return _NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text  # no database's JSON can hold it
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseMessage):
+        more = {name: found for name in _MESSAGE if (found := getattr(value, name, None))}
+        return {"type": value.type, "content": value.content, **more}
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, set | frozenset | deque):
+        return list(value)
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    return str(value)
+
+
+def _is_small(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _SMALL
+    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
+
+
+def _pickles(serde: Any) -> bool:
+    if isinstance(serde, EncryptedSerializer):
+        return _pickles(serde.serde)
+    return bool(getattr(serde, "pickle_fallback", False))

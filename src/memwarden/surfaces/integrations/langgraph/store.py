@@ -1,0 +1,359 @@
+"""LangGraph's long-term memory, kept by memwarden: :class:`MemwardenStore`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    InvalidNamespaceError,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    validate_op_namespace,
+)
+
+from memwarden import clock
+from memwarden.errors import InvalidConfig, InvalidInput
+from memwarden.records import Namespace
+from memwarden.stores.shared.items import (
+    DropItem,
+    Hit,
+    ItemChange,
+    Items,
+    Place,
+    PutItem,
+    Search,
+    StoredItem,
+    items_of,
+    short_name,
+)
+from memwarden.surfaces.integrations.bound import AnyWarden, Bound
+from memwarden.surfaces.integrations.langgraph import namespaces, values
+from memwarden.surfaces.integrations.langgraph.batching import Together
+from memwarden.surfaces.integrations.langgraph.sweeper import TaskSweeper, ThreadSweeper
+from memwarden.surfaces.integrations.langgraph.vectors import Index
+
+MINUTE = 60_000_000
+"""In microseconds."""
+MOST_MINUTES = 525_600 * 100
+"""The longest lifetime, a hundred years: later ends do not fit every engine's clock."""
+SWEEP_MINUTES = 5.0
+"""Between two sweeps, unless something else is said."""
+
+
+class MemwardenStore(BaseStore):
+    """A LangGraph store whose items live in a warden's namespace: durable, shared by processes, apart for each user.
+
+    It answers as LangGraph's own stores do: see their ``BaseStore``. Items are kept as they are; they are no memories,
+    so ``query`` does not find them and categories do not bind them (``docs/why/langgraph-items.md``).
+
+    >>> store = MemwardenStore(warden.scope(user="ana"), index={"fields": ["text"]})
+    >>> graph = builder.compile(store=store)
+
+    Args:
+        warden: a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`, whose items are those of the user
+            ``default`` in the tenant ``default``; or a scope of one, whose items are that user's. Both kinds have the
+            blocking and the async methods. Over an async warden the blocking ones are for other threads than its
+            event loop's, where they raise ``asyncio.InvalidStateError``.
+        index: makes ``search`` find by meaning: LangGraph's ``IndexConfig``, ``{"embed", "dims", "fields"}``, and
+            ``distance_type`` (``cosine``, ``l2``, ``inner_product``). Without ``embed`` the warden's embedder is used;
+            ``dims`` may be left out. None: ``search`` takes no notice of a query, ``put`` none of its ``index``.
+        ttl: LangGraph's ``TTLConfig``, all of its keys, times in minutes.
+
+    What differs between LangGraph's stores is as follows here. Without a query the items written last come first. With
+    one, items that have no vectors come last, without a score. ``created_at`` stays when an item is written again. An
+    expired item is found until it is swept, unless ``omit_expired``. Texts are compared as texts by ``$gt`` and its
+    like, numbers as numbers; what cannot be compared does not match. A missing field equals None.
+
+    Raises:
+        InvalidInput: (a ValueError) for a value that is no JSON object or longer than 16 MB; a namespace or a key of
+            more than 1,000 bytes; a limit or an offset below 0; a wrong ``ttl``; an unknown filter operator.
+        langgraph.store.base.InvalidNamespaceError: (a ValueError) as LangGraph says.
+        StoreError: when the storage refuses; what the embedding raises comes through.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        warden: AnyWarden,
+        *,
+        index: Mapping[str, Any] | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        super().__init__()
+        self._bound = Bound(warden)
+        items = items_of(self._bound.parts.store)
+        self._desk = _Desk(items, self._bound.who.namespace, bool((ttl or {}).get("omit_expired")))
+        self._index = Index(index, self._bound.parts) if index else None
+        self.index_config = self._index.config if self._index else None
+        self.embeddings = self._index.embeddings if self._index else None
+        self.ttl_config = _checked_ttl_config(ttl)
+        self._together = Together(self._do_async)
+        itself = weakref.ref(self)  # a sweeper does not keep the store alive
+        self._thread_sweeper = ThreadSweeper(lambda: _sweep(itself()))
+        self._task_sweeper = TaskSweeper(lambda: _asweep(itself()))
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations as one: all reads see what was before, then all writes are kept, or none; the last one wins."""
+        tasks = [_task(one, self._index) for one in ops]
+        queries, texts = _to_embed(tasks)
+        asked = {text: self._embeddings.embed_query(text) for text in queries}
+        made = dict(zip(texts, self._embeddings.embed_documents(texts), strict=True)) if texts else {}
+        return list(map(_told, self._bound.run(self._desk.do(self._ready(tasks, asked, made)))))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """The same. Calls that wait at the same time are done as one batch, in the order in which they came."""
+        return list(map(_told, await self._together.ask([_task(one, self._index) for one in ops])))
+
+    def setup(self) -> Any:
+        """Do nothing: the warden's store is ready when it is open. Over an async warden to be awaited."""
+        return None if self._bound.blocking else _nothing()
+
+    def sweep_ttl(self) -> Any:
+        """Remove the items whose lifetime is over, and return how many there were.
+
+        Over an async warden to be awaited, as in LangGraph's async stores; so are the two methods below.
+        """
+        return self._bound.run(self._desk.sweep()) if self._bound.blocking else self.asweep_ttl()
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Any:
+        """Sweep now and then, in a thread; over an async warden in a task of the event loop.
+
+        Args:
+            sweep_interval_minutes: default: what ``ttl`` says, else 5.
+
+        Returns a future (a task) that ends with the sweeping, and ends it when it is cancelled. It is done at once
+        when the store has no ``ttl``. While a sweeper is at work another call only returns its future.
+        """
+        if not self._bound.blocking:
+            return self.astart_ttl_sweeper(sweep_interval_minutes)
+        return self._thread_sweeper.start(self._seconds(sweep_interval_minutes), at_all=self.ttl_config is not None)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> Any:
+        """End the sweeper and return whether it has ended within ``timeout`` seconds (None: however long it takes)."""
+        return self._thread_sweeper.stop(timeout) if self._bound.blocking else self.astop_ttl_sweeper(timeout)
+
+    async def asweep_ttl(self) -> int:
+        """The async twin of :meth:`sweep_ttl`, over every kind of warden."""
+        return await self._bound.wait(self._desk.sweep())
+
+    async def astart_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
+        """The async twin of :meth:`start_ttl_sweeper`: a task of the running loop."""
+        return self._task_sweeper.start(self._seconds(sweep_interval_minutes), at_all=self.ttl_config is not None)
+
+    async def astop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # its name in LangGraph
+        """The async twin of :meth:`stop_ttl_sweeper`."""
+        return await self._task_sweeper.stop(timeout)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_thread_sweeper"):
+            self._thread_sweeper.stop(0)
+
+    async def _do_async(self, tasks: Sequence[_Task]) -> list[Any]:
+        queries, texts = _to_embed(tasks)
+        vectors = await asyncio.gather(*(self._embeddings.aembed_query(text) for text in queries))
+        asked = dict(zip(queries, vectors, strict=True))
+        made = dict(zip(texts, await self._embeddings.aembed_documents(texts), strict=True)) if texts else {}
+        return await self._bound.wait(self._desk.do(self._ready(tasks, asked, made)))
+
+    @property
+    def _embeddings(self) -> Any:
+        assert self._index is not None  # there is nothing to embed without one
+        return self._index.embeddings
+
+    def _ready(self, tasks: Sequence[_Task], asked: Mapping[str, Any], made: Mapping[str, Any]) -> list[_Task]:
+        """The tasks with the vectors of their texts."""
+        return [_with_vectors(one, self._index, asked, made) for one in tasks] if self._index else list(tasks)
+
+    def _seconds(self, minutes: float | None) -> float:
+        given = minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
+        return float(given) * 60
+
+
+class _Get(NamedTuple):
+    place: Place
+
+
+class _Task(NamedTuple):
+    """An operation, checked and in the words of :mod:`memwarden.stores.shared.items`.
+
+    query: what is to be embedded for a search. texts: for an item, by field. refresh: whether reading begins lifetimes
+    anew.
+    """
+
+    do: _Get | Search | PutItem | DropItem | ListNamespacesOp
+    query: str | None = None
+    texts: Sequence[tuple[str, str]] = ()
+    refresh: bool = False
+
+
+class _Desk:
+    """Does tasks on a namespace's items."""
+
+    def __init__(self, items: Items, namespace: Namespace, omit_expired: bool) -> None:
+        self._items = items
+        self._namespace = namespace
+        self._omit_expired = omit_expired
+
+    async def do(self, tasks: Sequence[_Task]) -> list[Any]:
+        at = clock.microseconds(clock.now())
+        alive_at = at if self._omit_expired else None
+        places = [one.do.place for one in tasks if isinstance(one.do, _Get)]
+        found = await self._items.get(self._namespace, list(dict.fromkeys(places)), alive_at=alive_at) if places else {}
+        results = [await self._read(one, found, alive_at) for one in tasks]
+        read = [kept for one, result in zip(tasks, results, strict=True) if one.refresh for kept in _read_items(result)]
+        refreshed = dict.fromkeys((one.path, one.key) for one in read if one.ttl is not None)
+        if refreshed:
+            await self._items.refresh(self._namespace, list(refreshed), at, alive_at=alive_at)
+        changes = [one.do for one in tasks if isinstance(one.do, PutItem | DropItem)]
+        if changes:
+            await self._items.write(self._namespace, _dated(changes, at))
+        return results
+
+    async def sweep(self) -> int:
+        return await self._items.sweep(self._namespace, clock.microseconds(clock.now()))
+
+    async def _read(self, task: _Task, found: Mapping[Place, StoredItem], alive_at: int | None) -> Any:
+        do = task.do
+        if isinstance(do, Search):
+            return await self._items.search(self._namespace, do._replace(alive_at=alive_at))
+        if isinstance(do, ListNamespacesOp):
+            paths = await self._items.paths(self._namespace, namespaces.common_prefix(do), alive_at=alive_at)
+            return namespaces.listed(paths, do)
+        return found.get(do.place) if isinstance(do, _Get) else None
+
+
+def _task(op: Op, index: Index | None) -> _Task:
+    """Raises InvalidNamespaceError, InvalidInput; ValueError for an operation that there is not."""
+    validate_op_namespace(op)
+    if isinstance(op, GetOp):
+        return _Task(_Get((_path(op.namespace), _key(op.key))), refresh=op.refresh_ttl)
+    if isinstance(op, SearchOp):
+        path = _path(op.namespace_prefix) if op.namespace_prefix else None
+        search = Search(path, _count(op.limit, "limit"), _count(op.offset, "offset"), values.matcher(op.filter))
+        return _Task(search, query=op.query if index and op.query else None, refresh=op.refresh_ttl)
+    if isinstance(op, ListNamespacesOp):
+        namespaces.check(op)
+        _count(op.limit, "limit"), _count(op.offset, "offset")
+        return _Task(op)
+    if isinstance(op, PutOp):
+        path, key = _path(op.namespace), _key(op.key)
+        if op.value is None:
+            return _Task(DropItem(path, key))
+        if not path:
+            raise InvalidNamespaceError("Namespace cannot be empty.")
+        item = StoredItem(path, key, values.text_of(op.value), 0, 0, _minutes(op.ttl))
+        return _Task(PutItem(item), texts=index.texts(op) if index else ())
+    raise ValueError(f"Unknown operation type: {type(op)}")
+
+
+def _to_embed(tasks: Sequence[_Task]) -> tuple[list[str], list[str]]:
+    """The different queries, and the different texts of the items that will be kept."""
+    queries = dict.fromkeys(one.query for one in tasks if one.query is not None)
+    last = {(one.do.item.path, one.do.item.key): one for one in tasks if isinstance(one.do, PutItem)}
+    return list(queries), list(dict.fromkeys(text for one in last.values() for _, text in one.texts))
+
+
+def _with_vectors(task: _Task, index: Index, asked: Mapping[str, Any], made: Mapping[str, Any]) -> _Task:
+    if isinstance(task.do, Search) and task.query is not None:
+        return task._replace(do=task.do._replace(rank=index.rank(asked[task.query])))
+    if isinstance(task.do, PutItem) and task.texts:
+        vectors = tuple((field, index.stored(made[text])) for field, text in task.texts if text in made)
+        return task._replace(do=task.do._replace(vectors=vectors))
+    return task
+
+
+def _dated(changes: Sequence[PutItem | DropItem], at: int) -> list[ItemChange]:
+    """The last change of each place, with its times; later ones are a microsecond later, so they stay in order."""
+    last: dict[Place, ItemChange] = {}
+    for number, one in enumerate(changes):
+        if isinstance(one, DropItem):
+            last[one.path, one.key] = one
+            continue
+        written = at + number
+        ends = None if one.item.ttl is None else written + round(one.item.ttl * MINUTE)
+        item = one.item._replace(created_at=written, updated_at=written, expires_at=ends)
+        last[item.path, item.key] = one._replace(item=item)
+    return list(last.values())
+
+
+def _read_items(result: Any) -> list[StoredItem]:
+    if isinstance(result, StoredItem):
+        return [result]
+    return [one.item for one in result if isinstance(one, Hit)] if isinstance(result, list) else []
+
+
+def _told(result: Any) -> Any:
+    if isinstance(result, StoredItem):
+        return Item(**_parts(result))
+    if isinstance(result, list):
+        return [SearchItem(**_parts(one.item), score=one.score) if isinstance(one, Hit) else one for one in result]
+    return result
+
+
+def _parts(item: StoredItem) -> dict[str, Any]:
+    return {
+        "namespace": tuple(item.path.split(".")),
+        "key": item.key,
+        "value": json.loads(item.value),
+        "created_at": clock.moment(item.created_at),
+        "updated_at": clock.moment(item.updated_at),
+    }
+
+
+def _path(labels: Sequence[str]) -> str:
+    return short_name(".".join(labels), "a namespace")
+
+
+def _key(key: Any) -> str:
+    return short_name(str(key), "a key")
+
+
+def _count(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInput(f"{what} is a whole number from 0, not {value!r:.80}")
+    return min(value, 2**62)
+
+
+def _minutes(ttl: Any) -> float | None:
+    if ttl is None:
+        return None
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 0 <= ttl <= MOST_MINUTES:
+        raise InvalidInput(f"a ttl is a number of minutes from 0 to {MOST_MINUTES:,}, or None, not {ttl!r:.80}")
+    return float(ttl)
+
+
+def _checked_ttl_config(ttl: TTLConfig | None) -> TTLConfig | None:
+    if ttl is None:
+        return None
+    unknown = set(ttl) - set(TTLConfig.__annotations__)
+    if unknown:
+        raise InvalidConfig(f"ttl has no key {sorted(unknown)[0]!r}; it has {', '.join(TTLConfig.__annotations__)}")
+    _minutes(ttl.get("default_ttl"))
+    _minutes(ttl.get("sweep_interval_minutes"))
+    return cast(TTLConfig, dict(ttl))
+
+
+def _sweep(store: MemwardenStore | None) -> int | None:
+    """Sweep for a store that still lives; None when there is nothing left to do."""
+    return None if store is None or store._bound.over else cast(int, store.sweep_ttl())
+
+
+async def _asweep(store: MemwardenStore | None) -> int | None:
+    return None if store is None or store._bound.over else await store.asweep_ttl()
+
+
+async def _nothing() -> None:
+    return None

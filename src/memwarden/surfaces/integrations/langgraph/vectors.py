@@ -1,0 +1,108 @@
+"""Semantic search over items: which texts of a value become vectors, whose model makes them, what is close."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import PutOp, ensure_embeddings, get_text_at_path, tokenize_path
+
+from memwarden.errors import InvalidConfig
+from memwarden.runtime import Parts
+from memwarden.stores.shared.items import Rank
+
+_FLOAT = np.dtype("<f4")
+DISTANCES = ("cosine", "l2", "inner_product")
+
+
+class Index:
+    """An index configuration at work.
+
+    Args:
+        config: LangGraph's ``IndexConfig``: ``embed`` (an Embeddings, a function, an async function or
+            ``provider:model``; without it the warden's own embedder), ``dims`` (checked when given), ``fields`` (also
+            named ``text_fields``; default: the whole value), ``distance_type`` (``cosine``, ``l2``, ``inner_product``).
+
+    Raises InvalidConfig; ValueError for an ``embed`` that LangGraph cannot load.
+    """
+
+    def __init__(self, config: Mapping[str, Any], parts: Parts) -> None:
+        self.distance = config.get("distance_type") or "cosine"
+        if self.distance not in DISTANCES:
+            raise InvalidConfig(f"distance_type is one of {', '.join(DISTANCES)}, not {self.distance!r:.80}")
+        fields = config.get("fields") or config.get("text_fields") or ["$"]
+        if isinstance(fields, str):
+            fields = [fields]
+        if not isinstance(fields, list) or not all(isinstance(one, str) for one in fields):
+            raise InvalidConfig(f"the fields of an index are a list of paths, not {fields!r:.80}")
+        self._fields = [(path, _tokens(path)) for path in fields]
+        self._dims = config.get("dims")
+        embed = config.get("embed")
+        self.embeddings = OwnEmbeddings(parts) if embed is None else ensure_embeddings(embed)
+        self.config = {**config, "__tokenized_fields": self._fields}
+
+    def texts(self, put: PutOp) -> list[tuple[str, str]]:
+        """Return the fields of a value that get a vector, and their texts."""
+        if put.value is None or put.index is False:
+            return []
+        paths = self._fields if put.index is None else [(path, _tokens(path)) for path in put.index]
+        found: list[tuple[str, str]] = []
+        for path, tokens in paths:
+            texts = get_text_at_path(put.value, cast(Any, tokens))
+            found += [(f"{path}.{number}" if len(texts) > 1 else path, text) for number, text in enumerate(texts)]
+        return list(dict(found).items())
+
+    def stored(self, vector: Sequence[float]) -> bytes:
+        """Return a vector as it is stored. Raises InvalidConfig unless it has as many numbers as the index says."""
+        made = np.asarray(vector, _FLOAT)
+        if made.ndim != 1 or (self._dims is not None and len(made) != self._dims):
+            raise InvalidConfig(f"the index says dims = {self._dims}, the embedding has the shape {made.shape}")
+        return made.tobytes()
+
+    def rank(self, vector: Sequence[float]) -> Rank:
+        """Return what tells how close vectors are to one; one of another length is not close at all (-inf)."""
+        asked = np.frombuffer(self.stored(vector), _FLOAT)
+        size = asked.nbytes
+
+        def rank(vectors: Sequence[bytes]) -> list[float]:
+            fitting = [number for number, one in enumerate(vectors) if len(one) == size]
+            scores = np.full(len(vectors), -np.inf)
+            if fitting:
+                matrix = np.frombuffer(b"".join(vectors[number] for number in fitting), _FLOAT).reshape(-1, len(asked))
+                scores[fitting] = _closeness(matrix, asked, self.distance)
+            return cast(list[float], scores.tolist())
+
+        return rank
+
+
+class OwnEmbeddings(Embeddings):
+    """The warden's embedder, as LangChain calls one."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Raises InvalidConfig when the warden has none, ModelUnavailable."""
+        embedder = self._parts.working.embedder
+        if embedder is None:
+            raise InvalidConfig("the warden has no embedder (setting embedder = 'none'); give index an 'embed'")
+        return cast(list[list[float]], embedder.embed(texts).tolist())
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def _closeness(matrix: Any, asked: Any, distance: str) -> Any:
+    if distance == "l2":
+        return -np.linalg.norm(matrix - asked, axis=1)
+    inner = matrix @ asked
+    if distance == "inner_product":
+        return inner
+    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+    return np.divide(inner, lengths, out=np.zeros_like(inner), where=lengths > 0)
+
+
+def _tokens(path: str) -> Any:
+    return path if path == "$" else tokenize_path(path)

@@ -1,0 +1,1 @@
+"""What a text is, whoever asks: language, sentences, terms, flags, dates."""

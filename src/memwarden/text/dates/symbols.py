@@ -1,0 +1,169 @@
+"""A text as one-letter symbols of time with their values: what :mod:`memwarden.text.dates.grammar` reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any, Final
+
+from memwarden.text.dates.calendar import Days
+from memwarden.text.dates.words import LANGUAGES, Language, Phrases, language_of
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Days found in the tokens ``start`` to ``end`` (the first that is no longer part).
+
+    ``in_year`` makes the days of another year and is there as long as the text names no year.
+    """
+
+    start: int
+    end: int
+    days: Days
+    exact: bool = True
+    in_year: Callable[[int], Days] | None = None
+    weekday: bool = False
+
+
+class Reading:
+    """A text as symbols and their values, with the day on which it was said. A known phrase is one word."""
+
+    def __init__(self, text: str, said: date, language: str | None, question: bool) -> None:
+        self.text = text
+        self.said = said
+        self.question = question
+        self.words: list[str] = _TOKEN.findall(lower_in_place(text))
+        self.language = LANGUAGES.get(language or "") or language_of(self.words)
+        phrases = self.language.phrases
+        if not phrases.keys().isdisjoint(self.words):
+            self.words = _with_phrases(self.words, phrases)
+        meanings = [self.language.words.get(word, _UNKNOWN) for word in self.words]
+        if _DIGIT.search(text):
+            for i, word in enumerate(self.words):
+                if word[0] in _DIGITS and meanings[i] is _UNKNOWN:
+                    meanings[i] = _of_digits(word, self.language)
+        self.symbols = "".join([meaning[0] for meaning in meanings])
+        self.values: list[Any] = [meaning[1] for meaning in meanings]
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """Where each word begins and ends. Between words is only white space, so the next hit is the word."""
+        lower, places, end = lower_in_place(self.text), [], 0
+        for word in self.words:
+            first, *rest = word.split(" ") if " " in word else (word,)
+            start = lower.index(first, end)
+            end = start + len(first)
+            for part in rest:
+                end = lower.index(part, end) + len(part)
+            places.append((start, end))
+        return places
+
+    def value(self, symbols: str, start: int, end: int) -> Any:
+        """The value of the first token that is one of ``symbols``; None if there is none."""
+        for i in range(start, end):
+            if self.symbols[i] in symbols:
+                return self.values[i]
+        return None
+
+    def tense(self, start: int, end: int) -> int:
+        """-1 in a sentence of the past, 1 in one of the future, 0 where nothing tells."""
+        low, high = start, end
+        while low > 0 and self.symbols[low - 1] not in ".;":
+            low -= 1
+        while high < len(self.words) and self.symbols[high] not in ".;":
+            high += 1
+        around = [*self.words[low:start], *self.words[end:high]]
+        if not self.language.future.isdisjoint(around):
+            return 1
+        endings = self.language.past_endings
+        if not self.language.past.isdisjoint(around) or (endings and any(w.endswith(endings) for w in around)):
+            return -1
+        return -1 if self.question else 0
+
+    def named(self, start: int, end: int) -> str:
+        return self.text[self.places[start][0] : self.places[end - 1][1]]
+
+
+_TOKEN: Final = re.compile(r"[0-9]+(?:[./–-][0-9]+)+|\w+|[^\w\s]")
+_DIGIT: Final = re.compile(r"[0-9]")
+_DIGITS: Final = frozenset("0123456789")
+_UNKNOWN: Final = ("x", 0)
+_ORDINAL: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th|er|º)")
+_DECADE: Final = re.compile(r"([0-9]{2})?([0-9])0s")
+
+
+def _with_phrases(words: list[str], phrases: Phrases) -> list[str]:
+    """The words, with those that make a known phrase joined by blanks."""
+    joined: list[str] = []
+    i = 0
+    while i < len(words):
+        length = 1
+        for rest in phrases.get(words[i], ()):
+            if words[i + 1 : i + 1 + len(rest)] == rest:
+                length += len(rest)
+                break
+        joined.append(" ".join(words[i : i + length]))
+        i += length
+    return joined
+
+
+def _of_digits(word: str, language: Language) -> tuple[str, Any]:
+    """The symbol of a token that begins with a digit."""
+    if word.isascii() and word.isdigit():
+        if len(word) <= 2:
+            return "d", int(word)
+        return ("y" if len(word) == 4 and 1800 <= int(word) < 2200 else "N"), int(word[:6])
+    if hit := _ORDINAL.fullmatch(word):
+        return "t", int(hit[1])
+    if hit := _DECADE.fullmatch(word):
+        return "K", int(hit[2]) * 10 + 100 * int(hit[1] or 0)
+    return _of_numbers(word, language)
+
+
+_PARTS: Final = re.compile(r"([0-9]+)([./–-])([0-9]+)(?:\2([0-9]+))?")
+
+
+def _of_numbers(word: str, language: Language) -> tuple[str, Any]:
+    """The symbol of "2023-05-08", "8.5.2023", "3-7", "2019-2021"."""
+    hit = _PARTS.fullmatch(word)
+    if hit is None:
+        return _UNKNOWN
+    first, sign, second, third = int(hit[1]), hit[2], int(hit[3]), hit[4]
+    if third is None:
+        if sign in "-–" and len(hit[1]) == 4 and len(hit[3]) == 4 and first < second:
+            return "Y", (first, second)
+        if sign in "-–" and 1 <= first < second <= 31:
+            return "R", (first, second)
+        if sign == "-" and len(hit[1]) == 4 and len(hit[3]) == 2:
+            return "G", (first, second, None)
+        if sign in "./" and len(hit[3]) == 4:
+            return "G", (second, first, None)
+        if sign == "." and language.day_first and language is not _ENGLISH:
+            return "G", (None, second, first)
+        return ("G", (None, *_month_and_day(first, second, language))) if sign == "/" else _UNKNOWN
+    if len(hit[1]) == 4:
+        return "G", (first, second, int(third))
+    if len(third) not in (2, 4):
+        return _UNKNOWN
+    month, day = (second, first) if sign == "." else _month_and_day(first, second, language)
+    return "G", (int(third) if len(third) == 4 else _century(int(third)), month, day)
+
+
+def _month_and_day(first: int, second: int, language: Language) -> tuple[int, int]:
+    return (second, first) if language.day_first or first > 12 else (first, second)
+
+
+def _century(year: int) -> int:
+    return year + (1900 if year >= 70 else 2000)
+
+
+_ENGLISH: Final = LANGUAGES["en"]
+
+
+def lower_in_place(text: str) -> str:
+    """Lower case, each character in its place."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
