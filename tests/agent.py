@@ -61,7 +61,9 @@ def next_step(state: State) -> list[Send] | str:
     """Each tool call is a task of its own; then the report."""
     last = state["messages"][-1]
     assert isinstance(last, AIMessage)
-    return [Send("tools", {"messages": [AIMessage("", tool_calls=[one])]}) for one in last.tool_calls] or "reporter"
+    return [
+        Send("tools", {"messages": [AIMessage("", tool_calls=[tool_call])]}) for tool_call in last.tool_calls
+    ] or "reporter"
 
 
 def build(saver: Any) -> Any:
@@ -97,7 +99,7 @@ def expected(rounds: int) -> list[str]:
 
 def contents(state: Any) -> list[str]:
     """The contents of a state's messages."""
-    return [str(one.content) for one in state.values.get("messages", [])]
+    return [str(item.content) for item in state.values.get("messages", [])]
 
 
 async def follow(graph: Any, thread: str, rounds: int = ROUNDS) -> None:
@@ -109,7 +111,7 @@ async def follow(graph: Any, thread: str, rounds: int = ROUNDS) -> None:
             asked = any(task.interrupts for task in state.tasks)
             given: Any = Command(resume="yes") if asked else None
         else:
-            done = sum(isinstance(one, HumanMessage) for one in state.values.get("messages", []))
+            done = sum(isinstance(item, HumanMessage) for item in state.values.get("messages", []))
             if done == rounds:
                 return
             given = {"messages": [HumanMessage(f"round {done}")]}
@@ -168,28 +170,28 @@ class NotingSaver(MemwardenSaver):
 async def lost(saver: MemwardenSaver, notes: Sequence[Noted]) -> list[str]:
     """Return what was noted as saved and is not there, or is something else."""
     wrong = []
-    for one in notes:
-        found = await saver.aget_tuple({"configurable": one["kept"]})
+    for note in notes:
+        found = await saver.aget_tuple({"configurable": note["kept"]})
         if found is None:
-            if "seal" in one:
-                wrong.append(f"LOST: checkpoint {one['kept']}")
-        elif "seal" in one:
-            if seal_of(saver.serde, found) != one["seal"]:
-                wrong.append(f"OTHER: checkpoint {one['kept']}")
+            if "seal" in note:
+                wrong.append(f"LOST: checkpoint {note['kept']}")
+        elif "seal" in note:
+            if seal_of(saver.serde, found) != note["seal"]:
+                wrong.append(f"OTHER: checkpoint {note['kept']}")
         else:
             there = [[channel, seal(saver.serde, value)] for task, channel, value in found.pending_writes or []]
-            wrong += [f"LOST: write {write} of {one['kept']}" for write in one["writes"] if write not in there]
+            wrong += [f"LOST: write {write} of {note['kept']}" for write in note["writes"] if write not in there]
     return wrong
 
 
 async def half(saver: MemwardenSaver) -> list[str]:
     """Return the checkpoints that lack a value which they should have, and those whose parent is not there."""
     wrong = []
-    async for one in saver.alist(None):
-        named, values = one.config["configurable"], one.checkpoint["channel_values"]
-        asked = one.metadata.get("step", -1) >= 0 and named["checkpoint_ns"] == ""
+    async for item in saver.alist(None):
+        named, values = item.config["configurable"], item.checkpoint["channel_values"]
+        asked = item.metadata.get("step", -1) >= 0 and named["checkpoint_ns"] == ""
         if asked and "messages" not in values:
             wrong.append(f"HALF: {named} has no messages")
-        if one.parent_config is not None and await saver.aget_tuple(one.parent_config) is None:
+        if item.parent_config is not None and await saver.aget_tuple(item.parent_config) is None:
             wrong.append(f"HALF: {named} has no parent")
     return wrong

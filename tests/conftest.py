@@ -123,8 +123,8 @@ def emptied(new_database: Callable[[], str]) -> Iterator[Callable[[], str]]:
         return shared
 
     yield empty
-    for one in kept:
-        one.close()
+    for item in kept:
+        item.close()
 
 
 def _empty(db: psycopg.Connection) -> None:

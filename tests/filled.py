@@ -17,5 +17,5 @@ def fill(warden: Warden, path: str, amount: int, make: Callable[[int], dict[str,
         replace(Memory(f"n{number:05d}", namespace, f"note {number}", at, at, kind="decision"), **make(number))
         for number in range(amount)
     ]
-    warden._loop.run(warden.store.apply(Batch(namespace, tuple(Put(one, Signals()) for one in memories), at)))
-    return [one.id for one in memories]
+    warden._loop.run(warden.store.apply(Batch(namespace, tuple(Put(memory, Signals()) for memory in memories), at)))
+    return [memory.id for memory in memories]

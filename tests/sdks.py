@@ -172,4 +172,4 @@ def knowing(warden: Warden) -> BoundScope:
 def said(me: BoundScope) -> list[tuple[str | None, str]]:
     """What the thread holds, oldest first."""
     turns = me.find({"channel": "turn", "thread_id": me.who.thread}, order_by="written", descending=False)
-    return [(one.role, one.text) for one in turns]
+    return [(turn.role, turn.text) for turn in turns]

@@ -117,7 +117,10 @@ def public_functions(cls: type) -> dict[str, Callable[..., Any]]:
 
 def parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]]:
     """Names, kinds and defaults, without self."""
-    return [(one.name, one.kind, one.default) for one in list(inspect.signature(function).parameters.values())[1:]]
+    return [
+        (parameter.name, parameter.kind, parameter.default)
+        for parameter in list(inspect.signature(function).parameters.values())[1:]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -163,15 +166,15 @@ def test_blocking_verbs_are_documented_as_the_async_ones(calling: type, blocking
 def base_packages() -> list[str]:
     """What `pip install memwarden` installs on this platform, out of the lock file."""
     packages = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
-    needs = {one["name"]: one.get("dependencies", []) for one in packages}
-    extras = {one["name"]: one.get("optional-dependencies", {}) for one in packages}
+    needs = {package["name"]: package.get("dependencies", []) for package in packages}
+    extras = {package["name"]: package.get("optional-dependencies", {}) for package in packages}
     found: set[str] = set()
     waiting = [{"name": "memwarden"}]
     while waiting:
-        one = waiting.pop()
-        wanted = [*needs[one["name"]]] if one["name"] not in found else []
-        wanted += [more for extra in one.get("extra", ()) for more in extras[one["name"]].get(extra, ())]
-        found.add(one["name"])
+        item = waiting.pop()
+        wanted = [*needs[item["name"]]] if item["name"] not in found else []
+        wanted += [more for extra in item.get("extra", ()) for more in extras[item["name"]].get(extra, ())]
+        found.add(item["name"])
         waiting += [more for more in wanted if more["name"] not in found and applies(more.get("marker"))]
     return sorted(found)
 

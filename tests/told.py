@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from memwarden.clock import microseconds
 from memwarden.recall.index.encode import term_bytes
-from memwarden.records import Change, Memory, Namespace
+from memwarden.records import JournalEntry, Memory, Namespace
 from memwarden.stores.protocol import Store
 
 EdgeKey = tuple[str, str, str]
@@ -36,7 +36,7 @@ class Told:
     def copy(self) -> Told:
         return Told(dict(self.active), dict(self.last), dict(self.edges), dict(self.apart))
 
-    def take(self, entry: Change) -> None:
+    def take(self, entry: JournalEntry) -> None:
         """Go one entry on. AssertionError for an entry that cannot follow on this state."""
         before = self.active.get(entry.memory_id)
         assert entry.old_version == before, f"{entry} says otherwise what was active before: {before}"
@@ -57,7 +57,7 @@ class Told:
         else:
             self._content(entry, before, entry.new_version)
 
-    def _content(self, entry: Change, before: int | None, new: int) -> None:
+    def _content(self, entry: JournalEntry, before: int | None, new: int) -> None:
         last = self.last.get(entry.memory_id, 0)
         brought_back = before is None and entry.event in ("RESTORE", "CONFIRM")
         waited = self.apart.pop(entry.memory_id, None)
@@ -66,7 +66,7 @@ class Told:
         assert (before is None) == (entry.event == "ADD" or brought_back), f"{entry} has a wrong name"
         self.active[entry.memory_id] = self.last[entry.memory_id] = new
 
-    def _edge(self, entry: Change) -> None:
+    def _edge(self, entry: JournalEntry) -> None:
         told = entry.meta or {}
         key = (entry.memory_id, str(told["to"]), str(told["type"]))
         assert entry.new_version == entry.old_version, f"{entry} changes no memory"
@@ -79,7 +79,7 @@ class Told:
             self.edges[key] = float(told["strength"])
 
 
-def replay(entries: Sequence[Change], states: list[Told]) -> None:
+def replay(entries: Sequence[JournalEntry], states: list[Told]) -> None:
     """Append the state after each entry; states[rev] is the state at a revision, states[0] the empty one."""
     for entry in entries:
         state = states[-1].copy()
@@ -89,13 +89,13 @@ def replay(entries: Sequence[Change], states: list[Told]) -> None:
         states.append(state)
 
 
-def check_steps(journal: Sequence[Change]) -> None:
+def check_steps(journal: Sequence[JournalEntry]) -> None:
     """Every step is named by its first entry, and is one decision of one caller at one time."""
-    first: dict[int, Change] = {}
+    first: dict[int, JournalEntry] = {}
     for entry in journal:
-        one = first.setdefault(entry.step, entry)
-        assert one.seq == entry.step, f"{entry}: step {entry.step} begins with {one.seq}"
-        assert (one.at, one.actor) == (entry.at, entry.actor), f"{entry} was not written with {one}"
+        item = first.setdefault(entry.step, entry)
+        assert item.seq == entry.step, f"{entry}: step {entry.step} begins with {item.seq}"
+        assert (item.at, item.actor) == (entry.at, entry.actor), f"{entry} was not written with {item}"
 
 
 async def check_store(store: Store, namespace: Namespace, told: Told, since: int = 0) -> dict[str, Memory]:
@@ -104,18 +104,18 @@ async def check_store(store: Store, namespace: Namespace, told: Told, since: int
     since: a revision; what the store says changed after it must be enough to follow.
     """
     ids = sorted(told.last)
-    found = {one.id: one for one in await store.find(namespace, limit=10**6, order_by="written")}
-    assert {one.id: one.version for one in found.values()} == told.active, "find"
-    assert await store.get(namespace, sorted(found)) == [found[one] for one in sorted(found)], "get"
-    kept = {one.id: one for one in await store.get(namespace, ids, removed=True)}
-    assert {one.id: one.version for one in kept.values()} == told.last, "get, those removed too"
-    assert {one for one in kept if kept[one].state == "active"} == set(found), "states"
-    waits = {one for one in kept if kept[one].state in ("candidate", "quarantined", "proposed")}
+    found = {item.id: item for item in await store.find(namespace, limit=10**6, order_by="written")}
+    assert {item.id: item.version for item in found.values()} == told.active, "find"
+    assert await store.get(namespace, sorted(found)) == [found[item] for item in sorted(found)], "get"
+    kept = {item.id: item for item in await store.get(namespace, ids, removed=True)}
+    assert {item.id: item.version for item in kept.values()} == told.last, "get, those removed too"
+    assert {item for item in kept if kept[item].state == "active"} == set(found), "states"
+    waits = {item for item in kept if kept[item].state in ("candidate", "quarantined", "proposed")}
     assert waits == set(told.apart), "what waits apart"
     versions = await store.versions(namespace, sorted(told.active.items()))
-    assert versions == [found[one] for one in sorted(found)], "the version that the journal names is what is active"
+    assert versions == [found[item] for item in sorted(found)], "the version that the journal names is what is active"
     relations = await store.relations(namespace, ids)
-    edges = {(one.from_id, one.to_id, one.type): one.strength for one in relations}
+    edges = {(relation.from_id, relation.to_id, relation.type): relation.strength for relation in relations}
     assert (edges, len(relations)) == (told.edges, len(edges)), "relations"
     await _check_scan(store, namespace, told, found, since)
     assert await store.count(namespace) == len(found)
@@ -126,15 +126,15 @@ async def _check_scan(store: Store, namespace: Namespace, told: Told, found: dic
     whole = await store.scan(namespace)
     rows = {row.id: row for row in whole.rows if row.live}
     assert set(rows) == set(found), "scan"
-    for one, row in rows.items():
-        memory = found[one]
-        assert row.terms == term_bytes(memory.text), f"the signals of {one} are those of other words"
+    for item, row in rows.items():
+        memory = found[item]
+        assert row.terms == term_bytes(memory.text), f"the signals of {item} are those of other words"
         end = None if memory.valid_to is None else microseconds(memory.valid_to)
-        assert (row.valid_to, row.updated_at) == (end, microseconds(memory.updated_at)), f"scan of {one}"
-    assert {tuple(one)[:3]: one.strength for one in whole.edges if one.live} == told.edges, "edges of the scan"
+        assert (row.valid_to, row.updated_at) == (end, microseconds(memory.updated_at)), f"scan of {item}"
+    assert {tuple(edge)[:3]: edge.strength for edge in whole.edges if edge.live} == told.edges, "edges of the scan"
     if since:
         later = await store.scan(namespace, since)
-        touched = {one.memory_id for one in await store.journal(namespace, since=since) if "LINK" not in one.event}
+        touched = {item.memory_id for item in await store.journal(namespace, since=since) if "LINK" not in item.event}
         assert {row.id for row in later.rows} == touched, "what the scan says changed"
 
 

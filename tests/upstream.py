@@ -83,11 +83,11 @@ class Upstream:
     def received(self) -> list[Received]:
         """Every request to a model since the last reset, in order of arrival, those that failed too."""
         kept = self._call("GET", "/received")
-        return [Received(one["path"], one["headers"], json.loads(one["body"])) for one in kept]
+        return [Received(item["path"], item["headers"], json.loads(item["body"])) for item in kept]
 
     def prompts(self) -> list[dict[str, Any]]:
         """The bodies of ``received()``."""
-        return [one.body for one in self.received()]
+        return [item.body for item in self.received()]
 
     def reset(self) -> None:
         """Forget what was scripted and what was received."""

@@ -66,7 +66,9 @@ def quality_command(
     names = tuple(PEERS) if peers else ()
     asked = sum(source.questions for source in sources)
     with progress(asked * (len(variants) + len(names))) as tick:
-        runs = {one.name: measure.run_variant(sources, one, left_out=left_out, tick=tick) for one in variants}
+        runs = {
+            variant.name: measure.run_variant(sources, variant, left_out=left_out, tick=tick) for variant in variants
+        }
         found = [figures for name in names for figures in measure.run_peer(sources, name, tick)]
     result = report.QualityReport(machine.circumstances(files), runs, found, notes=NOTES)
     _deliver(report.to_json(result), report.quality_markdown(result), as_json, markdown)
@@ -86,7 +88,9 @@ def budgets_command(
 ) -> None:
     """Count how much of the evidence a text of so many tokens holds, beside the last turns and the best turns."""
     sources = measure.read_sources(files, limit=limit)
-    asked = sum(one.category != APART for source in sources for talk in source.conversations for one in talk.questions)
+    asked = sum(
+        question.category != APART for source in sources for talk in source.conversations for question in talk.questions
+    )
     if not asked:
         raise InvalidInput('these files hold no questions; add "questions" to the file')
     with progress(asked) as tick:
@@ -212,7 +216,7 @@ def _kinds(parts: Sequence[str]) -> list[Kind]:
             raise InvalidInput(f"no peer is called {part!r}; there are {', '.join(SYSTEMS)}")
     always = (BASE, FLOOR)
     wanted = [part.lower() for part in parts] or [""]
-    return [one for name, one in SYSTEMS.items() if name in always or any(part in name.lower() for part in wanted)]
+    return [item for name, item in SYSTEMS.items() if name in always or any(part in name.lower() for part in wanted)]
 
 
 NOTES = (

@@ -91,7 +91,7 @@ class Beside:
 
     def figure(self, scenario: str, name: str) -> Figure | None:
         """One figure, if it was measured."""
-        return next((one for one in self.figures if (one.scenario, one.name) == (scenario, name)), None)
+        return next((figure for figure in self.figures if (figure.scenario, figure.name) == (scenario, name)), None)
 
 
 def layouts_for(sizes: Sequence[int]) -> list[Layout]:
@@ -115,7 +115,7 @@ def compare(kinds: Sequence[Kind], layouts: Sequence[Layout], plan: Plan, tick: 
     for figure in sheet.figures.values():
         figure.settle()
     systems = [Measured(kind.name, kind.version, kind.does) for kind in here]
-    return Beside(systems, [one.name for one in layouts], list(sheet.figures.values()), sheet.remarks, weighed)
+    return Beside(systems, [layout.name for layout in layouts], list(sheet.figures.values()), sheet.remarks, weighed)
 
 
 def steps(layouts: Sequence[Layout]) -> int:
@@ -262,8 +262,8 @@ def _ask(table: Table, plan: Plan) -> None:
 def _compare_answers(table: Table, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
     for seat in table.seats:
         found = answers.get(seat.kind.name, ())
-        table.note("items", "", seat, metrics.mean([len(one) for one in found]))
-        shares = [len({*one} & {*exact}) / ITEMS for one, exact in zip(found, answers.get(FLOOR, ()), strict=False)]
+        table.note("items", "", seat, metrics.mean([len(item) for item in found]))
+        shares = [len({*item} & {*exact}) / ITEMS for item, exact in zip(found, answers.get(FLOOR, ()), strict=False)]
         if shares:
             table.note("of the exact ten", "share", seat, metrics.mean(shares))
 

@@ -67,15 +67,17 @@ def _digits(value: float) -> int:
 
 
 def _does(beside: Beside) -> str:
-    return grid(("system", "version", *ASPECTS), [(one.name, one.version, *one.does) for one in beside.systems])
+    return grid(
+        ("system", "version", *ASPECTS), [(system.name, system.version, *system.does) for system in beside.systems]
+    )
 
 
 def _table(beside: Beside, layout: str, names: Sequence[str]) -> str:
     figures = [figure for name in names if (figure := beside.figure(layout, name))]
     if not figures:
         return ""
-    head = ("system", *(f"{one.name}, {one.unit}" if one.unit else one.name for one in figures))
-    return grid(head, [(kind.name, *(cell(one, kind.name) for one in figures)) for kind in beside.systems])
+    head = ("system", *(f"{figure.name}, {figure.unit}" if figure.unit else figure.name for figure in figures))
+    return grid(head, [(kind.name, *(cell(figure, kind.name) for figure in figures)) for kind in beside.systems])
 
 
 def _starts(beside: Beside) -> str:
@@ -90,7 +92,7 @@ def _starts(beside: Beside) -> str:
 
 
 def _remarks(beside: Beside) -> str:
-    lines = [(one.system, one.scenario, one.text) for one in beside.remarks]
+    lines = [(remark.system, remark.scenario, remark.text) for remark in beside.remarks]
     return grid(("system", "where", "what"), lines) or "Nothing: every system was measured everywhere."
 
 
@@ -114,14 +116,14 @@ def beside_plot(beside: Beside, file: Path) -> None:
 def _bars(axis: Any, beside: Beside, figure: Figure | None) -> None:
     names = [kind.name for kind in beside.systems]
     rounds = [figure.rounds.get(name, []) if figure else [] for name in names]
-    middle = [figure.middle(name) if figure and one else math.nan for name, one in zip(names, rounds, strict=True)]
-    low = [m - min(one) if one else 0 for m, one in zip(middle, rounds, strict=True)]
-    high = [max(one) - m if one else 0 for m, one in zip(middle, rounds, strict=True)]
+    middle = [figure.middle(name) if figure and item else math.nan for name, item in zip(names, rounds, strict=True)]
+    low = [m - min(item) if item else 0 for m, item in zip(middle, rounds, strict=True)]
+    high = [max(item) - m if item else 0 for m, item in zip(middle, rounds, strict=True)]
     colors = ["tab:orange" if name == BASE else "tab:blue" for name in names]
     axis.barh(names, middle, xerr=[low, high], color=colors, ecolor="0.3", capsize=2)
     axis.invert_yaxis()
     axis.set_xscale("log")
-    known = [min(one) for one in rounds if one]
+    known = [min(item) for item in rounds if item]
     if known:
         axis.set_xlim(left=10 ** math.floor(math.log10(min(known))))
     axis.tick_params(labelsize=8)

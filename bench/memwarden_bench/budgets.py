@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from memwarden import Warden
-from memwarden.records import Item
-from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey
+from memwarden.records import RecallItem
+from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden.text.tokenizer import terms
 from memwarden.tokens import estimate
 from memwarden_bench import metrics
@@ -41,7 +41,7 @@ class Filled(NamedTuple):
     """A text for a question, and the turns that it holds or was made from."""
 
     text: str
-    turns: tuple[TurnKey, ...]
+    turns: tuple[TurnIdentity, ...]
     tokens: int
 
 
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     tokens: its size.
     """
 
-    question: Question
+    question: LabelledQuestion
     turns: float | None
     sessions: float
     words: float | None
@@ -109,22 +109,22 @@ def measure(
         for talk in source.conversations:
             _replay(talk, embedder, budgets, results, excluded, tick)
         found[source.label] = results, excluded
-    return [_curves(label, group, budgets, [found[one.label] for one in group]) for label, group in groups(sources)]
+    return [_curves(label, group, budgets, [found[item.label] for item in group]) for label, group in groups(sources)]
 
 
 def _replay(
     talk: Conversation, embedder: str, budgets: Sequence[int], results: Results, excluded: Counter[str], tick: Tick
 ) -> None:
-    said: dict[TurnKey, str] = {}
+    said: dict[TurnIdentity, str] = {}
     rare = _Rare(talk)
     peers = {name: make() for name, make in PEERS.items()}
-    excluded.update({one.what: one.times for one in talk.dropped})
+    excluded.update({item.what: item.times for item in talk.dropped})
     with (
         TemporaryDirectory(prefix="memwarden-bench-") as folder,
         Warden.open(f"sqlite:///{Path(folder) / 'bench.db'}", config={"embedder": embedder}) as warden,
     ):
         for event in timeline(talk):
-            if isinstance(event, Question):
+            if isinstance(event, LabelledQuestion):
                 if event.category == APART:
                     excluded["adversarial questions"] += 1
                     continue
@@ -140,7 +140,7 @@ def _take_in(
     session: Session,
     warden: Warden,
     user: str,
-    said: dict[TurnKey, str],
+    said: dict[TurnIdentity, str],
     peers: Mapping[str, Peer],
     excluded: Counter[str],
 ) -> None:
@@ -155,7 +155,7 @@ def _take_in(
 
 
 def _ways(
-    warden: Warden, user: str, question: str, budget: int, said: dict[TurnKey, str], peers: Mapping[str, Peer]
+    warden: Warden, user: str, question: str, budget: int, said: dict[TurnIdentity, str], peers: Mapping[str, Peer]
 ) -> Iterator[tuple[str, Filled]]:
     """Fill a budget in every way. Only the budget, the number of items, the form and the bar are not the defaults."""
     me = warden.scope(user=user)
@@ -165,15 +165,15 @@ def _ways(
         yield way, Filled(found.text, _turns_of((*found.items, *found.related)), found.tokens)
     block = me.context([{"role": "user", "content": question}], budget_tokens=budget)
     yield BLOCK, Filled(block.text, _turns_of(block.items), block.tokens)
-    yield "last turns", packed(((one, said[one]) for one in reversed(said)), budget)
+    yield "last turns", packed(((item, said[item]) for item in reversed(said)), budget)
     for name, peer in peers.items():
-        yield f"best turns, {name}", packed(((one, said[one]) for one in peer.rank(question, DEPTH)), budget)
+        yield f"best turns, {name}", packed(((item, said[item]) for item in peer.rank(question, DEPTH)), budget)
 
 
-def packed(turns: Iterable[tuple[TurnKey, str]], budget: int) -> Filled:
+def packed(turns: Iterable[tuple[TurnIdentity, str]], budget: int) -> Filled:
     """Take whole turns in their order as long as the text fits; one that does not is passed over."""
     lines: list[str] = []
-    taken: list[TurnKey] = []
+    taken: list[TurnIdentity] = []
     in_vain = 0
     for key, text in turns:
         line = f"- {text}".replace("\n", "\n  ")
@@ -192,7 +192,7 @@ class _Rare:
 
     def __init__(self, talk: Conversation) -> None:
         said = {
-            TurnKey(session.thread, str(message.get("id"))): str(message["content"])
+            TurnIdentity(session.thread, str(message.get("id"))): str(message["content"])
             for session in talk.sessions
             for message in session.messages
         }
@@ -200,43 +200,45 @@ class _Rare:
         self._held = Counter(term for text in said.values() for term in set(terms(text)))
         self._most = max(1.0, RARE * len(said))
 
-    def share(self, question: Question, text: str) -> float | None:
+    def share(self, question: LabelledQuestion, text: str) -> float | None:
         """The mean share of the rare words of each statement of the evidence that stand in a text; None if unknown."""
-        statements = question.evidence or [self._said[one] for one in question.gold_turns if one in self._said]
+        statements = question.evidence or [
+            self._said[gold_turn] for gold_turn in question.gold_turns if gold_turn in self._said
+        ]
         asked, there = set(terms(question.text)), set(terms(text))
         shares = []
         for statement in statements:
-            wanted = {one for one in terms(statement) if one not in asked and self._held[one] <= self._most}
+            wanted = {term for term in terms(statement) if term not in asked and self._held[term] <= self._most}
             if wanted:
                 shares.append(len(wanted & there) / len(wanted))
         return metrics.mean(shares) if shares else None
 
 
-def _judged(question: Question, filled: Filled, rare: _Rare) -> Found:
+def _judged(question: LabelledQuestion, filled: Filled, rare: _Rare) -> Found:
     every = max(1, len(filled.turns))
     turns = metrics.recall_at(every, filled.turns, question.gold_turns) if question.gold_turns else None
     sessions = metrics.recall_at(every, sessions_of(filled.turns), question.gold_sessions)
     return Found(question, turns, sessions, rare.share(question, filled.text), filled.tokens)
 
 
-def _turns_of(items: Iterable[Item]) -> tuple[TurnKey, ...]:
-    keys = (TurnKey(str(item.memory.thread_id), source) for item in items for source in item.sources)
+def _turns_of(items: Iterable[RecallItem]) -> tuple[TurnIdentity, ...]:
+    keys = (TurnIdentity(str(item.memory.thread_id), source) for item in items for source in item.sources)
     return tuple(metrics.distinct(keys))
 
 
 def _curves(
     label: str, group: Sequence[Source], budgets: Sequence[int], found: Sequence[tuple[Results, Counter[str]]]
 ) -> Curves:
-    excluded = sum((one for _, one in found), Counter[str]())
+    excluded = sum((item for _, item in found), Counter[str]())
     ways = list(dict.fromkeys(way for results, _ in found for way, _ in results))
     points = [
-        _point(way, budget, [one for results, _ in found for one in results[way, budget]])
+        _point(way, budget, [result for results, _ in found for result in results[way, budget]])
         for way in ways
         for budget in budgets
     ]
-    asked = [one for results, _ in found for one in results[ways[0], budgets[0]]] if ways else []
-    excluded["questions without a known turn (in the session figures only)"] = sum(one.turns is None for one in asked)
-    excluded["questions whose evidence has no words of its own"] = sum(one.words is None for one in asked)
+    asked = [result for results, _ in found for result in results[ways[0], budgets[0]]] if ways else []
+    excluded["questions without a known turn (in the session figures only)"] = sum(item.turns is None for item in asked)
+    excluded["questions whose evidence has no words of its own"] = sum(item.words is None for item in asked)
     left = {what: times for what, times in sorted(excluded.items()) if times}
     return Curves(label, group[0].layout, len(asked), points, left)
 
@@ -245,9 +247,9 @@ def _point(way: str, budget: int, found: Sequence[Found]) -> Point:
     return Point(
         way,
         budget,
-        turns=metrics.estimate([one.turns for one in found if one.turns is not None]),
-        sessions=metrics.estimate([one.sessions for one in found]),
-        words=metrics.estimate([one.words for one in found if one.words is not None]),
-        tokens=metrics.mean([float(one.tokens) for one in found]),
-        filled=metrics.mean([float(one.tokens > 0) for one in found]),
+        turns=metrics.estimate([item.turns for item in found if item.turns is not None]),
+        sessions=metrics.estimate([item.sessions for item in found]),
+        words=metrics.estimate([item.words for item in found if item.words is not None]),
+        tokens=metrics.mean([float(item.tokens) for item in found]),
+        filled=metrics.mean([float(item.tokens > 0) for item in found]),
     )

@@ -24,7 +24,7 @@ def budgets_markdown(report: BudgetsReport) -> str:
         grid(("what", "value"), list(report.circumstances.items())),
         "Mean over questions, at the largest budget with its bootstrap 95 % interval. tokens: what the text took of "
         "the budget. filled: share of the questions that got any text.",
-        *(part for one in report.curves for part in _tables(one)),
+        *(part for curve in report.curves for part in _tables(curve)),
         "## Beaten",
         "Where another way holds more within the same budget than the best of memwarden's that asks the bar, and than "
         "the block. A text may be smaller than its budget.",
@@ -32,7 +32,7 @@ def budgets_markdown(report: BudgetsReport) -> str:
         "## Excluded",
         grid(
             ("conversations", "what", "times"),
-            [(one.label, what, str(times)) for one in report.curves for what, times in one.excluded.items()],
+            [(curve.label, what, str(times)) for curve in report.curves for what, times in curve.excluded.items()],
         ),
         *report.notes,
     ]
@@ -41,18 +41,18 @@ def budgets_markdown(report: BudgetsReport) -> str:
 
 def _tables(curves: Curves) -> list[str]:
     """A table for each measure: a row for each way, a column for each budget."""
-    budgets = list(dict.fromkeys(one.budget for one in curves.points))
-    ways = list(dict.fromkeys(one.way for one in curves.points))
-    at = {(one.way, one.budget): one for one in curves.points}
+    budgets = list(dict.fromkeys(point.budget for point in curves.points))
+    ways = list(dict.fromkeys(point.way for point in curves.points))
+    at = {(point.way, point.budget): point for point in curves.points}
     parts = [f"## {curves.label}, {curves.questions} questions"]
     for measure in MEASURES:
         rows = [(way, *(_cell(at[way, budget], measure, budget == budgets[-1]) for budget in budgets)) for way in ways]
-        parts += [f"{measure}: {TITLES[measure]}", grid(("way", *(f"{one:,} tokens" for one in budgets)), rows)]
+        parts += [f"{measure}: {TITLES[measure]}", grid(("way", *(f"{budget:,} tokens" for budget in budgets)), rows)]
     sizes = [
         (way, *(number(at[way, budget].tokens, 0) for budget in budgets), number(at[way, budgets[0]].filled))
         for way in ways
     ]
-    return [*parts, "tokens", grid(("way", *(f"{one:,} tokens" for one in budgets), "filled"), sizes)]
+    return [*parts, "tokens", grid(("way", *(f"{budget:,} tokens" for budget in budgets), "filled"), sizes)]
 
 
 def _cell(point: Point, measure: str, with_interval: bool) -> str:
@@ -64,11 +64,11 @@ def _beaten(report: BudgetsReport) -> list[tuple[str, ...]]:
     rows = []
     for curves in report.curves:
         for measure in MEASURES:
-            for budget in dict.fromkeys(one.budget for one in curves.points):
-                here = [one for one in curves.points if one.budget == budget]
-                others = [one for one in here if not one.way.startswith("memwarden")]
-                asking = [one for one in here if one.way in QUERIES[:2]]
-                block = [one for one in here if one.way == BLOCK]
+            for budget in dict.fromkeys(point.budget for point in curves.points):
+                here = [point for point in curves.points if point.budget == budget]
+                others = [item for item in here if not item.way.startswith("memwarden")]
+                asking = [item for item in here if item.way in QUERIES[:2]]
+                block = [item for item in here if item.way == BLOCK]
                 for ours in (asking, block):
                     rows += _better(curves.label, measure, budget, ours, others)
     return rows
@@ -108,17 +108,17 @@ def budgets_plot(report: BudgetsReport, file: Path) -> None:
 
 
 def _draw(axis: Any, curves: Curves, measure: str) -> None:
-    for way in dict.fromkeys(one.way for one in curves.points):
-        points = [one for one in curves.points if one.way == way]
-        held = [getattr(one, measure) for one in points]
+    for way in dict.fromkeys(point.way for point in curves.points):
+        points = [point for point in curves.points if point.way == way]
+        held = [getattr(point, measure) for point in points]
         style = "-" if way.startswith("memwarden") else "--"
         (drawn,) = axis.plot(
-            [one.tokens for one in points], [one.mean for one in held], style, marker="o", markersize=4, label=way
+            [point.tokens for point in points], [item.mean for item in held], style, marker="o", markersize=4, label=way
         )
         axis.fill_between(
-            [one.tokens for one in points],
-            [one.low for one in held],
-            [one.high for one in held],
+            [point.tokens for point in points],
+            [item.low for item in held],
+            [item.high for item in held],
             color=drawn.get_color(),
             alpha=0.08,
         )
@@ -129,5 +129,5 @@ def _draw(axis: Any, curves: Curves, measure: str) -> None:
 
 def _shown(curves: Sequence[Curves]) -> list[Curves]:
     """Each layout once: all its files together where there are several."""
-    last = {one.layout: one for one in curves}  # what stands for several files comes after them
+    last = {curve.layout: curve for curve in curves}  # what stands for several files comes after them
     return list(last.values())

@@ -54,7 +54,7 @@ def install(*requirements: str) -> Installed:
         run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements])
         seconds = time.perf_counter() - start
         listed = json.loads(run([str(python), "-m", "pip", "list", "--format", "json", "--exclude", "pip"]))
-        packages = [one for one in listed if one["name"] != "setuptools"]
+        packages = [item for item in listed if item["name"] != "setuptools"]
         return Installed(len(packages), (size_of(home) - before) / 2**20, seconds)
 
 

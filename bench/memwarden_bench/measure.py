@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from memwarden import Warden
 from memwarden.settings import FEATURES
-from memwarden.surfaces.conversation_files import Conversation, Question, read_conversations, with_questions
+from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, read_conversations, with_questions
 from memwarden_bench import metrics, quality
 from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
 from memwarden_bench.quality import Abstention, Figures
@@ -42,7 +42,7 @@ class Source:
     @property
     def questions(self) -> int:
         """How many questions there are."""
-        return sum(len(one.questions) for one in self.conversations)
+        return sum(len(conversation.questions) for conversation in self.conversations)
 
 
 def read_sources(
@@ -54,7 +54,10 @@ def read_sources(
         conversations = list(read_conversations(file, captions=captions))
         if questions is not None and not sources:
             conversations[0] = with_questions(conversations[0], questions)
-        cut = (replace(one, questions=tuple(sample(one.questions, limit))) for one in conversations)
+        cut = (
+            replace(conversation, questions=tuple(sample(conversation.questions, limit)))
+            for conversation in conversations
+        )
         sources.append(Source(file.name, tuple(cut)))
     return sources
 
@@ -70,20 +73,22 @@ def run_variant(
     judged = {source.label: _left_out(source, replays[source.label], variant, left_out, tick) for source in sources}
     rows = []
     for label, group in groups(sources):
-        mine = [one for source in group for one in replays[source.label]]
-        everything = [one for source in sources for one in replays[source.label]]
-        rows.append(quality.figures(label, mine, _abstentions(mine, everything, [judged[one.label] for one in group])))
+        mine = [replay for source in group for replay in replays[source.label]]
+        everything = [replay for source in sources for replay in replays[source.label]]
+        rows.append(
+            quality.figures(label, mine, _abstentions(mine, everything, [judged[item.label] for item in group]))
+        )
     return rows
 
 
 def run_peer(sources: Sequence[Source], name: str, tick: Tick = lambda what: None) -> list[PeerFigures]:
     """Measure one peer on the same rows."""
     answers = {
-        source.label: [one for talk in source.conversations for one in ask_peer(PEERS[name](), talk, tick)]
+        source.label: [item for talk in source.conversations for item in ask_peer(PEERS[name](), talk, tick)]
         for source in sources
     }
     return [
-        _peer_figures(label, group[0].layout, name, [one for source in group for one in answers[source.label]])
+        _peer_figures(label, group[0].layout, name, [answer for source in group for answer in answers[source.label]])
         for label, group in groups(sources)
     ]
 
@@ -99,7 +104,7 @@ def groups(sources: Sequence[Source]) -> Iterator[tuple[str, list[Source]]]:
 
 
 def _replays(source: Source, sources: Sequence[Source], variant: Variant, tick: Tick) -> list[Replay]:
-    ring = [one for other in sources if other.layout == source.layout for one in other.conversations]
+    ring = [conversation for other in sources if other.layout == source.layout for conversation in other.conversations]
     found = []
     with (
         TemporaryDirectory(prefix="memwarden-bench-") as folder,
@@ -119,11 +124,11 @@ def _left_out(
     with_gold: list[Answer] = []
     without: list[Judged] = []
     if most and source.layout in LEFT_OUT_LAYOUTS:
-        for one in replays:
-            asked = sample(one.conversation.questions, most)
-            answers = {answer.question: answer for answer in one.answers}
+        for replay in replays:
+            asked = sample(replay.conversation.questions, most)
+            answers = {answer.question: answer for answer in replay.answers}
             with_gold.extend(answers[question] for question in asked)
-            without.extend(without_gold(one.conversation, asked, variant.config, tick))
+            without.extend(without_gold(replay.conversation, asked, variant.config, tick))
     return with_gold, without
 
 
@@ -131,25 +136,27 @@ def _abstentions(
     mine: Sequence[Replay], everything: Sequence[Replay], left_out: Sequence[tuple[list[Answer], list[Judged]]]
 ) -> Mapping[str, Abstention]:
     found = {}
-    without = [one for _, judged in left_out for one in judged]
+    without = [item for _, judged in left_out for item in judged]
     if without:
-        answers = [one for answered, _ in left_out for one in answered]
+        answers = [item for answered, _ in left_out for item in answered]
         found["its sessions were left out"] = quality.abstain(answers, without)
-    ring = [one for one in everything if one.conversation.layout == mine[0].conversation.layout]
+    ring = [item for item in everything if item.conversation.layout == mine[0].conversation.layout]
     if len(ring) > 1:
-        astray = [one for replayed in mine for one in ring[(ring.index(replayed) + 1) % len(ring)].astray]
-        answers = [one for replayed in mine for one in replayed.answers if one.question.category != quality.APART]
+        astray = [item for replayed in mine for item in ring[(ring.index(replayed) + 1) % len(ring)].astray]
+        answers = [
+            answer for replayed in mine for answer in replayed.answers if answer.question.category != quality.APART
+        ]
         if astray and answers:
             found["asked in another conversation"] = quality.abstain(answers, astray)
     return found
 
 
-def _headline(questions: Iterable[Question]) -> list[Question]:
+def _headline(questions: Iterable[LabelledQuestion]) -> list[LabelledQuestion]:
     return [question for question in questions if question.category != quality.APART]
 
 
 def _peer_figures(label: str, layout: str, name: str, answers: Sequence[PeerAnswer]) -> PeerFigures:
-    headline = [one for one in answers if one.question.category != quality.APART]
-    seconds = [one.seconds * 1_000 for one in answers]
+    headline = [answer for answer in answers if answer.question.category != quality.APART]
+    seconds = [answer.seconds * 1_000 for answer in answers]
     p50, p95 = metrics.percentile(seconds, 0.5), metrics.percentile(seconds, 0.95)
     return PeerFigures(label, layout, name, quality.turn_table(headline), quality.session_table(headline), p50, p95)

@@ -48,12 +48,12 @@ def all_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> fl
 
 def reciprocal_rank(ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
     """1 / rank of the best gold id, 0 if there is none. Its mean over questions is the MRR."""
-    return next((1 / rank for rank, one in enumerate(ranked, start=1) if one in gold), 0.0)
+    return next((1 / rank for rank, item in enumerate(ranked, start=1) if item in gold), 0.0)
 
 
 def ndcg_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
     """Discounted gain of the gold ids among the first k, as a share of what the best possible order would gain."""
-    gain = sum(1 / math.log2(rank + 1) for rank, one in enumerate(ranked[:k], start=1) if one in gold)
+    gain = sum(1 / math.log2(rank + 1) for rank, item in enumerate(ranked[:k], start=1) if item in gold)
     best = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(set(gold))) + 1))
     return gain / best
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from memwarden.errors import InvalidConfig
 from memwarden.models.wordllama import shared
-from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey
+from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden_bench.replay import DEPTH, Tick, timeline
 
 
@@ -29,7 +29,7 @@ class Peer(Protocol):
     def settle(self) -> None:
         """Make ready to answer; no part of the time of a question."""
 
-    def rank(self, question: str, most: int) -> list[TurnKey]:
+    def rank(self, question: str, most: int) -> list[TurnIdentity]:
         """Return the turns that answer best, best first, at most ``most``."""
 
 
@@ -37,8 +37,8 @@ class Peer(Protocol):
 class PeerAnswer:
     """What a peer found for one question, and how long that took."""
 
-    question: Question
-    turns: tuple[TurnKey, ...]
+    question: LabelledQuestion
+    turns: tuple[TurnIdentity, ...]
     seconds: float
 
 
@@ -46,7 +46,7 @@ def ask_peer(peer: Peer, conversation: Conversation, tick: Tick = lambda what: N
     """Put a conversation's questions to a peer as they come."""
     answers = []
     for event in timeline(conversation):
-        if isinstance(event, Question):
+        if isinstance(event, LabelledQuestion):
             peer.settle()
             start = time.perf_counter()
             turns = tuple(peer.rank(event.text, DEPTH))
@@ -65,7 +65,7 @@ class FullText:
     def __init__(self) -> None:
         self._database = sqlite3.connect(":memory:")
         self._database.execute("CREATE VIRTUAL TABLE turn USING fts5(text, tokenize = 'porter unicode61')")
-        self._keys: list[TurnKey] = []
+        self._keys: list[TurnIdentity] = []
 
     def add(self, session: Session) -> None:
         """See :class:`Peer`."""
@@ -76,7 +76,7 @@ class FullText:
     def settle(self) -> None:
         """See :class:`Peer`."""
 
-    def rank(self, question: str, most: int) -> list[TurnKey]:
+    def rank(self, question: str, most: int) -> list[TurnIdentity]:
         """See :class:`Peer`."""
         words = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question.lower())))
         sql = "SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY bm25(turn), rowid LIMIT ?"
@@ -103,7 +103,7 @@ class Bm25s:
         self._stem = import_module("Stemmer").Stemmer("english").stemWords
         self._stop = QUESTION_WORDS.union(import_module("bm25s.stopwords").STOPWORDS_EN)
         self._words: list[list[str]] = []
-        self._keys: list[TurnKey] = []
+        self._keys: list[TurnIdentity] = []
         self._index: Any = None
 
     def add(self, session: Session) -> None:
@@ -118,7 +118,7 @@ class Bm25s:
             self._index = self._bm25s.BM25(k1=0.9, b=0.4)
             self._index.index(self._words, show_progress=False)
 
-    def rank(self, question: str, most: int) -> list[TurnKey]:
+    def rank(self, question: str, most: int) -> list[TurnIdentity]:
         """See :class:`Peer`."""
         if self._index is None:
             return []
@@ -141,7 +141,7 @@ class Dense:
         self._model = shared()
         self._numpy: Any = import_module("numpy")
         self._blocks: list[Any] = []
-        self._keys: list[TurnKey] = []
+        self._keys: list[TurnIdentity] = []
 
     def add(self, session: Session) -> None:
         """See :class:`Peer`."""
@@ -153,7 +153,7 @@ class Dense:
         if len(self._blocks) > 1:
             self._blocks = [self._numpy.concatenate(self._blocks)]
 
-    def rank(self, question: str, most: int) -> list[TurnKey]:
+    def rank(self, question: str, most: int) -> list[TurnIdentity]:
         """See :class:`Peer`."""
         if not self._keys:
             return []
@@ -161,7 +161,7 @@ class Dense:
         return [self._keys[place] for place in self._numpy.argsort(-scores, kind="stable")[:most]]
 
 
-PEERS: Mapping[str, Callable[[], Peer]] = {one.name: one for one in (FullText, Bm25s, Dense)}
+PEERS: Mapping[str, Callable[[], Peer]] = {item.name: item for item in (FullText, Bm25s, Dense)}
 """Every peer by its name; calling it makes one for one conversation."""
 
 
@@ -170,9 +170,11 @@ def text_of(message: Mapping[str, Any]) -> str:
     return f"{message['name']}: {message['content']}" if message.get("name") else str(message["content"])
 
 
-def keys_of(session: Session) -> list[TurnKey]:
+def keys_of(session: Session) -> list[TurnIdentity]:
     """What identifies the turns of a session."""
-    return [TurnKey(session.thread, message.get("id", f"#{place}")) for place, message in enumerate(session.messages)]
+    return [
+        TurnIdentity(session.thread, message.get("id", f"#{place}")) for place, message in enumerate(session.messages)
+    ]
 
 
 def optional(package: str) -> Any:

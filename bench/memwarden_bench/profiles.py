@@ -70,7 +70,7 @@ def read_profiles(file: Path) -> list[Profile]:
 def _profile(row: object, place: int, name: str) -> Profile:
     if isinstance(row, dict):
         who, facts = row.get("who"), row.get("facts")
-        if isinstance(who, str) and isinstance(facts, list) and all(isinstance(one, str) and one for one in facts):
+        if isinstance(who, str) and isinstance(facts, list) and all(isinstance(fact, str) and fact for fact in facts):
             return Profile(who, tuple(facts))
     raise InvalidInput(f'profile {place} of {name} is not {{"who": text, "facts": [texts]}}: {row!r:.200}')
 
@@ -89,11 +89,11 @@ def measure(profiles: Sequence[Profile], circumstances: Mapping[str, str]) -> Pr
     return ProfileReport(
         circumstances=circumstances,
         profiles=len(profiles),
-        pairs=sum(len(one.facts) * (len(one.facts) - 1) for one in profiles),
+        pairs=sum(len(profile.facts) * (len(profile.facts) - 1) for profile in profiles),
         near=near,
         wrong=len(mistakes),
         wrong_in_a_thousand=1000 * len(mistakes) / near if near else float("nan"),
-        lost={f"{place}: {one.who}": _lost(one) for place, one in enumerate(profiles, 1)},
+        lost={f"{place}: {item.who}": _lost(item) for place, item in enumerate(profiles, 1)},
         mistakes=mistakes,
     )
 
@@ -116,8 +116,10 @@ def _lost(profile: Profile) -> int:
     with Warden.open("memory://", config={}) as warden:
         me = warden.scope(user="somebody")
         results = [me.remember(fact).results[0] for fact in profile.facts]
-        merged = sum(one.outcome == "merged" for one in results)
-        return merged + sum(me.get(one).valid_to is not None for one in {one.id for one in results if one.id})
+        merged = sum(result.outcome == "merged" for result in results)
+        return merged + sum(
+            me.get(result).valid_to is not None for result in {result.id for result in results if result.id}
+        )
 
 
 def markdown(report: ProfileReport) -> str:
@@ -141,8 +143,8 @@ def markdown(report: ProfileReport) -> str:
                 ),
                 grid(("profile", "facts lost"), [(who, str(lost)) for who, lost in report.lost.items()]),
                 "\n".join(
-                    f"- {one.who}, judged {one.judged} ({one.rule}): {one.old!r} / {one.new!r}"
-                    for one in report.mistakes
+                    f"- {mistake.who}, judged {mistake.judged} ({mistake.rule}): {mistake.old!r} / {mistake.new!r}"
+                    for mistake in report.mistakes
                 )
                 or "None was judged wrongly.",
             ]

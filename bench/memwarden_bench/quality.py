@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from memwarden.surfaces.conversation_files import Question, TurnKey
+from memwarden.surfaces.conversation_files import LabelledQuestion, TurnIdentity
 from memwarden_bench import metrics
 from memwarden_bench.metrics import Estimate
 from memwarden_bench.replay import DEPTH, Answer, Judged, Replay
@@ -22,10 +22,10 @@ class Ranked(Protocol):
     """What a ranking is judged by; answers of memwarden and of its peers both are."""
 
     @property
-    def question(self) -> Question: ...
+    def question(self) -> LabelledQuestion: ...
 
     @property
-    def turns(self) -> tuple[TurnKey, ...]: ...
+    def turns(self) -> tuple[TurnIdentity, ...]: ...
 
 
 Table = Mapping[str, Estimate]
@@ -74,16 +74,16 @@ class Figures:
 
 def figures(label: str, replays: Sequence[Replay], abstention: Mapping[str, Abstention]) -> Figures:
     """Sum up replays of one layout."""
-    everything = [answer for one in replays for answer in one.answers]
+    everything = [answer for replay in replays for answer in replay.answers]
     headline = [answer for answer in everything if answer.question.category != APART]
     seconds = [answer.seconds * 1_000 for answer in everything]
-    observing = math.fsum(one.seconds for one in replays)
-    turns = sum(one.turns for one in replays)
+    observing = math.fsum(replay.seconds for replay in replays)
+    turns = sum(replay.turns for replay in replays)
     return Figures(
         label,
         layout=replays[0].conversation.layout,
         conversations=len(replays),
-        sessions=sum(len(one.conversation.sessions) for one in replays),
+        sessions=sum(len(replay.conversation.sessions) for replay in replays),
         turns=turns,
         questions=len(everything),
         turn=turn_table(headline),
@@ -101,21 +101,21 @@ def figures(label: str, replays: Sequence[Replay], abstention: Mapping[str, Abst
 
 def turn_table(answers: Iterable[Ranked]) -> Table:
     """Every metric over turns; questions whose turns are not known are left out."""
-    return _table([(one.turns, one.question.gold_turns) for one in answers if one.question.gold_turns])
+    return _table([(answer.turns, answer.question.gold_turns) for answer in answers if answer.question.gold_turns])
 
 
 def session_table(answers: Iterable[Ranked]) -> Table:
     """Every metric over sessions: turns mapped to their threads, best first, repetitions dropped."""
-    return _table([(sessions_of(one.turns), one.question.gold_sessions) for one in answers])
+    return _table([(sessions_of(answer.turns), answer.question.gold_sessions) for answer in answers])
 
 
 def by_category(answers: Sequence[Ranked]) -> Mapping[str, Table]:
     """Turn R@10 and session R@5 for each category of question."""
-    names = sorted({one.question.category for one in answers})
-    return {name: _short([one for one in answers if one.question.category == name]) for name in names}
+    names = sorted({answer.question.category for answer in answers})
+    return {name: _short([answer for answer in answers if answer.question.category == name]) for name in names}
 
 
-def sessions_of(turns: Iterable[TurnKey]) -> tuple[str, ...]:
+def sessions_of(turns: Iterable[TurnIdentity]) -> tuple[str, ...]:
     """The threads of turns, best first."""
     return tuple(metrics.distinct(turn.thread for turn in turns))
 
@@ -123,30 +123,30 @@ def sessions_of(turns: Iterable[TurnKey]) -> tuple[str, ...]:
 def excluded(replays: Iterable[Replay]) -> Mapping[str, int]:
     """What does not stand in the figures, and how often."""
     found: Counter[str] = Counter()
-    for one in replays:
-        found.update({dropped.what: dropped.times for dropped in one.conversation.dropped})
-        found.update({f"turns not stored: {reason}": times for reason, times in one.refused.items()})
-        unknown = sum(1 for answer in one.answers if not answer.question.gold_turns)
+    for replay in replays:
+        found.update({dropped.what: dropped.times for dropped in replay.conversation.dropped})
+        found.update({f"turns not stored: {reason}": times for reason, times in replay.refused.items()})
+        unknown = sum(1 for answer in replay.answers if not answer.question.gold_turns)
         found["questions without a known turn (in the session figures only)"] += unknown
-        apart = sum(1 for answer in one.answers if answer.question.category == APART)
+        apart = sum(1 for answer in replay.answers if answer.question.category == APART)
         found["adversarial questions (apart, not in the headline figures)"] += apart
     return {what: times for what, times in sorted(found.items()) if times}
 
 
 def abstain(answerable: Sequence[Answer | Judged], unanswerable: Sequence[Judged]) -> Abstention:
     """Compare the same questions with and without an answer in the store."""
-    refused = sum(not one.returned for one in unanswerable)
-    lost = sum(not one.returned for one in answerable)
-    confident = [one.confidence for one in answerable]
+    refused = sum(not item.returned for item in unanswerable)
+    lost = sum(not item.returned for item in answerable)
+    confident = [item.confidence for item in answerable]
     bar = metrics.percentile(confident, 0.1)
-    below = [one.confidence < bar for one in unanswerable]
+    below = [item.confidence < bar for item in unanswerable]
     return Abstention(
         questions=len(unanswerable),
         precision=refused / (refused + lost) if refused + lost else math.nan,
         recall=refused / len(unanswerable) if unanswerable else math.nan,
         kept=1 - lost / len(answerable) if answerable else math.nan,
-        auc=metrics.area_under_curve(confident, [one.confidence for one in unanswerable]),
-        recall_at_90=metrics.mean([float(one) for one in below]),
+        auc=metrics.area_under_curve(confident, [item.confidence for item in unanswerable]),
+        recall_at_90=metrics.mean([float(item) for item in below]),
     )
 
 
@@ -164,24 +164,24 @@ def _table(pairs: Sequence[Pair]) -> Table:
 
 
 def _short(answers: Sequence[Ranked]) -> Table:
-    known = [one for one in answers if one.question.gold_turns]
+    known = [answer for answer in answers if answer.question.gold_turns]
     return {
-        "turn R@10": metrics.estimate([metrics.recall_at(10, one.turns, one.question.gold_turns) for one in known]),
+        "turn R@10": metrics.estimate([metrics.recall_at(10, item.turns, item.question.gold_turns) for item in known]),
         "session R@5": metrics.estimate(
-            [metrics.recall_at(5, sessions_of(one.turns), one.question.gold_sessions) for one in answers]
+            [metrics.recall_at(5, sessions_of(answer.turns), answer.question.gold_sessions) for answer in answers]
         ),
     }
 
 
 def _gate_table(answers: Sequence[Answer]) -> Table:
-    known = [one for one in answers if one.question.gold_turns]
-    gold = [one.question.gold_turns for one in known]
-    default = [metrics.hit_at(DEPTH, one.default_turns, wanted) for one, wanted in zip(known, gold, strict=True)]
+    known = [answer for answer in answers if answer.question.gold_turns]
+    gold = [item.question.gold_turns for item in known]
+    default = [metrics.hit_at(DEPTH, item.default_turns, wanted) for item, wanted in zip(known, gold, strict=True)]
     return {
-        "returned": metrics.estimate([float(one.returned) for one in answers]),
-        "turn R@10": metrics.estimate([metrics.recall_at(10, one.shown, one.question.gold_turns) for one in known]),
+        "returned": metrics.estimate([float(answer.returned) for answer in answers]),
+        "turn R@10": metrics.estimate([metrics.recall_at(10, item.shown, item.question.gold_turns) for item in known]),
         "session R@5": metrics.estimate(
-            [metrics.recall_at(5, sessions_of(one.shown), one.question.gold_sessions) for one in answers]
+            [metrics.recall_at(5, sessions_of(answer.shown), answer.question.gold_sessions) for answer in answers]
         ),
         "any gold turn in the default answer": metrics.estimate(default),
     }
@@ -189,6 +189,6 @@ def _gate_table(answers: Sequence[Answer]) -> Table:
 
 def _token_table(answers: Sequence[Answer]) -> Table:
     return {
-        "ten items": metrics.estimate([float(one.tokens) for one in answers]),
-        "default answer": metrics.estimate([float(one.default_tokens) for one in answers]),
+        "ten items": metrics.estimate([float(answer.tokens) for answer in answers]),
+        "default answer": metrics.estimate([float(answer.default_tokens) for answer in answers]),
     }

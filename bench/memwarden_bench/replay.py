@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from memwarden import Warden
 from memwarden.records import QueryResult
-from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey
+from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden_bench import metrics
 
 DEPTH = 200
@@ -43,13 +43,13 @@ class Answer:
         default_turns, seconds: the turns in that answer, and how long it took.
     """
 
-    question: Question
-    turns: tuple[TurnKey, ...]
-    shown: tuple[TurnKey, ...]
+    question: LabelledQuestion
+    turns: tuple[TurnIdentity, ...]
+    shown: tuple[TurnIdentity, ...]
     returned: bool
     confidence: float
     tokens: int
-    default_turns: tuple[TurnKey, ...]
+    default_turns: tuple[TurnIdentity, ...]
     default_tokens: int
     seconds: float
 
@@ -83,13 +83,13 @@ Tick = Callable[[str], None]
 
 
 def replay(
-    conversation: Conversation, warden: Warden, astray: Sequence[Question] = (), tick: Tick = lambda what: None
+    conversation: Conversation, warden: Warden, astray: Sequence[LabelledQuestion] = (), tick: Tick = lambda what: None
 ) -> Replay:
     """Observe a conversation and ask its questions as they come, then the ``astray`` ones that it cannot answer."""
     me = warden.scope(user=conversation.name)
     answers, seconds, refused = [], 0.0, Counter[str]()
     for event in timeline(conversation):
-        if isinstance(event, Question):
+        if isinstance(event, LabelledQuestion):
             answers.append(_ask(me, event))
             tick("question")
         else:
@@ -98,7 +98,7 @@ def replay(
     return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged)
 
 
-def timeline(conversation: Conversation) -> Iterator[Session | Question]:
+def timeline(conversation: Conversation) -> Iterator[Session | LabelledQuestion]:
     """Yield sessions and questions in the order in which they happen."""
     waiting = sorted(conversation.questions, key=lambda question: question.asked_after)
     asked = 0
@@ -111,7 +111,7 @@ def timeline(conversation: Conversation) -> Iterator[Session | Question]:
 
 
 def without_gold(
-    conversation: Conversation, questions: Iterable[Question], config: Mapping[str, Any], tick: Tick
+    conversation: Conversation, questions: Iterable[LabelledQuestion], config: Mapping[str, Any], tick: Tick
 ) -> list[Judged]:
     """Ask each question of a store of its own that never saw the sessions which answer it."""
     judged = []
@@ -126,7 +126,7 @@ def without_gold(
     return judged
 
 
-def sample(questions: Sequence[Question], most: int) -> list[Question]:
+def sample(questions: Sequence[LabelledQuestion], most: int) -> list[LabelledQuestion]:
     """Return at most this many of them, evenly spread; all of them for 0."""
     if not most or len(questions) <= most:
         return list(questions)
@@ -141,11 +141,11 @@ def observe(warden: Warden, user: str, session: Session, refused: Counter[str]) 
     start = time.perf_counter()
     written = scope.observe(session.messages)
     seconds = time.perf_counter() - start
-    refused.update(one.reason for one in written.results if one.id is None)
+    refused.update(result.reason for result in written.results if result.id is None)
     return seconds
 
 
-def _ask(me: Any, question: Question) -> Answer:
+def _ask(me: Any, question: LabelledQuestion) -> Answer:
     ranked: QueryResult = me.query(question.text, top_k=DEPTH, threshold=0.0, budget_tokens=None)
     shown: QueryResult = me.query(question.text, top_k=SHOWN, budget_tokens=None)
     start = time.perf_counter()
@@ -168,7 +168,7 @@ def _judge(result: QueryResult) -> Judged:
     return Judged(bool(result), result.confidence)
 
 
-def turns_of(result: QueryResult) -> tuple[TurnKey, ...]:
+def turns_of(result: QueryResult) -> tuple[TurnIdentity, ...]:
     """The turns that the items rest on, best first, each once."""
-    keys = (TurnKey(str(item.memory.thread_id), source) for item in result.items for source in item.sources)
+    keys = (TurnIdentity(str(item.memory.thread_id), source) for item in result.items for source in item.sources)
     return tuple(metrics.distinct(keys))

@@ -54,9 +54,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float):
         return None if math.isnan(value) else round(value, 5)
     return value
@@ -67,7 +67,7 @@ def _plain(value: Any) -> Any:
 
 def quality_markdown(report: QualityReport) -> str:
     """The whole report as Markdown."""
-    rows = [(name, one) for name, figures in report.runs.items() for one in figures]
+    rows = [(name, figure) for name, figures in report.runs.items() for figure in figures]
     parts = [
         "# Recall",
         grid(("what", "value"), list(report.circumstances.items())),
@@ -110,7 +110,7 @@ Row = tuple[str, Figures]
 def _metric_grid(rows: Sequence[Row], peers: Sequence[PeerFigures], sort: str) -> str:
     lines = []
     for system, label, table in [
-        *((f"memwarden, {name}", one.label, getattr(one, sort)) for name, one in rows),
+        *((f"memwarden, {name}", item.label, getattr(item, sort)) for name, item in rows),
         *((peer.name, peer.label, getattr(peer, sort)) for peer in peers),
     ]:
         if table["R@10"].questions:
@@ -122,44 +122,44 @@ def _metric_grid(rows: Sequence[Row], peers: Sequence[PeerFigures], sort: str) -
 
 def _category_grid(rows: Sequence[Row]) -> str:
     lines = [
-        (one.label, name, category, str(table["session R@5"].questions), *map(between, table.values()))
-        for name, one in rows
-        for category, table in one.categories.items()
+        (item.label, name, category, str(table["session R@5"].questions), *map(between, table.values()))
+        for name, item in rows
+        for category, table in item.categories.items()
     ]
     return grid(("conversations", "variant", "category", "questions", "turn R@10", "session R@5"), lines)
 
 
 def _gate_grid(rows: Sequence[Row]) -> str:
-    lines = [(one.label, name, *map(between, one.gate.values())) for name, one in rows]
+    lines = [(item.label, name, *map(between, item.gate.values())) for name, item in rows]
     return grid(("conversations", "variant", *(rows[0][1].gate if rows else ())), lines)
 
 
 def _abstention_grid(rows: Sequence[Row]) -> str:
     lines = [
-        (one.label, name, sort, str(found.questions), *_abstention_cells(found))
-        for name, one in rows
-        for sort, found in one.abstention.items()
+        (item.label, name, sort, str(found.questions), *_abstention_cells(found))
+        for name, item in rows
+        for sort, found in item.abstention.items()
     ]
     head = ("conversations", "variant", "unanswerable because", "questions", "precision", "recall", "kept", "AUC")
     return grid((*head, "recall at 90 % kept"), lines)
 
 
 def _abstention_cells(found: Abstention) -> list[str]:
-    return [number(one) for one in (found.precision, found.recall, found.kept, found.auc, found.recall_at_90)]
+    return [number(item) for item in (found.precision, found.recall, found.kept, found.auc, found.recall_at_90)]
 
 
 def _cost_grid(rows: Sequence[Row], peers: Sequence[PeerFigures]) -> str:
     lines = [
         (
-            one.label,
+            item.label,
             f"memwarden, {name}",
-            number(one.tokens["ten items"].mean, 0),
-            number(one.tokens["default answer"].mean, 0),
-            number(one.query_p50_ms, 2),
-            number(one.query_p95_ms, 2),
-            number(one.observe_per_second, 0),
+            number(item.tokens["ten items"].mean, 0),
+            number(item.tokens["default answer"].mean, 0),
+            number(item.query_p50_ms, 2),
+            number(item.query_p95_ms, 2),
+            number(item.observe_per_second, 0),
         )
-        for name, one in rows
+        for name, item in rows
     ]
     for peer in peers:
         lines.append((peer.label, peer.name, "", "", number(peer.query_p50_ms, 2), number(peer.query_p95_ms, 2), ""))
@@ -168,7 +168,7 @@ def _cost_grid(rows: Sequence[Row], peers: Sequence[PeerFigures]) -> str:
 
 
 def _excluded_grid(rows: Sequence[Row]) -> str:
-    found = {(one.label, what): times for _, one in rows for what, times in one.excluded.items()}
+    found = {(item.label, what): times for _, item in rows for what, times in item.excluded.items()}
     return grid(("conversations", "what", "times"), [(*key, str(times)) for key, times in found.items()])
 
 
@@ -184,18 +184,18 @@ def speed_markdown(report: SpeedReport) -> str:
         "process from its start to its answer.",
         grid(
             ("rows", "hot", "cold", "fresh", "of that: open", "query", "memory MB"),
-            [_query_line(one) for one in report.sizes],
+            [_query_line(siz) for siz in report.sizes],
         ),
         "## Writing",
         "A call observes a thread of 20 turns, durably. sync: what this disk takes to sync 4 KB, in the same run.",
         grid(
             ("rows", "turns/s", "call of 20, ms", "one turn, ms (p50 / p95)", "sync, ms", "memory MB", "file MB"),
-            [_write_line(one) for one in report.sizes],
+            [_write_line(siz) for siz in report.sizes],
         ),
         "## A turn of a conversation, in milliseconds (p50 / p95)",
         "What memory adds to the call of a model: memories found and put in, question and answer stored, durably; and "
         "the same when the thread is looked through for facts after each turn, by rules.",
-        grid(("rows", "a turn", "looked through, too"), [_turn_line(one) for one in report.sizes]),
+        grid(("rows", "a turn", "looked through, too"), [_turn_line(siz) for siz in report.sizes]),
     ]
     if report.installed:
         found = report.installed
@@ -209,35 +209,35 @@ def speed_markdown(report: SpeedReport) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _query_line(one: SizeFigures) -> tuple[str, ...]:
+def _query_line(figures: SizeFigures) -> tuple[str, ...]:
     return (
-        f"{one.rows:,}",
-        f"{number(one.hot_p50_ms, 1)} / {number(one.hot_p95_ms, 1)}",
-        f"{number(one.cold_p50_ms, 0)} / {number(one.cold_p95_ms, 0)}",
-        f"{number(one.fresh_p50_ms, 0)} / {number(one.fresh_p95_ms, 0)}",
-        number(one.fresh_open_ms, 0),
-        number(one.fresh_query_ms, 0),
-        number(one.ask_rss_mb, 0),
+        f"{figures.rows:,}",
+        f"{number(figures.hot_p50_ms, 1)} / {number(figures.hot_p95_ms, 1)}",
+        f"{number(figures.cold_p50_ms, 0)} / {number(figures.cold_p95_ms, 0)}",
+        f"{number(figures.fresh_p50_ms, 0)} / {number(figures.fresh_p95_ms, 0)}",
+        number(figures.fresh_open_ms, 0),
+        number(figures.fresh_query_ms, 0),
+        number(figures.ask_rss_mb, 0),
     )
 
 
-def _turn_line(one: SizeFigures) -> tuple[str, ...]:
+def _turn_line(figures: SizeFigures) -> tuple[str, ...]:
     return (
-        f"{one.rows:,}",
-        f"{number(one.turn_p50_ms, 1)} / {number(one.turn_p95_ms, 1)}",
-        f"{number(one.looked_p50_ms, 1)} / {number(one.looked_p95_ms, 1)}",
+        f"{figures.rows:,}",
+        f"{number(figures.turn_p50_ms, 1)} / {number(figures.turn_p95_ms, 1)}",
+        f"{number(figures.looked_p50_ms, 1)} / {number(figures.looked_p95_ms, 1)}",
     )
 
 
-def _write_line(one: SizeFigures) -> tuple[str, ...]:
+def _write_line(figures: SizeFigures) -> tuple[str, ...]:
     return (
-        f"{one.rows:,}",
-        number(one.turns_per_second, 0),
-        number(one.call_p50_ms, 1),
-        f"{number(one.single_p50_ms, 1)} / {number(one.single_p95_ms, 1)}",
-        f"{number(one.sync_p50_ms, 1)} / {number(one.sync_p95_ms, 1)}",
-        number(one.fill_rss_mb, 0),
-        number(one.file_mb, 1),
+        f"{figures.rows:,}",
+        number(figures.turns_per_second, 0),
+        number(figures.call_p50_ms, 1),
+        f"{number(figures.single_p50_ms, 1)} / {number(figures.single_p95_ms, 1)}",
+        f"{number(figures.sync_p50_ms, 1)} / {number(figures.sync_p95_ms, 1)}",
+        number(figures.fill_rss_mb, 0),
+        number(figures.file_mb, 1),
     )
 
 
@@ -248,10 +248,10 @@ def speed_plot(report: SpeedReport, file: Path) -> None:
     """Draw the time of a query over the number of rows, hot, cold and fresh."""
     plots = pyplot()
     figure, axis = plots.subplots(figsize=(7, 4.5))
-    rows = [one.rows for one in report.sizes]
+    rows = [siz.rows for siz in report.sizes]
     for name in ("hot", "cold", "fresh"):
-        middle = [getattr(one, f"{name}_p50_ms") for one in report.sizes]
-        high = [getattr(one, f"{name}_p95_ms") for one in report.sizes]
+        middle = [getattr(siz, f"{name}_p50_ms") for siz in report.sizes]
+        high = [getattr(siz, f"{name}_p95_ms") for siz in report.sizes]
         (line,) = axis.plot(rows, middle, marker="o", label=f"{name}, p50")
         axis.plot(rows, high, marker=".", linestyle=":", color=line.get_color(), label=f"{name}, p95")
     axis.set(xscale="log", yscale="log", xlabel="turns in the namespace", ylabel="ms", title="time of one query")
@@ -265,20 +265,20 @@ def speed_plot(report: SpeedReport, file: Path) -> None:
 def quality_plot(report: QualityReport, file: Path) -> None:
     """Draw turn R@10 and session R@5 of every system with their intervals."""
     plots = pyplot()
-    labels = list(dict.fromkeys(one.label for figures in report.runs.values() for one in figures))
+    labels = list(dict.fromkeys(figure.label for figures in report.runs.values() for figure in figures))
     systems: dict[str, dict[str, tuple[Table, Table]]] = {}
     for name, figures in report.runs.items():
-        systems[f"memwarden, {name}"] = {one.label: (one.turn, one.session) for one in figures}
+        systems[f"memwarden, {name}"] = {figure.label: (figure.turn, figure.session) for figure in figures}
     for peer in report.peers:
         systems.setdefault(peer.name, {})[peer.label] = (peer.turn, peer.session)
     figure, axes = plots.subplots(1, 2, figsize=(13, 1.6 + 0.34 * len(labels) * (len(systems) + 1)), sharey=True)
     for axis, place, metric, title in ((axes[0], 0, "R@10", "turn R@10"), (axes[1], 1, "R@5", "session R@5")):
         for number_, (name, tables) in enumerate(systems.items()):
             found = [tables[label][place][metric] if label in tables else None for label in labels]
-            at = [line * (len(systems) + 1) + number_ for line, one in enumerate(found) if one and one.questions]
-            known = [one for one in found if one and one.questions]
-            error = [[one.mean - one.low for one in known], [one.high - one.mean for one in known]]
-            axis.barh(at, [one.mean for one in known], xerr=error, label=name, ecolor="0.3", capsize=2)
+            at = [line * (len(systems) + 1) + number_ for line, item in enumerate(found) if item and item.questions]
+            known = [item for item in found if item and item.questions]
+            error = [[item.mean - item.low for item in known], [item.high - item.mean for item in known]]
+            axis.barh(at, [item.mean for item in known], xerr=error, label=name, ecolor="0.3", capsize=2)
         axis.set_xlim(0, 1)
         axis.set_title(title)
         axis.grid(axis="x", alpha=0.3)

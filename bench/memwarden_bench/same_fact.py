@@ -81,7 +81,7 @@ def read_pairs(file: Path) -> list[Pair]:
 
 
 def _pair(row: object, place: int, name: str) -> Pair:
-    if not isinstance(row, list) or len(row) != 5 or not all(isinstance(one, str) for one in row):
+    if not isinstance(row, list) or len(row) != 5 or not all(isinstance(item, str) for item in row):
         raise InvalidInput(f"pair {place} of {name} is not [old, new, label, category, language], all texts: {row!r}")
     if row[2] not in LABELS:
         raise InvalidInput(f"pair {place} of {name} has the label {row[2]!r}; labels are {', '.join(LABELS)}")
@@ -98,14 +98,14 @@ def measure(pairs: Sequence[Pair], circumstances: Mapping[str, str]) -> SameFact
     return SameFactReport(
         circumstances=circumstances,
         total=_shares(found),
-        by_language={name: _shares([one for one in found if one[0].language == name]) for name in _names(pairs, 4)},
-        by_category={name: _shares([one for one in found if one[0].category == name]) for name in _names(pairs, 3)},
+        by_language={name: _shares([item for item in found if item[0].language == name]) for name in _names(pairs, 4)},
+        by_category={name: _shares([item for item in found if item[0].category == name]) for name in _names(pairs, 3)},
         milliseconds_a_pair=cold,
         milliseconds_known=known,
         errors=[
-            Error(pair.old, pair.new, pair.label, one.label, one.rule, one.guards)
-            for pair, one in found
-            if one.label in ("same", "supersede") and one.label != pair.label
+            Error(pair.old, pair.new, pair.label, item.label, item.rule, item.guards)
+            for pair, item in found
+            if item.label in ("same", "supersede") and item.label != pair.label
         ],
     )
 
@@ -121,16 +121,16 @@ def _names(pairs: Sequence[Pair], field: int) -> list[str]:
 
 
 def _shares(found: Sequence[tuple[Pair, Judgement]]) -> Shares:
-    counts = Counter((pair.label, one.label) for pair, one in found)
+    counts = Counter((pair.label, item.label) for pair, item in found)
     labelled = Counter(pair.label for pair, _ in found)
-    judged = Counter(one.label for _, one in found)
+    judged = Counter(item.label for _, item in found)
     return Shares(
         pairs=len(found),
         wrong_merges=judged["same"] - counts["same", "same"],
         paraphrases_merged=_share(counts["same", "same"], labelled["same"]),
         updates_recognised=_share(counts["supersede", "supersede"], labelled["supersede"]),
         supersede_precision=_share(counts["supersede", "supersede"], judged["supersede"]),
-        outcomes={label: {one: counts[label, one] for one in OUTCOMES} for label in LABELS if labelled[label]},
+        outcomes={label: {item: counts[label, item] for item in OUTCOMES} for label in LABELS if labelled[label]},
     )
 
 
@@ -162,7 +162,7 @@ def markdown(report: SameFactReport) -> str:
         "## Labels (rows) and judgements (columns)",
         grid(
             ("label", *OUTCOMES),
-            [(label, *(str(row[one]) for one in OUTCOMES)) for label, row in total.outcomes.items()],
+            [(label, *(str(row[item]) for item in OUTCOMES)) for label, row in total.outcomes.items()],
         ),
         "## By language",
         _groups("language", report.by_language),
@@ -170,7 +170,8 @@ def markdown(report: SameFactReport) -> str:
         _groups("category", report.by_category),
         "## Wrong merges and wrong supersedes",
         "\n".join(
-            f"- {one.label}, judged {one.judged} ({one.rule}): {one.old!r} / {one.new!r}" for one in report.errors
+            f"- {error.label}, judged {error.judged} ({error.rule}): {error.old!r} / {error.new!r}"
+            for error in report.errors
         )
         or "None.",
     ]
@@ -184,12 +185,12 @@ def _groups(title: str, groups: Mapping[str, Shares]) -> str:
         [
             (
                 name,
-                str(one.pairs),
-                str(one.wrong_merges),
-                number(one.paraphrases_merged, 2),
-                number(one.updates_recognised, 2),
-                number(one.supersede_precision, 2),
+                str(item.pairs),
+                str(item.wrong_merges),
+                number(item.paraphrases_merged, 2),
+                number(item.updates_recognised, 2),
+                number(item.supersede_precision, 2),
             )
-            for name, one in groups.items()
+            for name, item in groups.items()
         ],
     )

@@ -102,14 +102,14 @@ def measure_size(
         tick(f"{rows:,} rows asked from fresh processes")
         turns = _trial({**order, "trial": "turns", "questions": asked, "queries": queries})
         tick(f"{rows:,} rows, turns taken")
-        size = sum(one.stat().st_size for one in Path(place).iterdir()) / 2**20
+        size = sum(item.stat().st_size for item in Path(place).iterdir()) / 2**20
     return SizeFigures(
         rows,
         **{name: answered[name] for name in ("hot_p50_ms", "hot_p95_ms", "cold_p50_ms", "cold_p95_ms")},
-        fresh_p50_ms=metrics.percentile([one["whole_ms"] for one in fresh], 0.5),
-        fresh_p95_ms=metrics.percentile([one["whole_ms"] for one in fresh], 0.95),
-        fresh_open_ms=metrics.percentile([one["open_ms"] for one in fresh], 0.5),
-        fresh_query_ms=metrics.percentile([one["query_ms"] for one in fresh], 0.5),
+        fresh_p50_ms=metrics.percentile([item["whole_ms"] for item in fresh], 0.5),
+        fresh_p95_ms=metrics.percentile([item["whole_ms"] for item in fresh], 0.95),
+        fresh_open_ms=metrics.percentile([item["open_ms"] for item in fresh], 0.5),
+        fresh_query_ms=metrics.percentile([item["query_ms"] for item in fresh], 0.5),
         **{name: filled[name] for name in ("turns_per_second", "call_p50_ms", "single_p50_ms", "single_p95_ms")},
         sync_p50_ms=metrics.percentile(sync, 0.5),
         sync_p95_ms=metrics.percentile(sync, 0.95),

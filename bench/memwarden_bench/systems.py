@@ -116,7 +116,7 @@ class Floor:
         wanted = [ids[place] for place in best]
         marks = ", ".join("?" * len(wanted))
         found = dict(self._database.execute(f"SELECT id, text FROM memory WHERE id IN ({marks})", wanted))
-        return [found[one] for one in wanted]
+        return [found[item] for item in wanted]
 
     def close(self) -> None:
         """See :class:`System`."""
@@ -164,7 +164,7 @@ class Mem0:
     def ask(self, user: str, question: str) -> list[str]:
         """See :class:`System`."""
         found = self._memory.search(question, filters={"user_id": user}, top_k=ITEMS, threshold=0.0)
-        return [one["memory"] for one in found["results"]]
+        return [item["memory"] for item in found["results"]]
 
     def close(self) -> None:
         """See :class:`System`."""
@@ -209,7 +209,7 @@ class LangGraph:
 
     def ask(self, user: str, question: str) -> list[str]:
         """See :class:`System`."""
-        return [one.value["text"] for one in self._store.search(("memories", user), query=question, limit=ITEMS)]
+        return [item.value["text"] for item in self._store.search(("memories", user), query=question, limit=ITEMS)]
 
     def close(self) -> None:
         """See :class:`System`."""
@@ -320,8 +320,8 @@ ASPECTS = ("an add is on disk when it returns", "searches by", "the turn before 
 BASE = "memwarden"
 FLOOR = "floor"
 SYSTEMS: Mapping[str, Kind] = {
-    one.name: one
-    for one in (
+    item.name: item
+    for item in (
         Kind(
             BASE,
             MemwardenSystem,

@@ -68,10 +68,10 @@ class Tiers:
             request = ContextRequest(BUDGET, query=question or None, threshold=0.0)
             return [self._assembler.build_context(Task("k", {"project_id": "p"}), request).text]
         if user == "decisions":
-            return [one.payload["decision"] for one in self._project.query_decisions()]
+            return [decision.payload["decision"] for decision in self._project.query_decisions()]
         backend = self._warden.backend("project/p")
         vector = _vector(question)
-        return [one.payload["decision"] for one in backend.query_semantic(vector, ITEMS)]
+        return [item.payload["decision"] for item in backend.query_semantic(vector, ITEMS)]
 
     def close(self) -> None:
         """See :class:`memwarden_bench.systems.System`."""
@@ -104,16 +104,16 @@ class LangGraphTiers(LangGraph):
         """See the module."""
         if user == "decisions":
             found = self._store.search(("tier", "project"), filter={"kind": "decision"}, limit=100)
-            return [one.value["text"] for one in found]
+            return [item.value["text"] for item in found]
         if user == "project":
-            return [one.value["text"] for one in self._store.search(("tier", user), query=question, limit=ITEMS)]
+            return [item.value["text"] for item in self._store.search(("tier", user), query=question, limit=ITEMS)]
         lines: list[str] = []
         for tier, share in SHARES.items():
             asked = question if tier != "task" else ""
             left = int(BUDGET * share) - estimate(f"{tier}:\n")
             lines.append(f"{tier}:")
-            for one in self._store.search(("tier", tier), query=asked or None, limit=ASKED):
-                line = f"- [{one.value['kind']}] {one.value['text']}"
+            for item in self._store.search(("tier", tier), query=asked or None, limit=ASKED):
+                line = f"- [{item.value['kind']}] {item.value['text']}"
                 cost = estimate(line + "\n")
                 if cost <= left:
                     lines.append(line)
@@ -129,8 +129,8 @@ def _vector(question: str) -> list[float]:
 
 
 TIER_SYSTEMS: Mapping[str, Kind] = {
-    one.name: one
-    for one in (
+    item.name: item
+    for item in (
         Kind("memwarden, in memory", Tiers, ("memwarden",), "from memwarden import Warden", keeps=False, does=()),
         Kind("memwarden, on SQLite", TiersOnDisk, ("memwarden",), "from memwarden import Warden", keeps=True, does=()),
         Kind(f"{PEER}, three namespaces", LangGraphTiers, ("langgraph", "numpy"), "", keeps=False, does=()),

@@ -64,7 +64,7 @@ def measure(
             finally:
                 table.stop()
     for figure in sheet.figures.values():
-        figure.ratios = {one: found for one in figure.rounds if (found := figure.ratio(one, BASE)) is not None}
+        figure.ratios = {item: found for item in figure.rounds if (found := figure.ratio(item, BASE)) is not None}
     return TiersReport(list(TIER_SYSTEMS), names, list(sheet.figures.values()), sheet.remarks)
 
 
@@ -125,12 +125,14 @@ def markdown(report: TiersReport) -> list[str]:
     names = ("search by meaning", "newest hundred", "context for a question", "context without one", "add one",
              "add, each of many", "memory", "empty")  # fmt: skip
     for scenario in report.scenarios:
-        figures = [one for name in names for one in report.figures if (one.scenario, one.name) == (scenario, name)]
-        head = ("system", *(f"{one.name}, {one.unit}" for one in figures))
-        systems = [one for one in report.systems if any(one in figure.rounds for figure in figures)]
-        rows = [(system, *(_cell(one, system) for one in figures)) for system in systems]
+        figures = [
+            figure for name in names for figure in report.figures if (figure.scenario, figure.name) == (scenario, name)
+        ]
+        head = ("system", *(f"{figure.name}, {figure.unit}" for figure in figures))
+        systems = [system for system in report.systems if any(system in figure.rounds for figure in figures)]
+        rows = [(system, *(_cell(figure, system) for figure in figures)) for system in systems]
         parts += [f"### {scenario}", grid(head, rows)]
-    parts += [f"{one.system}, {one.scenario}: {one.text}" for one in report.remarks]
+    parts += [f"{remark.system}, {remark.scenario}: {remark.text}" for remark in report.remarks]
     return parts
 
 

@@ -95,7 +95,7 @@ async def _measure(place: Path, rows: int, embedder: str, rounds: int, batch: in
     async with AsyncWarden.open(url, {"embedder": embedder, "merging": "off"}) as warden:
         me = warden.scope(user="bench")
         for start in range(0, rows, 1_000):
-            await me.remember([one.text for one in known[start : min(start + 1_000, rows)]])
+            await me.remember([item.text for item in known[start : min(start + 1_000, rows)]])
     tick(f"{rows:,} memories written")
     times = _Times(defaultdict(list), defaultdict(list), defaultdict(list), [], [])
     async with AsyncWarden.open(url, {"embedder": embedder}) as warden:
@@ -105,7 +105,7 @@ async def _measure(place: Path, rows: int, embedder: str, rounds: int, batch: in
                 await _round(me, known, rows, turn, file, times)
                 tick(f"{rows:,} memories, round {turn}")
         began = time.perf_counter()
-        await me.remember([one.text for one in known[-batch:]])
+        await me.remember([item.text for item in known[-batch:]])
         batch_ms = 1_000 * (time.perf_counter() - began) / batch
     return _figures(rows, times, batch, batch_ms)
 
@@ -113,12 +113,12 @@ async def _measure(place: Path, rows: int, embedder: str, rounds: int, batch: in
 async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, file: BinaryIO, times: _Times) -> None:
     """One call of each sort, in another order each time; what was slow meanwhile was slow for all."""
     chance = random.Random(turn)
-    one, other = chance.sample(range(rows), 2)
-    said = {"role": "user", "content": f"By the way: {known[one].text}", "id": f"turn {turn}"}
+    item, other = chance.sample(range(rows), 2)
+    said = {"role": "user", "content": f"By the way: {known[item].text}", "id": f"turn {turn}"}
     calls = [
         lambda: me.observe([said]),
         lambda: me.remember(known[rows + WARMING + turn].text),
-        lambda: me.remember(known[one].text),
+        lambda: me.remember(known[item].text),
         lambda: me.remember(known[other].changed),
     ]
     sync = _sync(file)
@@ -142,12 +142,12 @@ async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, fi
 async def _edge(me: AsyncScope, turn: int) -> float:
     """Milliseconds that an edge adds: a memory is stored with as many links as one gets, and another without."""
     store, namespace = me._parts.store, me.who.namespace
-    others = [one.id for one in await store.find(namespace, limit=LINKS)]
+    others = [item.id for item in await store.find(namespace, limit=LINKS)]
     spent = {}
     for links in (0, LINKS) if turn % 2 else (LINKS, 0):
         memory = Memory(new_id(), namespace, f"note {turn} {links}", clock.now(), clock.now(), channel=Channel.STATE)
         put = Put(memory, make_signals([(memory.text, memory.created_at)], None)[0])
-        changes: tuple[BatchChange, ...] = (put, *(Link(memory.id, one, strength=0.7) for one in others[:links]))
+        changes: tuple[BatchChange, ...] = (put, *(Link(memory.id, other, strength=0.7) for other in others[:links]))
         start = time.perf_counter()
         await store.apply(Batch(namespace, changes, clock.now()))
         spent[links] = 1_000 * (time.perf_counter() - start)
@@ -189,17 +189,17 @@ def markdown(report: WritesReport) -> str:
     columns = ("call", "calls", "p50, ms", "p95, ms", "p50 in syncs", "edges a call")
     parts = ["# What writing costs", grid(("what", "value"), list(report.circumstances.items()))]
     parts.append(f"Embedder {report.embedder}, {report.rounds} rounds; every call is durable when it returns.")
-    for one in report.sizes:
+    for siz in report.sizes:
         lines = [
             (name, str(call.calls), number(call.p50_ms, 2), number(call.p95_ms, 2), number(call.syncs, 1),
              number(call.edges, 1))
-            for name, call in one.calls.items()
+            for name, call in siz.calls.items()
         ]  # fmt: skip
         parts += [
-            f"## {one.rows:,} memories",
+            f"## {siz.rows:,} memories",
             grid(columns, lines),
-            f"The disk syncs 4 KB in {number(one.sync_p50_ms, 2)} ms (p95 {number(one.sync_p95_ms, 2)}). An edge adds "
-            f"{number(one.edge_p50_ms)} ms (p95 {number(one.edge_p95_ms)}). A call that remembers {one.batch:,} "
-            f"statements takes {number(one.batch_ms, 2)} ms for each.",
+            f"The disk syncs 4 KB in {number(siz.sync_p50_ms, 2)} ms (p95 {number(siz.sync_p95_ms, 2)}). An edge adds "
+            f"{number(siz.edge_p50_ms)} ms (p95 {number(siz.edge_p95_ms)}). A call that remembers {siz.batch:,} "
+            f"statements takes {number(siz.batch_ms, 2)} ms for each.",
         ]
     return "\n\n".join(parts) + "\n"

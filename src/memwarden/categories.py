@@ -107,7 +107,8 @@ def _categories(content: Mapping[str, Any], where: str) -> Categories:
     allowlists: dict[str, tuple[str, ...]] = {}
     for agent, names in _mapping(content.get("allowlists") or {}, f"{where}: allowlists").items():
         allowlists[str(agent)] = tuple(
-            _name(one, f"{where}: allowlists.{agent}") for one in _sequence(names or [], f"{where}: allowlists.{agent}")
+            _name(item, f"{where}: allowlists.{agent}")
+            for item in _sequence(names or [], f"{where}: allowlists.{agent}")
         )
         for name in allowlists[str(agent)]:
             declared.setdefault(name, Category(name))

@@ -126,7 +126,7 @@ def holds(condition: Condition, actual: Any) -> bool:
     """Tell whether a field's value fulfils a condition on it."""
     field, op, wanted = condition
     if op == "$in":
-        return any(one in actual for one in wanted) if FIELDS[field] == MANY else actual in wanted
+        return any(item in actual for item in wanted) if FIELDS[field] == MANY else actual in wanted
     if op == "$eq":
         return bool(actual == wanted)
     if op == UNSET_OR_AFTER:
@@ -150,7 +150,7 @@ def _conditions(name: Any, value: Any) -> list[Condition]:
     if isinstance(value, Mapping):
         return [_operator_condition(name, field, op, operand) for op, operand in value.items()]
     if isinstance(value, list | tuple | set | frozenset):
-        return [Condition(field, "$in", tuple(_value(name, field, one) for one in value))]
+        return [Condition(field, "$in", tuple(_value(name, field, item) for item in value))]
     if FIELDS[field] == MANY:
         return [Condition(field, "$in", (_value(name, field, value),))]
     return [Condition(field, "$eq", _value(name, field, value))]

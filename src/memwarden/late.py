@@ -18,9 +18,9 @@ class Late:
     @classmethod
     def late(cls, work_out: Callable[[], Self]) -> Self:
         """Return a record that calls ``work_out`` when its first field is read, and then lets go of it."""
-        one = object.__new__(cls)
-        object.__setattr__(one, "_work_out", work_out)
-        return one
+        item = object.__new__(cls)
+        object.__setattr__(item, "_work_out", work_out)
+        return item
 
     if not TYPE_CHECKING:  # for a type checker every name would exist
 
@@ -32,7 +32,7 @@ class Late:
             work_out = self._work_out
             if work_out is not None:  # None: another thread was first
                 made = work_out()
-                for one in known:
-                    object.__setattr__(self, one, getattr(made, one))
+                for item in known:
+                    object.__setattr__(self, item, getattr(made, item))
                 object.__setattr__(self, "_work_out", None)  # it holds on to what it needed
             return object.__getattribute__(self, name)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from memwarden.records import Channel, Memory, State
+from memwarden.records import Channel, Memory, MemoryState
 
 KEPT_AFTER_FORGETTING: Final = timedelta(days=30)
 """What was forgotten or has expired can be restored for so long, then it is purged."""
@@ -51,7 +51,7 @@ _BY_NAMESPACE: Final[Mapping[str, Ends]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LifeVerdict:
     """What ends a memory, and since when it may be soft-deleted; None: not yet, or never."""
 
     ends: Ends
@@ -64,7 +64,7 @@ def ends(channel: str, namespace_path: str) -> Ends:
     return _BY_NAMESPACE.get(kind) or _BY_CHANNEL.get(channel, Ends.NEVER)
 
 
-def judge(memory: Memory, last_used: datetime | None) -> Verdict:
+def judge(memory: Memory, last_used: datetime | None) -> LifeVerdict:
     """Say whether a memory may expire, and since when.
 
     Args:
@@ -73,10 +73,10 @@ def judge(memory: Memory, last_used: datetime | None) -> Verdict:
     Only active memories expire that are not pinned and of little importance.
     """
     what = ends(memory.channel, memory.namespace.path)
-    mortal = memory.state == State.ACTIVE and not memory.pinned and memory.importance < LESS_IMPORTANT_THAN
+    mortal = memory.state == MemoryState.ACTIVE and not memory.pinned and memory.importance < LESS_IMPORTANT_THAN
     if what != Ends.UNUSED or not mortal:
-        return Verdict(what)
-    return Verdict(what, max(last_used or memory.updated_at, memory.updated_at) + UNUSED_FOR)
+        return LifeVerdict(what)
+    return LifeVerdict(what, max(last_used or memory.updated_at, memory.updated_at) + UNUSED_FOR)
 
 
 def may_expire(memory: Memory, last_used: datetime | None, now: datetime) -> bool:

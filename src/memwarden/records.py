@@ -46,7 +46,7 @@ class Kind(StrEnum):
     PATTERN = "pattern"
 
 
-class State(StrEnum):
+class MemoryState(StrEnum):
     """Where a memory is in its life. Only active ones are ever returned by a search.
 
     A ``soft_deleted`` one can be restored until it is purged; a ``merged`` one says what another memory says, which
@@ -62,7 +62,7 @@ class State(StrEnum):
     PROPOSED = "proposed"
 
 
-APART = frozenset({State.CANDIDATE, State.QUARANTINED, State.PROPOSED})
+APART = frozenset({MemoryState.CANDIDATE, MemoryState.QUARANTINED, MemoryState.PROPOSED})
 """States of what waits for somebody's word, and was no memory yet."""
 EXTRACTED_BY = "memwarden"
 """The actor of what was extracted from turns: nobody stated it."""
@@ -185,7 +185,7 @@ class Memory:
     thread_id: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    state: str = State.ACTIVE
+    state: str = MemoryState.ACTIVE
     version: int = 1
     purge_at: datetime | None = None
     trust: str = Trust.PERSON
@@ -258,7 +258,7 @@ class Put:
     source_key: str | None = None
     expected_version: int | None = None
     event: Event = Event.UPDATE
-    state: State = State.ACTIVE
+    state: MemoryState = MemoryState.ACTIVE
     purge_at: datetime | None = None
     step: int = 0
     meta: Mapping[str, Any] | None = None
@@ -281,7 +281,7 @@ class Remove:
     """
 
     id: str
-    state: State = State.SOFT_DELETED
+    state: MemoryState = MemoryState.SOFT_DELETED
     event: Event = Event.DELETE
     purge_at: datetime | None = None
     step: int = 0
@@ -343,7 +343,7 @@ BatchChange = Put | Remove | Restore | Link | Unlink
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenMark:
     """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled.
 
     ``thread_id`` names a thread, or an agent in it by a text of its own
@@ -355,7 +355,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractionMark:
     """Up to which revision a thread's turns have been looked through for what is worth keeping. Not journaled.
 
     ``since`` is the mark that the work began at: the batch is refused (Stale) when it stands elsewhere meanwhile, so
@@ -395,11 +395,11 @@ class Batch:
     actor: str | None = None
     decided_at: int | None = None
     decided_on_all: bool = False
-    seen: tuple[Seen, ...] = ()
-    extracted: Extracted | None = None
+    seen: tuple[SeenMark, ...] = ()
+    extracted: ExtractionMark | None = None
 
 
-class Applied(NamedTuple):
+class ChangeResult(NamedTuple):
     """What became of one change of a batch.
 
     outcome: created, updated, deleted, restored, duplicate or missing. id: the memory's; of a link its ``from``.
@@ -421,12 +421,12 @@ class Receipt:
     """
 
     rev: int
-    applied: tuple[Applied, ...]
+    applied: tuple[ChangeResult, ...]
     replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class JournalEntry:
     """One entry of a namespace's journal. It holds no content, only references.
 
     Attributes:
@@ -606,7 +606,7 @@ class Why(Late):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RecallItem:
     """One found memory.
 
     Attributes:
@@ -680,7 +680,7 @@ class QueryResult:
             the budget has no room for it, and then the next answer tells it.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[RecallItem, ...]
     text: str
     rev: int
     tokens: int
@@ -690,7 +690,7 @@ class QueryResult:
     confidence: float
     preset: str
     relevant: bool
-    related: tuple[Item, ...] = ()
+    related: tuple[RecallItem, ...] = ()
     delta: Delta | None = None
 
     def __bool__(self) -> bool:
@@ -708,7 +708,7 @@ class ContextBlock:
     """
 
     text: str
-    items: tuple[Item, ...]
+    items: tuple[RecallItem, ...]
     tokens: int
     budget_tokens: int
     rev: int
@@ -744,7 +744,7 @@ ALREADY = "already stored"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class MessageResult:
     """What became of one message or text. ``id`` is None when nothing was kept of it."""
 
     id: str | None
@@ -762,11 +762,11 @@ class WriteResult:
     """
 
     rev: int
-    results: tuple[Written, ...] = field(default=())
+    results: tuple[MessageResult, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingReview:
     """What is stored apart until somebody decides on it: a candidate, or a text that was held back.
 
     Attributes:
@@ -874,7 +874,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """One thing that is wrong.
 
     Attributes:
@@ -892,7 +892,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class StateCount:
     """How many memories are in a state. oldest: when the one that was last written longest ago was; None for none."""
 
     state: str
@@ -906,10 +906,10 @@ class Audit:
 
     Attributes:
         findings: in an order in which every fix can be applied, one after the other.
-        counts: one for each of :class:`State`, in its order.
+        counts: one for each of :class:`MemoryState`, in its order.
         looked_at: how many active memories were looked at, the newest.
     """
 
-    findings: tuple[Finding, ...]
-    counts: tuple[Counted, ...]
+    findings: tuple[AuditFinding, ...]
+    counts: tuple[StateCount, ...]
     looked_at: int

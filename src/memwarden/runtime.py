@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from memwarden.errors import StoreUnavailable
 from memwarden.observability.queue import EventQueue
 from memwarden.records import HistoryEntry, Memory, Namespace, Scope, WriteResult
-from memwarden.remember.extraction_tasks import Looks
+from memwarden.remember.extraction_tasks import ExtractionTasks
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
     from memwarden.models.protocols import ChatModel, Embedder
     from memwarden.recall.index.namespace_index import Indexes
-    from memwarden.recall.large.registry import Larges
+    from memwarden.recall.large.registry import LargeNamespaces
     from memwarden.recall.recall import Recall
     from memwarden.remember.extract.extractor import Extractor
-    from memwarden.remember.resolve.consent.proposals import Consents
+    from memwarden.remember.resolve.consent.proposals import Proposals
     from memwarden.remember.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
-class Working:
+class Services:
     """The parts that there are once the store is open."""
 
     recall: Recall
     writer: Writer
     extractor: Extractor
     indexes: Indexes
-    larges: Larges
-    consents: Consents
+    larges: LargeNamespaces
+    consents: Proposals
     embedder: Embedder | None
     chat: ChatModel | None
 
 
-class Open(Protocol):
+class OpenTurn(Protocol):
     """Something under way that has words to store."""
 
     def end(self, *, look: bool = ...) -> Coroutine[Any, Any, None]:
@@ -71,21 +71,21 @@ class Verbs(Protocol):
         """Take a decision back."""
 
 
-class Parts:
+class Runtime:
     """A store, its settings and, once it is open, what works on it. One for a warden and all its scopes."""
 
-    def __init__(self, store: Store, settings: Settings, verbs: Callable[[Parts, Scope], Verbs]) -> None:
+    def __init__(self, store: Store, settings: Settings, verbs: Callable[[Runtime, Scope], Verbs]) -> None:
         self.store = store
         self.settings = settings
         self._verbs = verbs
         self.events = EventQueue(store, settings)
-        self.looks = Looks()
+        self.looks = ExtractionTasks()
         self.locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
-        self.turns: set[Open] = set()
+        self.turns: set[OpenTurn] = set()
         """Turns that are not over yet, so that none is lost that nobody leaves."""
         self.late: dict[Namespace, asyncio.Task[Any]] = {}
         """Searches that nobody waits for any more, and that still go on."""
-        self.opened: Working | None = None
+        self.opened: Services | None = None
         self.closed = False
 
     def verbs(self, who: Scope) -> Verbs:
@@ -93,7 +93,7 @@ class Parts:
         return self._verbs(self, who)
 
     @property
-    def working(self) -> Working:
+    def working(self) -> Services:
         """The parts at work. Raises StoreUnavailable before the warden is open."""
         if self.opened is None:
             raise StoreUnavailable(

@@ -142,7 +142,7 @@ def load(file: Path | None = None, **flags: Any) -> Settings:
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
     """Build settings from plain values. ``categories`` may be the path of a YAML file or its content as a mapping."""
-    kinds = {one.name: one.type for one in fields(Settings)}
+    kinds = {field.name: field.type for field in fields(Settings)}
     unknown = sorted(set(values) - set(kinds))
     if unknown:
         raise InvalidConfig(f"unknown setting {unknown[0]!r}; settings are: {', '.join(kinds)}")
@@ -161,7 +161,7 @@ def _setting(name: str, kind: str, value: Any) -> Any:
         return value if isinstance(value, Categories) else read_categories(value)
     if kind.startswith("tuple"):
         named = value.replace(",", " ").split() if isinstance(value, str) else value
-        if not isinstance(named, list | tuple) or not all(isinstance(one, str) for one in named):
+        if not isinstance(named, list | tuple) or not all(isinstance(item, str) for item in named):
             raise InvalidConfig(f"setting {name!r} takes a list of texts, not {value!r}")
         return tuple(named)
     convert = {"str": str, "int": int, "float": float}[kind]
@@ -186,5 +186,5 @@ def _from_file(file: Path | None) -> dict[str, Any]:
 
 
 def _from_environment() -> dict[str, Any]:
-    names = [one.name for one in fields(Settings)]
+    names = [field.name for field in fields(Settings)]
     return {name: os.environ[key] for name in names if (key := ENVIRONMENT_PREFIX + name.upper()) in os.environ}

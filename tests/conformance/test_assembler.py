@@ -39,7 +39,7 @@ def build(warden: Warden, budget: int = 400, task: Task = TASK, **asked: Any) ->
 
 
 def ids(package: ContextPackage, tier: str) -> list[str]:
-    return [one.item.context_item_id for one in package.included if one.tier == tier]
+    return [item.item.context_item_id for item in package.included if item.tier == tier]
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ def test_a_package_holds_what_fits_and_says_why(filled: Warden) -> None:
     )
     assert package.tokens == estimate(package.text) <= package.budget_tokens == 400
     assert (package.context_package_id, package.summary, package.compression_ratio) == ("ctx-k1", None, 1.0)
-    assert [one.kind for one in package.items] == [
+    assert [item.kind for item in package.items] == [
         "reasoning", "tool_output", "decision", "failure", "convention", "preference",
     ]  # fmt: skip
-    assert package.items == tuple(one.item for one in package.included)
+    assert package.items == tuple(item.item for item in package.included)
     assert package.left_out == ()
     assert package.included[2].reason == "importance 0.90, just now; within the project's share"
     assert sum(package.used.values()) <= 400
@@ -87,30 +87,30 @@ def test_a_small_budget_leaves_out_and_says_why(filled: Warden) -> None:
     package = build(filled, 60)
     assert package.tokens <= 60
     assert 0 < package.compression_ratio < 1
-    costs = [one.token_cost or 0 for one in package.items]
-    whole = [one.token_cost or 0 for one in build(filled).items]
+    costs = [item.token_cost or 0 for item in package.items]
+    whole = [item.token_cost or 0 for item in build(filled).items]
     assert package.compression_ratio == sum(costs) / sum(whole)
-    assert {one.gate for one in package.left_out} == {"budget"}
-    assert all(one.reason for one in package.left_out)
+    assert {item.gate for item in package.left_out} == {"budget"}
+    assert all(item.reason for item in package.left_out)
     assert len(package.included) + len(package.left_out) == 6
 
 
 def test_with_a_query_project_and_global_items_are_those_that_answer(filled: Warden) -> None:
     package = build(filled, query="Where do sessions live?")
     assert len(ids(package, "task")) == 2  # the task is always looked at
-    decision = next(one for one in package.included if one.item.kind == "decision")
+    decision = next(item for item in package.included if item.item.kind == "decision")
     assert decision.score is not None
     assert decision.score > 0
     assert decision.reason.startswith(f"answers the query, score {decision.score:.2f} (matches ")
     assert "Explain every migration." not in package.text
-    left = {one.tier: one for one in package.left_out}
+    left = {item.tier: item for item in package.left_out}
     assert left["global"].gate in ("relevance", "threshold")
     assert left["global"].reason
     assert len(package.included) + len(package.left_out) == 6
     everything = build(filled, query="Where do sessions live?", threshold=0.0)
     assert len(everything.included) == 6
     nothing = build(filled, query="Where do sessions live?", threshold=1.0)
-    assert {one.tier for one in nothing.included} == {"task"}
+    assert {item.tier for item in nothing.included} == {"task"}
 
 
 def test_a_sentence_like_an_order_of_a_tool_is_left_out(warden: Warden) -> None:
@@ -161,13 +161,13 @@ def test_a_profile_and_a_request_say_how_the_budget_is_shared(filled: Warden) ->
     assembler = filled.tiers.assembler(profiles=profiles)
     coder = assembler.build_context(TASK, ContextRequest(408, profile="coder"))
     assert (coder.allotted, ids(coder, "global")) == ({"task": 80, "project": 320, "global": 0}, [])
-    assert [one.gate for one in coder.left_out] == ["share"]
+    assert [item.gate for item in coder.left_out] == ["share"]
     assert "at an end of the task" in coder.included[0].reason
     assert assembler.build_context(TASK, ContextRequest(408, profile="plain")).allotted == {
         "task": 160, "project": 160, "global": 80,
     }  # fmt: skip
     own = assembler.build_context(TASK, ContextRequest(408, profile="coder", shares={"global": 1}))
-    assert {one.tier for one in own.included} == {"global"}
+    assert {item.tier for item in own.included} == {"global"}
 
 
 def test_objects_of_other_shapes_are_read(filled: Warden) -> None:
@@ -233,7 +233,7 @@ def test_a_task_that_is_cleaned_up_is_in_no_context(filled: Warden) -> None:
 
 def test_what_is_no_longer_true_is_left_out_and_named(filled: Warden) -> None:
     store, namespace = filled.store, Namespace("default", "project/web")
-    (old,) = [one for one in filled._loop.run(store.find(namespace)) if one.kind == "decision"]
+    (old,) = [item for item in filled._loop.run(store.find(namespace)) if item.kind == "decision"]
     filled._loop.run(
         filled._inner._parts.working.writer.update(
             filled._inner.tiers.project("web")._scope.who, old, replace(old, valid_to=clock.now()), None
@@ -242,7 +242,7 @@ def test_what_is_no_longer_true_is_left_out_and_named(filled: Warden) -> None:
     for query in (None, "Where do sessions live?"):
         package = build(filled, query=query, explain=True)
         assert "PostgreSQL" not in package.text
-        assert [one.gate for one in package.left_out if one.item_id == old.id] == ["validity"]
+        assert [item.gate for item in package.left_out if item.item_id == old.id] == ["validity"]
 
 
 def test_steps_of_how_something_is_done_are_in_no_context(filled: Warden) -> None:
@@ -250,7 +250,7 @@ def test_steps_of_how_something_is_done_are_in_no_context(filled: Warden) -> Non
     fill(filled, "project/web", 1, lambda n: {"channel": Channel.PROCEDURAL, "text": "1. Open sessions. 2. Close."})
     for query in (None, "Where do sessions live?"):
         package = build(filled, query=query, threshold=0.0, explain=True)
-        assert [one.gate for one in package.left_out if one.item_id == "n00000"] == ["procedural"]
+        assert [item.gate for item in package.left_out if item.item_id == "n00000"] == ["procedural"]
         assert "Close" not in package.text
 
 
@@ -278,8 +278,8 @@ def test_a_thousand_items_a_tier_are_each_in_or_out_for_a_reason(warden: Warden)
     package = build(warden, 2_000)
     assert 1_900 < package.tokens <= 2_000
     assert len(package.included) + len(package.left_out) == 3_300
-    assert {one.gate for one in package.left_out} == {"budget", "rank"}
-    assert {one.item.importance for one in package.included} == {0.8, 0.9}
+    assert {item.gate for item in package.left_out} == {"budget", "rank"}
+    assert {item.item.importance for item in package.included} == {0.8, 0.9}
     asked = build(warden, 2_000, query="note 7", threshold=0.0, explain=True)
     assert len(asked.included) + len(asked.left_out) == 3_300
     assert len(build(warden, 2_000, query="note 7", threshold=0.0).left_out) < 3_300

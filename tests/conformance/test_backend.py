@@ -34,7 +34,7 @@ def item(number: int = 1, **fields: Any) -> ContextItem:
 
 
 def ids(items: list[ContextItem]) -> list[str]:
-    return [one.context_item_id for one in items]
+    return [item.context_item_id for item in items]
 
 
 def test_an_item_comes_back_as_it_was_added(backend: Backend) -> None:
@@ -129,15 +129,15 @@ def test_unknown_fields_and_operators_are_errors(backend: Backend, wanted: dict[
 
 
 def test_namespaces_do_not_see_each_other(warden: Warden) -> None:
-    one, other = warden.backend("project/one"), warden.backend("project/other")
-    one.add(item())
+    entry, other = warden.backend("project/one"), warden.backend("project/other")
+    entry.add(item())
     assert other.get("decision-1") is None
     assert other.delete("decision-1") is False
     other.clear()
-    assert (one.count(), other.count(), other.query({})) == (1, 0, [])
+    assert (entry.count(), other.count(), other.query({})) == (1, 0, [])
     assert warden.backend("project/one", tenant="acme").list_all() == []
     other.add(item(payload={"decision": "something else"}))
-    assert one.get("decision-1") == item()
+    assert entry.get("decision-1") == item()
 
 
 def test_semantic_query_is_by_cosine_nearest_first(backend: Backend) -> None:

@@ -44,8 +44,8 @@ def old_code(make: Callable[..., Any]) -> list[Any]:
         item = TheirItem(f"n{number}", "note", {"text": f"note {number}"}, tags=["t"], importance=number / 10)
         store.items[item.context_item_id] = item
     seen += [len(store.items), list(store.items), "n1" in store.items, "n9" in store.items, 5 in store.items]
-    seen += [[one.payload["text"] for one in store.items.values()], sorted(store.items.keys())]
-    seen += [(key, one.importance) for key, one in store.items.items()]
+    seen += [[item.payload["text"] for item in store.items.values()], sorted(store.items.keys())]
+    seen += [(key, item.importance) for key, item in store.items.items()]
     seen.append(store.items.get("n9"))
     del store.items["n1"]
     seen += [store.items.pop("n2").kind, store.items.pop("n2", None), store.items.setdefault("n3", None).kind]
@@ -58,8 +58,8 @@ def old_code(make: Callable[..., Any]) -> list[Any]:
     store.items["n0"] = TheirItem("n0", "decision", {"text": "changed"}, tags=["t"])
     seen += [store.items["n0"].kind, list(store.items), bool(store.items)]
     store.items.update({"n7": TheirItem("n7", "note", {"text": "seven"})})
-    seen.append([one.payload for one in sorted(store.items.values(), key=lambda one: one.context_item_id)])
-    store.items = {key: one for key, one in store.items.items() if key != "n7"}
+    seen.append([item.payload for item in sorted(store.items.values(), key=lambda item: item.context_item_id)])
+    store.items = {key: item for key, item in store.items.items() if key != "n7"}
     seen.append(list(store.items))
     store.items.clear()
     seen += [len(store.items), bool(store.items)]

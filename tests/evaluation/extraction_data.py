@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from memwarden.remember.extract.records import Extracted
+from memwarden.remember.extract.records import ExchangeExtract
 from memwarden.remember.extract.rules.exchange import exchange_items
 from memwarden.surfaces.conversation_files import Conversation, read_conversations
 from memwarden.text.tokenizer import terms
@@ -34,7 +34,7 @@ class Talk:
     name: str
     two_person: bool
     exchanges: tuple[tuple[Said, ...], ...]
-    kept: tuple[Extracted, ...]
+    kept: tuple[ExchangeExtract, ...]
 
     @property
     def turns(self) -> int:
@@ -43,7 +43,7 @@ class Talk:
 
 def read_talks(path: Path) -> list[Talk]:
     """The conversations of a file, replayed."""
-    return [_talk(one) for one in read_conversations(path, captions=False)]
+    return [_talk(conversation) for conversation in read_conversations(path, captions=False)]
 
 
 def _talk(conversation: Conversation) -> Talk:
@@ -74,7 +74,7 @@ def _exchanges(said: Sequence[Said], two_person: bool) -> list[tuple[Said, ...]]
         if turn.role == "user" or not found:
             found.append([])
         found[-1].append(turn)
-    return [tuple(one) for one in found]
+    return [tuple(item) for item in found]
 
 
 def idf_of(texts: Sequence[str]) -> Callable[[str], float]:

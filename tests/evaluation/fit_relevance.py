@@ -37,18 +37,18 @@ class Looked(NamedTuple):
 
 
 def looked_at(store: dict[str, Any], embedder: Embedder | None) -> list[Looked]:
-    keys = [(words_of(one["key"]), one["description"] or "") for one in store["keys"]]
-    full = [_text(one["key"], one["description"], one["value"]) for one in store["keys"]]
+    keys = [(words_of(item["key"]), item["description"] or "") for item in store["keys"]]
+    full = [_text(item["key"], item["description"], item["value"]) for item in store["keys"]]
     found = []
-    for one in store["goals"]:
-        goal = asked(one["goal"])
+    for item in store["goals"]:
+        goal = asked(item["goal"])
         said = [wording(key, about, text, goal.language) for (key, about), text in zip(keys, full, strict=True)]
-        usable = embedder is not None and (is_latin(one["goal"]) or not embedder.english_only)
+        usable = embedder is not None and (is_latin(item["goal"]) or not embedder.english_only)
         briefly, in_full = [f"{key}. {about}" for key, about in keys], [text[:300] for text in full]
-        cosines = _cosines(embedder if usable else None, one["goal"], briefly, in_full)
-        needed = np.array([key["key"] in one["relevant"] for key in store["keys"]])
+        cosines = _cosines(embedder if usable else None, item["goal"], briefly, in_full)
+        needed = np.array([key["key"] in item["relevant"] for key in store["keys"]])
         known = np.array(features(goal, said, cosines))
-        found.append(Looked(store["store"], one["goal"], goal.general, known, needed))
+        found.append(Looked(store["store"], item["goal"], goal.general, known, needed))
     return found
 
 
@@ -57,19 +57,19 @@ class Fitted(NamedTuple):
     constant: float
     bar: float
 
-    def scores(self, one: Looked) -> np.ndarray[Any, Any]:
-        chances = 1 / (1 + np.exp(-(one.known @ self.weights + self.constant)))
-        return np.asarray(chances * (0 if one.general else 1))
+    def scores(self, looked: Looked) -> np.ndarray[Any, Any]:
+        chances = 1 / (1 + np.exp(-(looked.known @ self.weights + self.constant)))
+        return np.asarray(chances * (0 if looked.general else 1))
 
 
 def fitted(goals: list[Looked]) -> Fitted:
-    own = [one for one in goals if not one.general]
-    known, needed = np.concatenate([one.known for one in own]), np.concatenate([one.needed for one in own])
+    own = [goal for goal in goals if not goal.general]
+    known, needed = np.concatenate([item.known for item in own]), np.concatenate([item.needed for item in own])
     scaler = StandardScaler().fit(known)
     model = LogisticRegression(C=STRENGTH, max_iter=5_000).fit(scaler.transform(known), needed)
     weights = model.coef_[0] / scaler.scale_
     constant = float(model.intercept_[0] - weights @ scaler.mean_)
-    scores = np.concatenate([Fitted(weights, constant, 0).scores(one) for one in own])
+    scores = np.concatenate([Fitted(weights, constant, 0).scores(item) for item in own])
     bar = max(BARS, key=lambda bar: f1(scores >= bar, needed))
     return Fitted(weights, constant, float(bar))
 
@@ -81,14 +81,14 @@ def f1(found: np.ndarray[Any, Any], needed: np.ndarray[Any, Any]) -> float:
 def tell_worth(goals: list[Looked]) -> None:
     """Say precision and recall when each store's goals are judged by weights fitted to the others'."""
     found, needed, quiet, silent = [], [], 0, 0
-    for store in dict.fromkeys(one.store for one in goals):
-        fit = fitted([one for one in goals if one.store != store])
-        for one in goals:
-            if one.store == store:
-                chosen = fit.scores(one) >= fit.bar
+    for store in dict.fromkeys(goal.store for goal in goals):
+        fit = fitted([goal for goal in goals if goal.store != store])
+        for goal in goals:
+            if goal.store == store:
+                chosen = fit.scores(goal) >= fit.bar
                 found.append(chosen)
-                needed.append(one.needed)
-                quiet, silent = quiet + (not one.needed.any()), silent + (not one.needed.any() and not chosen.any())
+                needed.append(goal.needed)
+                quiet, silent = quiet + (not goal.needed.any()), silent + (not goal.needed.any() and not chosen.any())
     every, wanted = np.concatenate(found), np.concatenate(needed)
     right = int((every & wanted).sum())
     print(f"left-out stores: precision {right / every.sum():.2f}, recall {right / wanted.sum():.2f}; ", end="")  # noqa: T201
@@ -101,12 +101,12 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--embedder", default="wordllama")
     given = parser.parse_args()
-    stores = {one["store"]: one for file in given.files for one in json.loads(file.read_text())}
+    stores = {load["store"]: load for file in given.files for load in json.loads(file.read_text())}
     from memwarden.models.minilm import MiniLMEmbedder
     from memwarden.models.wordllama import WordLlamaEmbedder
 
     embedder = {"wordllama": WordLlamaEmbedder, "minilm": MiniLMEmbedder}[given.embedder]()
-    goals = [one for store in stores.values() for one in looked_at(store, embedder)]
+    goals = [item for store in stores.values() for item in looked_at(store, embedder)]
     fit = fitted(goals)
     for name, weight in zip(Features._fields, fit.weights, strict=True):
         print(f"{name:12} {weight:6.2f}")  # noqa: T201

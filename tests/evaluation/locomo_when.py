@@ -50,7 +50,7 @@ def turns_of(conversation: dict[str, Any]) -> dict[str, tuple[str, datetime]]:
 
 
 def evidence(question: dict[str, Any]) -> list[str]:
-    return [re.sub(r":0+", ":", one) for text in question["evidence"] for one in re.findall(r"D\d+:\d+", text)]
+    return [re.sub(r":0+", ":", item) for text in question["evidence"] for item in re.findall(r"D\d+:\d+", text)]
 
 
 def right(found: Days, gold: list[Days], size: str) -> bool:
@@ -75,7 +75,7 @@ def main() -> None:
             continue
         turns = turns_of(chats[chat]["conversation"])
         question = chats[chat]["qa"][number]
-        gold_turns = [turns[one] for one in evidence(question) if one in turns]
+        gold_turns = [turns[item] for item in evidence(question) if item in turns]
         spans = [(s.first, s.last) for text, said in gold_turns for s in spans_in(text, said)]
         said_days = [(said.date(), said.date()) for _, said in gold_turns]
         seen = {
@@ -89,8 +89,8 @@ def main() -> None:
                 count = counts.setdefault(f"{way:14s} {group}", Counter())
                 count["gold"] += 1
                 count["told"] += bool(days)
-                count["right"] += any(right(one, gold, size) for one in days)
-        if misses and not any(right(one, gold, size) for one in (spans or said_days)):
+                count["right"] += any(right(day, gold, size) for day in days)
+        if misses and not any(right(span, gold, size) for span in (spans or said_days)):
             told = [f"{a}..{b}" for a, b in spans]
             print(chat, number, size, *gold[0], "|", *told, "|", gold_turns)  # noqa: T201
     for group, count in counts.items():

@@ -61,15 +61,15 @@ class Outcome(NamedTuple):
 
 def read(path: Path) -> list[Case]:
     return [
-        Case(one["text"], one.get("lang", "?"), one.get("theme", one.get("inlet", "?")), one.get("order", ""))
-        for one in json.loads(path.read_text("utf-8"))
+        Case(load["text"], load.get("lang", "?"), load.get("theme", load.get("inlet", "?")), load.get("order", ""))
+        for load in json.loads(path.read_text("utf-8"))
     ]
 
 
 def through(warden: Warden, inlet: str, number: int, case: Case) -> Outcome:
     """Store one text alone and make every prompt of it."""
     me = warden.scope(user=f"{inlet}-{number}")
-    stored = [one.outcome for one in me.remember(case.text, **INLETS[inlet]).results]
+    stored = [result.outcome for result in me.remember(case.text, **INLETS[inlet]).results]
     prompt = _prompt(me, case.text)
     parts = _parts(case.text)
     seen = [part for part in parts if part in prompt]
@@ -84,7 +84,9 @@ def _prompt(me: BoundScope, text: str) -> str:
     whole = me.query(question, threshold=0.0, budget_tokens=None, returns="full")
     cut = me.query(question, threshold=0.0, budget_tokens=None)
     block = me.context([{"role": "user", "content": f"What about this? {question}"}], 4000, threshold=0.0)
-    return _one_line("\n".join([whole.text, cut.text, block.text, format_context([one.memory for one in whole.items])]))
+    return _one_line(
+        "\n".join([whole.text, cut.text, block.text, format_context([item.memory for item in whole.items])])
+    )
 
 
 def _orders(case: Case) -> list[str]:
@@ -92,12 +94,14 @@ def _orders(case: Case) -> list[str]:
     if case.order:
         return _parts(case.order)
     sentences = classifier.sentences_of(case.text)
-    weighed = [(classifier.weigh(classifier.of_sentence(fold(one.words))), one.words) for one in sentences]
+    weighed = [
+        (classifier.weigh(classifier.of_sentence(fold(sentence.words))), sentence.words) for sentence in sentences
+    ]
     return [max(weighed)[1]] if weighed else [case.text]
 
 
 def _parts(text: str) -> list[str]:
-    parts = [_one_line(one.words) for one in classifier.sentences_of(text)]
+    parts = [_one_line(item.words) for item in classifier.sentences_of(text)]
     return [part for part in parts if len(part) >= LEAST_CHARACTERS] or [_one_line(text)]
 
 
@@ -113,15 +117,15 @@ def measure(cases: Sequence[Case]) -> list[Outcome]:
 def tell(name: str, outcomes: Sequence[Outcome], by: Iterable[str] = ("inlet", "language", "theme")) -> None:
     sys.stdout.write(f"{name}: {_line(outcomes)}\n")
     for what in by:
-        keys = [str(one.inlet if what == "inlet" else getattr(one.case, what)) for one in outcomes]
+        keys = [str(outcome.inlet if what == "inlet" else getattr(outcome.case, what)) for outcome in outcomes]
         for key, _ in Counter(keys).most_common():
-            mine = [one for one, its in zip(outcomes, keys, strict=True) if its == key]
+            mine = [item for item, its in zip(outcomes, keys, strict=True) if its == key]
             sys.stdout.write(f"  {what} {key}: {_line(mine)}\n")
 
 
 def _line(outcomes: Sequence[Outcome]) -> str:
-    counts = Counter(one.state for one in outcomes)
-    reached = sum(one.reached for one in outcomes)
+    counts = Counter(outcome.state for outcome in outcomes)
+    reached = sum(outcome.reached for outcome in outcomes)
     shares = ", ".join(f"{state} {counts[state]} ({counts[state] / len(outcomes):.1%})" for state in _STATES)
     return f"{len(outcomes)} texts: {shares}; order in a prompt {reached} ({reached / len(outcomes):.1%})"
 
@@ -138,9 +142,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     attacks, harmless = measure(read(chosen.attacks)), measure(read(chosen.lookalikes))
     tell("attacks", attacks)
     tell("look-alikes", harmless)
-    for one in attacks if chosen.show else ():
-        if one.state != "held" and one.inlet == "tool":
-            sys.stdout.write(f"{one.state}, order {'IN' if one.reached else 'not in'} the prompt: {one.prompt[:600]}\n")
+    for attack in attacks if chosen.show else ():
+        if attack.state != "held" and attack.inlet == "tool":
+            sys.stdout.write(
+                f"{attack.state}, order {'IN' if attack.reached else 'not in'} the prompt: {attack.prompt[:600]}\n"
+            )
 
 
 if __name__ == "__main__":

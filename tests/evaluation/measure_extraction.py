@@ -33,7 +33,7 @@ class BM25:
     def __init__(self, texts: Sequence[str]) -> None:
         self.size = len(texts)
         held = [Counter(terms(text)) for text in texts]
-        lengths = [sum(one.values()) for one in held]
+        lengths = [sum(item.values()) for item in held]
         mean = statistics.fmean(lengths) if lengths else 1.0
         self.postings: dict[str, list[tuple[int, float]]] = {}
         for place, (counts, length) in enumerate(zip(held, lengths, strict=True)):
@@ -75,8 +75,8 @@ def report(path: Path) -> list[dict[str, Any]]:
     """Figures of every conversation of a file."""
     rows = []
     for talk in read_talks(path):
-        items = [one for kept in talk.kept for one in (*kept.facts, *kept.candidates)]
-        facts = [one for one in items if one.tier == "fact"]
+        items = [fact for kept in talk.kept for fact in (*kept.facts, *kept.candidates)]
+        facts = [item for item in items if item.tier == "fact"]
         cards = [kept.card for kept in talk.kept if kept.card is not None]
         row: dict[str, Any] = {
             "name": talk.name,
@@ -90,12 +90,13 @@ def report(path: Path) -> list[dict[str, Any]]:
             sessions = raw_sessions(path)
             gold = gold_of(sessions, talk)
             whole = [
-                ("\n".join(turn.text for turn in one), frozenset(turn.id for turn in one)) for one in talk.exchanges
+                ("\n".join(turn.text for turn in exchange), frozenset(turn.id for turn in exchange))
+                for exchange in talk.exchanges
             ]
             row["gold"] = len(gold)
-            row["facts and cards"] = cited([(one.text, frozenset(one.sources)) for one in (*facts, *cards)], gold)
-            row["facts alone"] = cited([(one.text, frozenset(one.sources)) for one in facts], gold)
-            row["facts and candidates"] = cited([(one.text, frozenset(one.sources)) for one in items], gold)
+            row["facts and cards"] = cited([(fact.text, frozenset(fact.sources)) for fact in (*facts, *cards)], gold)
+            row["facts alone"] = cited([(fact.text, frozenset(fact.sources)) for fact in facts], gold)
+            row["facts and candidates"] = cited([(item.text, frozenset(item.sources)) for item in items], gold)
             row["word for word"] = cited(whole, gold)
             row["personal AUC"] = personal_auc(sessions)
         rows.append(row)
@@ -109,7 +110,7 @@ def personal_auc(sessions: Sequence[dict[str, Any]]) -> float:
         for turn in session["dialogue_turns"]:
             if turn["speaker"] == "User" and turn["content"].strip():
                 scored[not session["session_identifier"].startswith("Enhanced")].append(worth(turn["content"]).personal)
-    right = sum((one > two) + 0.5 * (one == two) for one in scored[True] for two in scored[False])
+    right = sum((item > two) + 0.5 * (item == two) for item in scored[True] for two in scored[False])
     return right / max(len(scored[True]) * len(scored[False]), 1)
 
 

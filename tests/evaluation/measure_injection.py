@@ -23,7 +23,7 @@ from typing import Any
 from unittest import mock
 
 from memwarden import AsyncWarden
-from memwarden.records import Channel, Memory, State
+from memwarden.records import Channel, Memory, MemoryState
 from memwarden.remember import writer
 from memwarden.surfaces.conversation_files import Conversation, Session, read_conversations
 
@@ -78,10 +78,10 @@ class Growth:
 def at_most(conversation: Conversation, turns: int) -> list[Session]:
     """The first sessions of a conversation, with so many messages in all."""
     kept, left = [], turns
-    for one in conversation.sessions:
+    for session in conversation.sessions:
         if left > 0:
-            kept.append(Session(one.thread, one.at, one.messages[:left]))
-            left -= len(one.messages)
+            kept.append(Session(session.thread, session.at, session.messages[:left]))
+            left -= len(session.messages)
     return kept
 
 
@@ -94,14 +94,14 @@ async def replayed(sessions: Iterable[Session], *, inject: bool, guard: bool = T
                 blocks += await _replay(warden, session, inject)
             me = warden.scope(user="ana")
             memories = [
-                one
-                for state in (State.ACTIVE, State.CANDIDATE, State.QUARANTINED)
-                for one in await warden.store.find(
+                item
+                for state in (MemoryState.ACTIVE, MemoryState.CANDIDATE, MemoryState.QUARANTINED)
+                for item in await warden.store.find(
                     me.who.namespace, limit=10**6, order_by="written", descending=False, state=state
                 )
             ]
             audit = await me.audit(limit=10**6)
-    kinds = Counter(one.kind for one in audit.findings)
+    kinds = Counter(finding.kind for finding in audit.findings)
     lines, again = _repeated(memories, _lines)
     whole, same = _repeated(memories, lambda text: [_plain(text)])
     return Stored(whole, same, lines, again, kinds["restated_prompt"], kinds["duplicate"], blocks)
@@ -139,16 +139,16 @@ def _repeated(memories: Iterable[Memory], parts: Callable[[str], list[str]]) -> 
     """How many parts the memories have, and how many of them stood in an earlier memory of the same channel."""
     seen: dict[str, set[str]] = {channel: set() for channel in Channel}
     total = again = 0
-    for one in memories:
-        found = parts(one.text)
+    for memory in memories:
+        found = parts(memory.text)
         total += len(found)
-        again += sum(part in seen[one.channel] for part in found)
-        seen[one.channel].update(found)
+        again += sum(part in seen[memory.channel] for part in found)
+        seen[memory.channel].update(found)
     return total, again
 
 
 def _lines(text: str) -> list[str]:
-    return [plain for one in _LINE.findall(text) if len(plain := _plain(one)) >= _SHORTEST]
+    return [plain for item in _LINE.findall(text) if len(plain := _plain(item)) >= _SHORTEST]
 
 
 def _plain(text: str) -> str:
@@ -171,12 +171,13 @@ def main() -> None:
         for conversation in read_conversations(path, captions=False):
             sessions = at_most(conversation, given.turns)
             for guard in (True, False):
-                one = asyncio.run(growth(sessions, guard=guard, extraction=given.extraction))
+                item = asyncio.run(growth(sessions, guard=guard, extraction=given.extraction))
                 told = (
-                    f"{conversation.name}, guard {'on' if guard else 'off'}: {one.injected.blocks} blocks; duplicates "
-                    f"{one.memories:+.2%} of memories, {one.lines:+.2%} of lines; text {one.stored:+.2%}; audit: "
-                    f"{one.injected.restated} restated, {one.injected.duplicates} duplicates ({one.without.duplicates} "
-                    f"without); {one.without.memories} memories, {one.without.lines} lines without injection"
+                    f"{conversation.name}, guard {'on' if guard else 'off'}: {item.injected.blocks} blocks; duplicates "
+                    f"{item.memories:+.2%} of memories, {item.lines:+.2%} of lines; text {item.stored:+.2%}; audit: "
+                    f"{item.injected.restated} restated, {item.injected.duplicates} "
+                    f"({item.without.duplicates} "
+                    f"without); {item.without.memories} memories, {item.without.lines} lines without injection"
                 )
                 print(told, flush=True)  # noqa: T201
 

@@ -27,7 +27,7 @@ from memwarden import AsyncWarden
 from memwarden.agent.memory_tools import SEARCH
 from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock
-from memwarden.surfaces.conversation_files import Conversation, Question, read_conversations
+from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, read_conversations
 from memwarden_bench.metrics import mean, percentile, recall_at
 
 _ALL = 10**6
@@ -68,7 +68,7 @@ class Told:
 async def replayed(talk: Conversation, sessions: int = 0) -> Told:
     """Replay a conversation, or its first sessions."""
     told = Told()
-    asked = {(one.asked_after, one.text): one for one in talk.questions}
+    asked = {(question.asked_after, question.text): question for question in talk.questions}
     async with AsyncWarden.open("memory://", {}) as warden:
         for number, session in enumerate(talk.sessions[: sessions or None]):
             me = warden.scope(user="ana", thread=session.thread)
@@ -81,7 +81,9 @@ async def replayed(talk: Conversation, sessions: int = 0) -> Told:
     return told
 
 
-async def _turn(me: AsyncScope, history: list[dict[str, object]], question: Question | None, told: Told) -> None:
+async def _turn(
+    me: AsyncScope, history: list[dict[str, object]], question: LabelledQuestion | None, told: Told
+) -> None:
     block = await me.context(history)
     tools = me.tools(only=[SEARCH], block=block)
     offered = bool(tools.tools)
@@ -94,14 +96,14 @@ async def _turn(me: AsyncScope, history: list[dict[str, object]], question: Ques
         start = time.perf_counter()
         answer = await tools.call_tool(SEARCH, said)
         told.searched.append(1_000 * (time.perf_counter() - start))
-        found = [one["id"] for one in answer["results"]]
+        found = [item["id"] for item in answer["results"]]
     if question is None:
         return
     more = found
     if not offered:
         unasked = me.tools(only=[SEARCH], block=_unsure(block))
-        more = [one["id"] for one in (await unasked.call_tool(SEARCH, said))["results"]]
-    inside = [str(one.memory.thread_id) for one in block.items]
+        more = [item["id"] for item in (await unasked.call_tool(SEARCH, said))["results"]]
+    inside = [str(item.memory.thread_id) for item in block.items]
     shares = [recall_at(_ALL, [*inside, *await _threads(me, ids)], question.gold_sessions) for ids in ((), found, more)]
     told.questions.append(Evidence(block.confidence, *shares))
 
@@ -111,7 +113,7 @@ def _unsure(block: ContextBlock) -> ContextBlock:
 
 
 async def _threads(me: AsyncScope, ids: Iterable[str]) -> list[str]:
-    return [str((await me.get(one)).thread_id) for one in ids]
+    return [str((await me.get(item)).thread_id) for item in ids]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -131,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _tell(what: str, told: Told) -> None:
     sure = sum(relevant for _, relevant in told.confidences) / told.turns
-    alone, gated, always = (mean(one) for one in list(zip(*told.questions, strict=True))[1:])
+    alone, gated, always = (mean(question) for question in list(zip(*told.questions, strict=True))[1:])
     lines = [
         f"{what}: {told.turns} turns of the user, memories put in {sure:.1%}, searched on demand {told.rate:.1%}",
         f"  evidence (sessions, {len(told.questions)} questions): block alone {alone:.3f}, with searches on demand "

@@ -46,18 +46,18 @@ def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool) -> 
     for store in stores:
         with Warden.open("memory://", {"embedder": embedder}) as warden:
             me = warden.scope()
-            for one in store["keys"]:
-                me.state.save(one["key"], one["value"], description=one["description"])
+            for item in store["keys"]:
+                me.state.save(item["key"], item["value"], description=item["description"])
             overseer = me.overseer()
             overseer.relevant("warm up")
-            for one in store["goals"]:
+            for entry in store["goals"]:
                 began = time.perf_counter()
-                found, wanted = set(overseer.relevant(one["goal"])), set(one["relevant"])
+                found, wanted = set(overseer.relevant(entry["goal"])), set(entry["relevant"])
                 seconds.append(time.perf_counter() - began)
                 counts = counts.plus(found, wanted)
                 quiet, quiet_right = quiet + (not wanted), quiet_right + (not wanted and not found)
                 if misses and found != wanted:
-                    tell(f"  {store['store']}: {one['goal']}")
+                    tell(f"  {store['store']}: {entry['goal']}")
                     tell(f"    missed {wanted - found or '-'} wrong {found - wanted or '-'}")
     tell(f"goals: {counts}; {quiet_right} of {quiet} goals that need nothing get nothing")
     tell(f"  {statistics.median(seconds) * 1000:.1f} ms a goal at the median, {max(seconds) * 1000:.0f} ms at most")
@@ -66,12 +66,14 @@ def measure_goals(stores: list[dict[str, Any]], embedder: str, misses: bool) -> 
 def measure_cases(cases: list[dict[str, Any]], misses: bool) -> None:
     counts = Counts()
     with Warden.open("memory://", {"embedder": "none"}) as warden:
-        for number, one in enumerate(cases):
+        for number, item in enumerate(cases):
             overseer = warden.scope(user=f"u{number}").overseer(OverseerSettings(auto_save=True))
-            told = overseer.after(one["tool"], one["result"], one["goal"])
-            counts = counts.plus({"it"} if told.save else set(), {"it"} if one["save"] else set())
-            if misses and told.save != one["save"]:
-                tell(f"  {one['save']!s:5} {one['tool']} | {one['goal']} | {json.dumps(one['result'])[:80]} | {told}")
+            told = overseer.after(item["tool"], item["result"], item["goal"])
+            counts = counts.plus({"it"} if told.save else set(), {"it"} if item["save"] else set())
+            if misses and told.save != item["save"]:
+                tell(
+                    f"  {item['save']!s:5} {item['tool']} | {item['goal']} | {json.dumps(item['result'])[:80]} | {told}"
+                )
     tell(f"saving: {counts}, of {len(cases)} cases")
 
 
@@ -86,7 +88,7 @@ def main() -> None:
     given = parser.parse_args()
 
     def read(file: Path) -> list[dict[str, Any]]:
-        return [one for one in json.loads(file.read_text()) if given.part in (None, one["part"])]
+        return [load for load in json.loads(file.read_text()) if given.part in (None, load["part"])]
 
     if given.goals:
         measure_goals(read(given.goals), given.embedder, given.misses)

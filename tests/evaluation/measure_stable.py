@@ -28,7 +28,7 @@ from memwarden.conversation.prompt_cache import from_json
 from memwarden.conversation.prompt_cache_store import SOURCE
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import Memory
-from memwarden.surfaces.conversation_files import Conversation, Session, TurnKey, read_conversations
+from memwarden.surfaces.conversation_files import Conversation, Session, TurnIdentity, read_conversations
 
 T = TypeVar("T")
 RECORDS = filters.parse({"channel": "state", "source": SOURCE})
@@ -60,11 +60,11 @@ class Run:
 
     @property
     def of_this(self) -> float:
-        return sum(one.identical for one in self.shares) / sum(one.prompt for one in self.shares)
+        return sum(share.identical for share in self.shares) / sum(share.prompt for share in self.shares)
 
     @property
     def of_last(self) -> float:
-        return sum(one.identical for one in self.shares) / sum(one.last for one in self.shares)
+        return sum(share.identical for share in self.shares) / sum(share.last for share in self.shares)
 
 
 def chats(conversation: Conversation, turns: int, windows: int) -> Iterable[tuple[int, int]]:
@@ -74,7 +74,7 @@ def chats(conversation: Conversation, turns: int, windows: int) -> Iterable[tupl
         first = number * len(sessions) // (windows + 1)
         last, asked = first, 0
         while last < len(sessions) and asked < turns:
-            asked += sum(one["role"] == "user" for one in sessions[last].messages)
+            asked += sum(message["role"] == "user" for message in sessions[last].messages)
             last += 1
         if asked >= turns:
             yield first, last
@@ -100,11 +100,11 @@ async def _chat(
     settings: ChatSettings,
 ) -> Run:
     me, run, meter = warden.scope(user="ana", thread="chat"), Run(), PrefixMeter()
-    before = {one.thread for one in conversation.sessions[:first]}
-    questions = {one.text: one for one in conversation.questions}
+    before = {session.thread for session in conversation.sessions[:first]}
+    questions = {question.text: question for question in conversation.questions}
     history: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
     snapshot = ""
-    for message in (one for session in sessions for one in session.messages):
+    for message in (message for session in sessions for message in session.messages):
         history.append({"role": message["role"], "content": message["content"]})
         if message["role"] != "user":
             continue
@@ -116,7 +116,7 @@ async def _chat(
             share = meter.add(turn.request)
             shown = await _in_prompt(me, turn, settings)
         run.turns += 1
-        run.shown.append(frozenset(one.text for one in shown.memories))
+        run.shown.append(frozenset(memory.text for memory in shown.memories))
         run.prompt_tokens += share.prompt
         if run.turns > 1:
             run.shares.append(share)
@@ -124,9 +124,15 @@ async def _chat(
         run.renewed += bool(snapshot) and snapshot != shown.snapshot
         snapshot = shown.snapshot or snapshot
         if (question := questions.get(message["content"])) is not None:
-            run.sessions += _share(set(question.gold_sessions) & before, {str(one.thread_id) for one in shown.memories})
-            turns_shown = {TurnKey(str(one.thread_id), source) for one in shown.memories for source in one.sources}
-            run.evidence += _share({one for one in question.gold_turns if one.thread in before}, turns_shown)
+            run.sessions += _share(
+                set(question.gold_sessions) & before, {str(memory.thread_id) for memory in shown.memories}
+            )
+            turns_shown = {
+                TurnIdentity(str(memory.thread_id), source) for memory in shown.memories for source in memory.sources
+            }
+            run.evidence += _share(
+                {gold_turn for gold_turn in question.gold_turns if gold_turn.thread in before}, turns_shown
+            )
     return run
 
 
@@ -139,11 +145,11 @@ class _Shown:
 
 async def _in_prompt(me: Any, turn: Any, settings: ChatSettings) -> _Shown:
     if settings.memory_injection_mode != "cache_stable":
-        return _Shown([one.memory for one in turn.block.items], turn.block.tokens)
+        return _Shown([item.memory for item in turn.block.items], turn.block.tokens)
     store, namespace = me._parts.store, me.who.namespace
     (record,) = await store.find(namespace, RECORDS, limit=1, order_by="updated_at")
     stable = from_json(record.payload)
-    tokens = stable.snapshot.tokens + sum(one.tokens for one in stable.deltas)
+    tokens = stable.snapshot.tokens + sum(delta.tokens for delta in stable.deltas)
     return _Shown(await store.get(namespace, list(stable.marks)), tokens, stable.snapshot.anchor)
 
 
@@ -176,9 +182,9 @@ def main() -> None:
                     memory_search_threshold=given.threshold,
                     max_delta_tokens=given.max_delta_tokens,
                 )
-                one = asyncio.run(measured(conversation, first, last, given.turns, settings))
-                print(file.stem.split("_dialogues")[0], first, mode, _line(one), flush=True)  # noqa: T201
-                run.add(one)
+                item = asyncio.run(measured(conversation, first, last, given.turns, settings))
+                print(file.stem.split("_dialogues")[0], first, mode, _line(item), flush=True)  # noqa: T201
+                run.add(item)
     for mode, run in total.items():
         print("all", mode, _line(run))  # noqa: T201
 

@@ -53,10 +53,10 @@ class Kept:
 def details_of(text: str) -> set[tuple[str, str]]:
     """The details of a text: kind and word."""
     text = _LISTED.sub("", text)
-    found = {("numbers", one) for one in _NUMBER.findall(text)}
+    found = {("numbers", item) for item in _NUMBER.findall(text)}
     for sentence in _END.split(text):
         inside = _WORD.findall(sentence)[1:]
-        found |= {("names", one) for one in inside if one[0].isupper() and len(one) > 1 and one[1] not in "'’"}
+        found |= {("names", item) for item in inside if item[0].isupper() and len(item) > 1 and item[1] not in "'’"}
     return found | {("dates", flat(span.text)) for span in spans_in(text, ANY_DAY)}
 
 
@@ -72,7 +72,7 @@ def measured(texts: Iterable[str], long: int = LONG_ANSWER, limit: int = SHORT_A
         short = shortened(text, limit)
         count, longest = count + 1, max(longest, size(short))
         details = details_of(text)
-        held = [one for one in details if is_in(one, short)]
+        held = [detail for detail in details if is_in(detail, short)]
         there.update(kind for kind, _ in details)
         kept.update(kind for kind, _ in held)
         shares += [len(held) / len(details)] if details else []
@@ -113,7 +113,7 @@ def summaries_in(path: Path) -> Iterator[str]:
 
 
 def _messages(path: Path) -> list[Mapping[str, Any]]:
-    return [one for talk in read_conversations(path) for session in talk.sessions for one in session.messages]
+    return [message for talk in read_conversations(path) for session in talk.sessions for message in session.messages]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from memwarden import AsyncWarden
 from memwarden.conversation.memory_use import judged
-from memwarden.records import Item
+from memwarden.records import RecallItem
 from memwarden.surfaces.conversation_files import Conversation, read_conversations
 from memwarden_bench.metrics import mean
 
@@ -29,12 +29,12 @@ class Prompt(NamedTuple):
     said: list[str]
     answer: str
     gold: tuple[str, ...]
-    items: tuple[Item, ...]
+    items: tuple[RecallItem, ...]
 
 
 async def prompts(talk: Conversation) -> list[Prompt]:
     """Make the blocks of a conversation's questions, each with the sessions before it in the store."""
-    asked = {(one.asked_after, one.text): one for one in talk.questions}
+    asked = {(question.asked_after, question.text): question for question in talk.questions}
     found = []
     async with AsyncWarden.open("memory://", {}) as warden:
         for number, session in enumerate(talk.sessions):
@@ -45,7 +45,9 @@ async def prompts(talk: Conversation) -> list[Prompt]:
                     before = session.messages[: place + 1]
                     items = (await me.context(before)).items
                     answer = str(session.messages[place + 1]["content"])
-                    found.append(Prompt([str(one["content"]) for one in before], answer, question.gold_sessions, items))
+                    found.append(
+                        Prompt([str(item["content"]) for item in before], answer, question.gold_sessions, items)
+                    )
             await me.observe(session.messages)
     return found
 
@@ -60,11 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     others: list[float] = []
     strangers: list[float] = []
     for here, next_ in zip(made, [*made[1:], *made[:1]], strict=True):
-        for number, one in enumerate(here):
-            for item, used, _ in judged(one.items, one.said, one.answer):
-                (named if item.memory.thread_id in one.gold else others).append(float(used))
+        for number, entry in enumerate(here):
+            for item, used, _ in judged(entry.items, entry.said, entry.answer):
+                (named if item.memory.thread_id in entry.gold else others).append(float(used))
             stranger = next_[number % len(next_)]
-            strangers += [float(used) for _, used, _ in judged(stranger.items, one.said, one.answer)]
+            strangers += [float(used) for _, used, _ in judged(stranger.items, entry.said, entry.answer)]
     for what, shares in (("named sessions", named), ("other sessions", others), ("another person", strangers)):
         sys.stdout.write(f"memories of {what}: {mean(shares):.3f} of {len(shares)} count as used\n")
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from extraction_data import Said, Talk, read_talks
 
-from memwarden.remember.extract.records import Item
+from memwarden.remember.extract.records import ExtractedItem
 
 FACTS_OF_ASSISTANT, FACTS_OF_TWO, OTHERS = 120, 80, 80
 
-Found = tuple[Talk, Item, tuple[Said, ...]]
+Found = tuple[Talk, ExtractedItem, tuple[Said, ...]]
 
 
 def found_in(talk: Talk, tiers: Sequence[str]) -> list[Found]:
@@ -42,9 +42,9 @@ def evenly(groups: Sequence[list[Found]], most: int, chance: random.Random) -> l
     texts: set[tuple[str, str]] = set()
     while len(taken) < most and any(queues):
         for queue in queues:
-            if queue and len(taken) < most and (key := ((one := queue.pop())[0].name, one[1].text)) not in texts:
+            if queue and len(taken) < most and (key := ((item := queue.pop())[0].name, item[1].text)) not in texts:
                 texts.add(key)
-                taken.append(one)
+                taken.append(item)
     return taken
 
 

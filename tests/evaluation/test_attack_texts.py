@@ -96,10 +96,10 @@ def test_the_weights_are_small() -> None:
 
 def test_an_attack_of_each_language_comes_to_no_prompt_through_any_inlet() -> None:
     first = {attack.language: attack for attack in reversed(CAUGHT)}
-    cases = [Case(one.text, one.language, "", "") for one in first.values()]
+    cases = [Case(item.text, item.language, "", "") for item in first.values()]
     outcomes = measure(cases)
     assert len(outcomes) == 4 * len(cases)
-    assert [one for one in outcomes if one.state != "held" or one.reached] == []
+    assert [outcome for outcome in outcomes if outcome.state != "held" or outcome.reached] == []
 
 
 def test_the_measure_tells_held_shortened_and_whole_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

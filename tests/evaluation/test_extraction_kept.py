@@ -45,9 +45,9 @@ def replayed() -> dict[Path, Talk]:
 def test_facts_and_cards_lead_to_the_source_of_half_of_the_gold(replayed: dict[Path, Talk]) -> None:
     shares = []
     for path, talk in replayed.items():
-        items = [one for kept in talk.kept for one in (*kept.facts, *([kept.card] if kept.card else []))]
+        items = [fact for kept in talk.kept for fact in (*kept.facts, *([kept.card] if kept.card else []))]
         gold = gold_of(raw_sessions(path), talk)
-        shares.append(cited([(one.text, frozenset(one.sources)) for one in items], gold))
+        shares.append(cited([(item.text, frozenset(item.sources)) for item in items], gold))
     assert sum(shares) / len(shares) >= 0.50
 
 
@@ -62,9 +62,9 @@ def test_what_is_kept_passes_its_own_checks_and_its_caps(replayed: dict[Path, Ta
     for talk in replayed.values():
         for exchange, kept in zip(talk.exchanges, talk.kept, strict=True):
             items = (*kept.facts, *kept.candidates, *([kept.card] if kept.card else []))
-            assert [one.text for one in items if faults(one.text)] == []
+            assert [item.text for item in items if faults(item.text)] == []
             for turn in exchange:
-                own = [one for one in (*kept.facts, *kept.candidates) if turn.id in one.sources]
+                own = [fact for fact in (*kept.facts, *kept.candidates) if turn.id in fact.sources]
                 assert len(own) <= 3
     assert sum(len(kept.facts) for talk in replayed.values() for kept in talk.kept) >= 60
 
@@ -112,7 +112,7 @@ def test_turns_that_questions_ask_for_are_of_more_note() -> None:
             for row in session.messages:
                 asked = any(key.thread == session.thread and key.id == row["id"] for key in gold)
                 scored[asked].append(worth(row["content"]).note)
-    pairs = [(one > two) + 0.5 * (one == two) for one in scored[True] for two in scored[False]]
+    pairs = [(item > two) + 0.5 * (item == two) for item in scored[True] for two in scored[False]]
     assert sum(pairs) / len(pairs) >= 0.75
 
 

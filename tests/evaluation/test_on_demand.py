@@ -24,7 +24,7 @@ REALMEM = sorted((DATA / "realmem").glob("*_dialogues_256k.json"))
 async def test_every_turn_of_a_chat_is_counted() -> None:
     (talk,) = read_conversations(HISTORY)
     told = await replayed(talk, sessions=12)
-    said = [one for session in talk.sessions[:12] for one in session.messages if one["role"] == "user"]
+    said = [message for session in talk.sessions[:12] for message in session.messages if message["role"] == "user"]
     assert told.turns == len(told.confidences) == len(said)
     assert told.offered == len(told.searched) <= told.turns / 5
     assert sum(relevant for _, relevant in told.confidences) + told.offered <= told.turns
@@ -37,7 +37,7 @@ async def test_few_turns_of_realmem_search(path: Path) -> None:
     (talk,) = read_conversations(path)
     told = await replayed(talk)
     assert told.rate < 0.11  # .10 over all five
-    alone, gated, always = (mean(one) for one in list(zip(*told.questions, strict=True))[1:])
+    alone, gated, always = (mean(question) for question in list(zip(*told.questions, strict=True))[1:])
     assert alone < gated
     assert gated > always - 0.03
     assert percentile(told.searched, 0.5) < 200  # the median: the machine may be busy

@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from secret_texts import NAMED, TOKENS, Case, cases
 
-from memwarden.security.secrets import Redacted, redact
+from memwarden.security.secrets import RedactedText, redact
 from memwarden.security.secrets.formats import is_card_number
 from memwarden.security.secrets.providers import rules
-from memwarden.security.secrets.spans import Span, joined
+from memwarden.security.secrets.spans import SecretSpan, joined
 
 CASES = list(cases())
 
@@ -46,10 +46,10 @@ def test_what_stands_around_a_secret_stays() -> None:
 
 def test_a_mark_names_the_kind_and_found_counts() -> None:
     token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
-    assert redact(f"use {token}.") == Redacted("use [redacted:github-pat].", ("github-pat",))
+    assert redact(f"use {token}.") == RedactedText("use [redacted:github-pat].", ("github-pat",))
     assert redact("My password is hunter2, my PIN is 4821").found == ("password", "pin")
     assert redact("postgres://ada:s3cr3t-w0rd@db/shop").text == "postgres://ada:[redacted:url-password]@db/shop"
-    assert redact("nothing here") == Redacted("nothing here", ())
+    assert redact("nothing here") == RedactedText("nothing here", ())
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_mark_names_the_kind_and_found_counts() -> None:
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
-    assert redact(text) == Redacted(text, ())
+    assert redact(text) == RedactedText(text, ())
 
 
 PIECES = [
@@ -106,14 +106,14 @@ PIECES = [
 @example("\ud800 my password is a1b2c3d4")
 def test_redacting_again_changes_nothing(text: str) -> None:
     once = redact(text)
-    assert redact(once.text) == Redacted(once.text, ())
+    assert redact(once.text) == RedactedText(once.text, ())
     assert (once.text == text) == (not once.found)
 
 
 @pytest.mark.parametrize("case", CASES[::7], ids=lambda case: case.format)
 def test_redacting_a_secret_again_changes_nothing(case: Case) -> None:
     once = redact(case.text)
-    assert redact(once.text) == Redacted(once.text, ())
+    assert redact(once.text) == RedactedText(once.text, ())
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_card_numbers() -> None:
 
 
 def test_spans_that_overlap_become_one_of_the_better_kind() -> None:
-    assert joined([Span(5, 9, "token"), Span(0, 7, "password"), Span(9, 12, "pin")]) == [
-        Span(0, 9, "token"),
-        Span(9, 12, "pin"),
+    assert joined([SecretSpan(5, 9, "token"), SecretSpan(0, 7, "password"), SecretSpan(9, 12, "pin")]) == [
+        SecretSpan(0, 9, "token"),
+        SecretSpan(9, 12, "pin"),
     ]

@@ -31,8 +31,8 @@ APPEND = replace(STABLE, memory_injection_mode="system_append")
 async def both(conversation: Conversation, threshold: float, **config: str) -> tuple[Run, Run]:
     first, last = next(iter(chats(conversation, TURNS, 1)))
     made = [
-        await measured(conversation, first, last, TURNS, replace(one, memory_search_threshold=threshold), **config)
-        for one in (STABLE, APPEND)
+        await measured(conversation, first, last, TURNS, replace(item, memory_search_threshold=threshold), **config)
+        for item in (STABLE, APPEND)
     ]
     return made[0], made[1]
 

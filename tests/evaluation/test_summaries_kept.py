@@ -42,13 +42,13 @@ def test_a_plan_keeps_its_names_numbers_and_dates() -> None:
 def test_the_measure_sees_what_is_lost() -> None:
     details = details_of(PLAN)
     assert {("names", "Inês"), ("numbers", "9:40"), ("dates", "12 april 2026")} <= details
-    assert not [one for one in details if is_in(one, "Nothing of it.")]
+    assert not [detail for detail in details if is_in(detail, "Nothing of it.")]
     assert measured([PLAN.upper().lower()]).there["names"] == 0
 
 
 @pytest.mark.skipif(not REALMEM, reason="RealMem is not here; MEMWARDEN_DATA names its folder")
 def test_realmem_answers_keep_70_percent() -> None:
-    long_ones = [one for path in REALMEM for one in answers_in(path) if is_long(one)]
+    long_ones = [item for path in REALMEM for item in answers_in(path) if is_long(item)]
     told = measured(islice(long_ones, 0, None, len(long_ones) // ANSWERS))
     assert told.answers >= ANSWERS
     assert told.longest <= 500

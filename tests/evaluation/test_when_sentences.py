@@ -30,7 +30,7 @@ def score(chosen: list[Case]) -> tuple[float, float, float, list[str]]:
     wrong = []
     for case in chosen:
         found = [(span.first, span.last) for span in spans_in(case.text, case.said)]
-        right = sum(any(fits(one, gold, case.size) for one in found) for gold in case.days)
+        right = sum(any(fits(item, gold, case.size) for item in found) for gold in case.days)
         count += Counter(found=len(found), gold=len(case.days), right=right)
         if right < len(case.days) or len(found) > right:
             wrong.append(f"{case.said:%a %Y-%m-%d} {case.text!r}: {case.days} but {found}")
@@ -52,7 +52,7 @@ def test_generated_sentences_are_dated() -> None:
     found = groups()
     assert len(found["all"]) >= 200
     scores = {name: score(chosen) for name, chosen in found.items()}
-    assert {name: one[2] for name, one in scores.items() if one[2] < FLOOR} == {}
+    assert {name: item[2] for name, item in scores.items() if item[2] < FLOOR} == {}
 
 
 def test_words_that_look_like_time_name_no_days() -> None:

@@ -55,7 +55,7 @@ ON_POSTGRES = {
 }
 """Where a child can die: before each of these statements."""
 AFTERWARDS = ("committed, not answered", "answered, not logged")
-SQLITE_LABELS = (*ON_SQLITE, *(f"inside {one}" for one in ("put checkpoint", "put value", "put write")), *AFTERWARDS)
+SQLITE_LABELS = (*ON_SQLITE, *(f"inside {item}" for item in ("put checkpoint", "put value", "put write")), *AFTERWARDS)
 POSTGRES_LABELS = (*ON_POSTGRES, *AFTERWARDS)
 
 
@@ -167,7 +167,7 @@ async def main(job: dict[str, Any]) -> None:
             return
         graph = build(saver)
         death.armed = True
-        await asyncio.gather(*(follow(graph, one, job["rounds"]) for one in job["threads"]))
+        await asyncio.gather(*(follow(graph, item, job["rounds"]) for item in job["threads"]))
         death.armed = False
 
 

@@ -29,16 +29,16 @@ async def call(me: AsyncScope, chance: random.Random, key: str) -> Any:
     verb, who, where = chance.choice(VERBS), chance.choice(_WHO), chance.choice(_WHERE)
     head = (await me._parts.store.head(me.who.namespace)).rev
     recent = await me._parts.store.journal(me.who.namespace, since=max(0, head - 40))
-    one = chance.choice(recent).memory_id if recent else "none"
+    item = chance.choice(recent).memory_id if recent else "none"
     said = chance.choice([f"{who} lives in {where}.", f"{who} resides in {where}.", f"{who} lives in {where} now."])
     try:
         if verb == "remember":
             return await me.remember(said, key=key)
         if verb == "update":
-            return await me.update(one, summary=key)
+            return await me.update(item, summary=key)
         if verb == "undo":
             return await me.undo(max(1, head - chance.randrange(6)))
-        return await (me.forget(one) if verb == "forget" else me.restore(one))
+        return await (me.forget(item) if verb == "forget" else me.restore(item))
     except (Conflict, NotFound):
         return None
 
@@ -49,14 +49,14 @@ async def write(warden: AsyncWarden, writer: str, calls: int, acks: TextIO) -> N
     for number in range(calls):
         answer = await call(me, chance, f"{writer} {number}")
         if answer is not None:
-            told = [[one.id, one.outcome] for one in answer.results]
+            told = [[result.id, result.outcome] for result in answer.results]
             acks.write(json.dumps([writer, number, answer.rev, told]) + "\n")
 
 
 async def main(url: str, name: str, calls: int, file: Path) -> None:
     with file.open("w", encoding="utf-8") as acks:
         async with AsyncWarden.open(url, SETTINGS) as warden:
-            await asyncio.gather(*(write(warden, f"{name}{one}", calls, acks) for one in range(WRITERS)))
+            await asyncio.gather(*(write(warden, f"{name}{item}", calls, acks) for item in range(WRITERS)))
 
 
 if __name__ == "__main__":

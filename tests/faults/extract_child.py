@@ -122,7 +122,7 @@ async def main(job: dict[str, Any], wanted: dict[str, Undisturbed]) -> None:
             await asyncio.gather(*(look_through(warden, user) for user in users))
         else:
             acks = os.open(job["acks"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            await asyncio.gather(*(follow(warden, one, job, acks, death, wanted[one]) for one in users))
+            await asyncio.gather(*(follow(warden, user, job, acks, death, wanted[user]) for user in users))
         death.armed = False
 
 
@@ -133,7 +133,7 @@ async def follow(
     talk = the_talk(user)[: job.get("calls")]
     namespace = warden.scope(user=user).who.namespace
     rev = (await warden.store.head(namespace)).rev
-    done = max(number for number, one in enumerate(wanted.revs) if one <= rev)
+    done = max(number for number, item in enumerate(wanted.revs) if item <= rev)
     for number in range(max(0, done - AGAIN), len(talk)):
         me = warden.scope(user=user, thread=thread_of(number), actor="replay")
         answer = await answer_to(me, number, talk[number])

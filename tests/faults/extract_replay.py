@@ -101,15 +101,15 @@ class Reader:
 
     def _pairs(self, prompt: str) -> str:
         pairs = json.loads(prompt.split("\n", 1)[1].split("\n\nYour last answer")[0])
-        return json.dumps({"relations": ["related" if len(one["newer"]) % 3 else "update" for one in pairs]})
+        return json.dumps({"relations": ["related" if len(pair["newer"]) % 3 else "update" for pair in pairs]})
 
     def _facts(self, prompt: str) -> str:
         told, again, _ = prompt.partition("\n\nYour last answer")
         turns = json.loads(told)
         found = [
-            {"text": re.sub(r"\bMy\b", "The user's", re.sub(r"^I (\w+)", r"The user did \1", one["said"])),
-             "turn": one["turn"], "category": "tasks", "importance": 6}
-            for one in turns if one["by"] == "user"
+            {"text": re.sub(r"\bMy\b", "The user's", re.sub(r"^I (\w+)", r"The user did \1", turn["said"])),
+             "turn": turn["turn"], "category": "tasks", "importance": 6}
+            for turn in turns if turn["by"] == "user"
         ]  # fmt: skip
         answer = json.dumps({"facts": found})
         kind = len(told) % _MODEL_FAILS
@@ -127,21 +127,22 @@ async def answer_to(me: AsyncScope, number: int, messages: list[Message]) -> lis
     told = await me.observe(messages, key=f"call {number}")
     if me._parts.working.extractor.asks_a_model:
         await me.look_through()  # observe does not wait for a model
-    return [(None, one.outcome) for one in told.results]
+    return [(None, result.outcome) for result in told.results]
 
 
 async def whole(me: AsyncScope) -> Any:
     """Everything that a namespace holds, in numbers of memories: also what waits apart, the sources and the marks."""
     store, namespace = me._parts.store, me.who.namespace
     ids = await created(me)
-    numbers = {one: place for place, one in enumerate(ids)}
+    numbers = {item: place for place, item in enumerate(ids)}
     held = await store.get(namespace, ids, removed=True)
     memories = {
-        numbers[one.id]: (
-            one.state, one.channel, one.text, one.category, one.importance, one.valid_from, one.valid_to, one.tags,
-            tuple(numbers[source] for source in one.sources),
+        numbers[item.id]: (
+            item.state, item.channel, item.text, item.category, item.importance,
+            item.valid_from, item.valid_to, item.tags,
+            tuple(numbers[source] for source in item.sources),
         )
-        for one in held
+        for item in held
     }  # fmt: skip
     marks = [(await store.thread(namespace, thread)).extracted for thread in THREADS]
     return (await tape(me)), memories, marks

@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 from memwarden.records import Batch, Memory, Namespace, Put, Remove, Signals, WriteMode
 from memwarden.stores.sqlite import SqliteStore
-from memwarden.stores.sqlite.writer import Job, Write, Writer
+from memwarden.stores.sqlite.writer import Job, Write, WriterThread
 
 NAMESPACE = Namespace("test", "user/ann")
 WRITERS = 4
@@ -117,7 +117,7 @@ class Mortal(SqliteStore):
             self._watch(db)
         return db
 
-    def _start_writer(self, db: sqlite3.Connection) -> Writer:
+    def _start_writer(self, db: sqlite3.Connection) -> WriterThread:
         return MortalWriter(db, self.death)
 
     def _watch(self, db: sqlite3.Connection) -> None:
@@ -125,7 +125,7 @@ class Mortal(SqliteStore):
         db.set_progress_handler(self.death.stepped, 25)
 
 
-class MortalWriter(Writer):
+class MortalWriter(WriterThread):
     def __init__(self, db: sqlite3.Connection, death: Death) -> None:
         self._death = death
         super().__init__(db, lambda error: error)
@@ -153,7 +153,7 @@ class WithoutTransaction(Mortal):
         self._watch(db)
         return db
 
-    def _start_writer(self, db: sqlite3.Connection) -> Writer:
+    def _start_writer(self, db: sqlite3.Connection) -> WriterThread:
         assert isinstance(db, Untied)
         db.armed = True
         return super()._start_writer(db)
@@ -175,7 +175,7 @@ class HastyWriter(MortalWriter):
 
 
 class AnswersBeforeCommit(Mortal):
-    def _start_writer(self, db: sqlite3.Connection) -> Writer:
+    def _start_writer(self, db: sqlite3.Connection) -> WriterThread:
         return HastyWriter(db, self.death)
 
 
@@ -186,7 +186,7 @@ class AppliesRepeats(Mortal):
         receipt = await super().apply(batch)
         if not receipt.replayed:
             return receipt
-        changes = tuple(replace(one, mode=WriteMode.UPSERT) for one in batch.changes if isinstance(one, Put))
+        changes = tuple(replace(change, mode=WriteMode.UPSERT) for change in batch.changes if isinstance(change, Put))
         return await super().apply(replace(batch, changes=changes, key=None))
 
 
@@ -209,7 +209,7 @@ async def write(store: Mortal, log: TextIO, writer: str, start: int, stop: int) 
 
 def last_acknowledged(log: Path, writers: list[str]) -> dict[str, int]:
     lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-    return {writer: max((int(number) for one, number in lines if one == writer), default=0) for writer in writers}
+    return {writer: max((int(number) for item, number in lines if item == writer), default=0) for writer in writers}
 
 
 async def main(file: Path, log_path: Path, name: str, job: dict[str, Any]) -> None:
@@ -220,7 +220,9 @@ async def main(file: Path, log_path: Path, name: str, job: dict[str, Any]) -> No
     store.death.armed = True
     with log_path.open("a") as log:
         stop = job["batches"]
-        await asyncio.gather(*(write(store, log, one, last[one], max(stop, last[one] + 1)) for one in writers))
+        await asyncio.gather(
+            *(write(store, log, writer, last[writer], max(stop, last[writer] + 1)) for writer in writers)
+        )
     store.death.armed = False
     await store.close()
 

@@ -32,7 +32,7 @@ async def main(url: str, log_path: Path, name: str, count: int) -> None:
     store = PostgresStore(url)
     await store.open()
     with log_path.open("a") as log:
-        await asyncio.gather(*(write(store, log, one, last[one]) for one in writers))
+        await asyncio.gather(*(write(store, log, writer, last[writer]) for writer in writers))
 
 
 if __name__ == "__main__":

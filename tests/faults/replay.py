@@ -55,8 +55,8 @@ async def make_call(me: AsyncScope, number: int, call: Call) -> list[tuple[int |
         answer = await _made(me, number, verb, given, which)
     except (Conflict, NotFound):
         return None
-    numbers = {one: number for number, one in enumerate(await created(me))}
-    return [(None if one.id is None else numbers[one.id], one.outcome) for one in answer.results]
+    numbers = {item: number for number, item in enumerate(await created(me))}
+    return [(None if result.id is None else numbers[result.id], result.outcome) for result in answer.results]
 
 
 async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) -> WriteResult:
@@ -69,12 +69,12 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
         rev = (await me._parts.store.head(me.who.namespace)).rev
         return await me.undo(max(1, rev - which % 12))
     known = await created(me)
-    one = known[-1 - which % min(20, len(known))] if known else "none"
+    item = known[-1 - which % min(20, len(known))] if known else "none"
     if verb == "update":
-        return await me.update(one, summary=given)
+        return await me.update(item, summary=given)
     if verb == "pin":
-        return await me.pin(one, which % 2 == 0)
-    return await (me.forget(one) if verb == "forget" else me.restore(one))
+        return await me.pin(item, which % 2 == 0)
+    return await (me.forget(item) if verb == "forget" else me.restore(item))
 
 
 async def created(me: AsyncScope) -> list[str]:
@@ -94,18 +94,18 @@ class Tape:
 async def tape(me: AsyncScope) -> Tape:
     """Read a namespace's tape."""
     store, namespace = me._parts.store, me.who.namespace
-    numbers = {one: number for number, one in enumerate(await created(me))}
+    numbers = {item: number for number, item in enumerate(await created(me))}
     journal = await store.journal(namespace, limit=10**6)
     entries = [
         (
-            one.seq, one.event, numbers[one.memory_id], one.old_version, one.new_version, one.actor, one.thread_id,
-            one.channel, one.step, _told(one.meta, numbers),
+            item.seq, item.event, numbers[item.memory_id], item.old_version, item.new_version, item.actor,
+            item.thread_id, item.channel, item.step, _told(item.meta, numbers),
         )
-        for one in journal
+        for item in journal
     ]  # fmt: skip
-    wanted = dict.fromkeys((one.memory_id, one.new_version) for one in journal if one.new_version is not None)
-    held = await store.versions(namespace, [(one, version) for one, version in wanted if version is not None])
-    return Tape(entries, {(numbers[one.id], one.version): _content(one) for one in held})
+    wanted = dict.fromkeys((item.memory_id, item.new_version) for item in journal if item.new_version is not None)
+    held = await store.versions(namespace, [(item, version) for item, version in wanted if version is not None])
+    return Tape(entries, {(numbers[item.id], item.version): _content(item) for item in held})
 
 
 def _told(meta: Any, numbers: dict[str, int]) -> Any:
@@ -113,7 +113,7 @@ def _told(meta: Any, numbers: dict[str, int]) -> Any:
 
 
 def _content(memory: Memory) -> Entry:
-    return tuple(getattr(memory, one.name) for one in fields(Memory) if one.name not in _OWN)
+    return tuple(getattr(memory, field.name) for field in fields(Memory) if field.name not in _OWN)
 
 
 @dataclass(frozen=True)

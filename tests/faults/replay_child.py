@@ -55,7 +55,7 @@ class Unsynced(Mortal):
 async def follow(me: AsyncScope, acks: int, death: Death, wanted: Undisturbed, calls: list[Call]) -> None:
     """Make one user's calls from where the file stands."""
     rev = (await me._parts.store.head(me.who.namespace)).rev
-    done = max(number for number, one in enumerate(wanted.revs) if one == rev)
+    done = max(number for number, item in enumerate(wanted.revs) if item == rev)
     for number in range(max(0, done - AGAIN), len(calls)):
         verb = calls[number][0]
         if number < done and (verb not in ("remember", "observe") or wanted.revs[number] == wanted.revs[number + 1]):

@@ -34,7 +34,7 @@ from agent_child import POSTGRES_LABELS, SQLITE_LABELS
 
 from agent import NotingSaver, build, contents, expected, lost
 from memwarden import AsyncWarden
-from memwarden.stores.shared.checkpoints import Search
+from memwarden.stores.shared.checkpoints import CheckpointSearch
 
 _CHILD = Path(__file__).with_name("agent_child.py")
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": str(_CHILD.parents[1])}
@@ -87,8 +87,8 @@ class Nursery:
 def nurseries() -> Iterator[tuple[Nursery, Nursery]]:
     both = (Nursery(), Nursery())
     yield both
-    for one in both:
-        one.close()
+    for item in both:
+        item.close()
 
 
 class Site:
@@ -113,7 +113,7 @@ class Site:
 
     def notes(self) -> list[dict[str, Any]]:
         lines = self.acks.read_text().splitlines(keepends=True) if self.acks.exists() else []
-        return [json.loads(one) for one in lines if one.endswith("\n")]
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def damage(self) -> list[str]:
         """Everything that is wrong with the store."""
@@ -139,13 +139,13 @@ class Site:
             saver = NotingSaver(me, lambda text: None)
             notes = self.notes()
             wrong = await lost(saver, notes)
-            known = {tuple(sorted(one["kept"].items())) for one in notes if "seal" in one}
+            known = {tuple(sorted(note["kept"].items())) for note in notes if "seal" in note}
             more = 0
-            for one in await warden.store.checkpoints.find(me.who.namespace, Search(), _MANY):
-                key = one.saved.key
+            for item in await warden.store.checkpoints.find(me.who.namespace, CheckpointSearch(), _MANY):
+                key = item.saved.key
                 named = {"thread_id": key.thread, "checkpoint_ns": key.ns, "checkpoint_id": key.id}
                 more += tuple(sorted(named.items())) not in known
-                if {(value.channel, value.version) for value in one.values} != set(one.saved.links):
+                if {(value.channel, value.version) for value in item.values} != set(item.saved.links):
                     wrong.append(f"HALF: {key} lacks a value")
             if more > self.kills * len(THREADS):
                 wrong.append(f"{more} checkpoints were never acknowledged, after {self.kills} kills")
@@ -163,8 +163,8 @@ class Site:
     async def _rounds(self) -> int:
         async with AsyncWarden.open(self.url, {"embedder": "none"}) as warden:
             graph = build(NotingSaver(warden.scope(user="ana"), lambda text: None))
-            states = [await graph.aget_state({"configurable": {"thread_id": one}}) for one in THREADS]
-            return max(len(contents(one)) // 5 for one in states)
+            states = [await graph.aget_state({"configurable": {"thread_id": item}}) for item in THREADS]
+            return max(len(contents(state)) // 5 for state in states)
 
     def finish(self) -> None:
         """Everybody goes on, undisturbed, to the same end."""
@@ -267,7 +267,7 @@ def test_the_harness_finds_a_broken_store(
         wrong = site.damage()
         if wrong:
             break
-    assert any(re.search(found, one) for one in wrong), wrong
+    assert any(re.search(found, item) for item in wrong), wrong
 
 
 @ENGINES
@@ -276,7 +276,7 @@ def test_two_processes_run_agents_on_one_store(engine: str, site: Site) -> None:
     for rounds, threads in ((1, THREADS), (2, THREADS[::-1])):
         for nursery, thread in zip(site.nurseries, threads, strict=True):
             nursery.begin(site.job(threads=[thread], rounds=rounds))
-        assert [one.end() for one in site.nurseries] == [0, 0]
+        assert [nursery.end() for nursery in site.nurseries] == [0, 0]
         assert site.damage() == []
         assert site.rounds() == rounds
 

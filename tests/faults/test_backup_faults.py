@@ -77,7 +77,7 @@ def test_a_backup_taken_under_load_is_of_one_revision(
     for child in children:
         _, errors = child.communicate(timeout=120)
         assert child.returncode == 0, errors
-    grown = [one for one in taken if one[2] > one[1]]  # somebody wrote while it was made
+    grown = [item for item in taken if item[2] > item[1]]  # somebody wrote while it was made
     assert len(grown) >= 2
     for number, (file, before, after) in enumerate([grown[0], grown[-1]]):
         rev = read(file).revisions
@@ -95,7 +95,7 @@ def test_a_backup_taken_under_load_is_of_one_revision(
 _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from memwarden.stores import backup
+from memwarden.stores.transfer import backup
 from memwarden.stores.sqlite import backup as pages
 from memwarden.stores.url import store_at
 verb, url, file, left = sys.argv[1], sys.argv[2], Path(sys.argv[3]), int(sys.argv[4])
@@ -130,7 +130,7 @@ async def held(url: str) -> list[Seal]:
     store = store_at(url)
     await store.open()
     try:
-        return [await seal(store, one) for one in await store.namespaces()]
+        return [await seal(store, namespace) for namespace in await store.namespaces()]
     finally:
         await store.close()
 
@@ -169,7 +169,7 @@ def test_kills_inside_backup_and_restore(
         else:
             assert died
     assert asyncio.run(held(url)) == content
-    assert all(one.name.endswith(".partial") for one in tmp_path.iterdir() if one.name != "m.db")
+    assert all(item.name.endswith(".partial") for item in tmp_path.iterdir() if item.name != "m.db")
     asyncio.run(backed_up(store_at(url)).back_up(file))
     database: Callable[[], str] = request.getfixturevalue("new_database") if engine == "postgres" else str
     target = database() or f"sqlite:///{tmp_path / 'restored.db'}"
@@ -254,13 +254,13 @@ def test_a_disk_that_ends_meanwhile_is_told_and_nothing_stays(
     file = tmp_path / "b.mwbackup"
     for most in (0, 8192) if engine == "postgres" else (40_000, 100_000):
         assert str(file) in limited("back_up", url, file, most)
-        assert not [one for one in tmp_path.iterdir() if one.name != "m.db"]
+        assert not [item for item in tmp_path.iterdir() if item.name != "m.db"]
     if engine == "sqlite":
         asyncio.run(backed_up(store_at(url)).back_up(file))
         target = tmp_path / "restored.db"
         for most in (0, 100_000):
             assert str(target) in limited("restore", f"sqlite:///{target}", file, most)
-            assert sorted(one.name for one in tmp_path.iterdir()) == ["b.mwbackup", "m.db"]
+            assert sorted(item.name for item in tmp_path.iterdir()) == ["b.mwbackup", "m.db"]
         assert examine(tmp_path / "m.db") == []
 
 
@@ -275,4 +275,4 @@ def test_a_repair_without_room_leaves_the_file_as_it_was(tmp_path: Path, monkeyp
     with pytest.raises(StoreError, match="are needed"):
         asyncio.run(SqliteStore(path).repair())
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["m.db"]
+    assert [item.name for item in tmp_path.iterdir()] == ["m.db"]

@@ -18,7 +18,7 @@ import pytest
 from crowd_child import SETTINGS, WRITERS
 
 from memwarden import AsyncWarden
-from memwarden.records import Change, Memory
+from memwarden.records import JournalEntry, Memory
 from told import Told, check_steps, check_store, replay
 
 _CHILD = Path(__file__).with_name("crowd_child.py")
@@ -37,7 +37,7 @@ def write_at_once(url: str, folder: Path, calls: int) -> list[Any]:
     return [json.loads(line) for file in files.values() for line in file.read_text().splitlines()]
 
 
-async def examine(url: str, acknowledged: list[Any]) -> list[Change]:
+async def examine(url: str, acknowledged: list[Any]) -> list[JournalEntry]:
     """Hold the store against its journal, and the journal against what was acknowledged."""
     async with AsyncWarden.open(url, SETTINGS) as warden:
         me = warden.scope(user="ana")
@@ -49,19 +49,19 @@ async def examine(url: str, acknowledged: list[Any]) -> list[Change]:
         found = await check_store(store, namespace, states[-1])
         assert (await store.head(namespace)).rev == len(journal)
         everything = await store.get(namespace, sorted(states[-1].last), removed=True)
-        wanted = [(one, number) for one, last in states[-1].last.items() for number in range(1, last + 1)]
-        held = {(one.id, one.version): one for one in await store.versions(namespace, wanted)}
+        wanted = [(item, number) for item, last in states[-1].last.items() for number in range(1, last + 1)]
+        held = {(version.id, version.version): version for version in await store.versions(namespace, wanted)}
         check_corrections(journal, held)
     check_states(everything, journal, set(found))
     for writer, number, rev, told in acknowledged:
         if any(outcome not in ("restored", "deleted") for _, outcome in told):  # those may find nothing left to do
             assert journal[rev - 1].actor == writer, f"call {number} of {writer} is not in the journal"
-        for one, outcome in told:
-            assert any(entry.memory_id == one for entry in journal[:rev]), f"{outcome} {one} is not in the journal"
+        for item, outcome in told:
+            assert any(entry.memory_id == item for entry in journal[:rev]), f"{outcome} {item} is not in the journal"
     return journal
 
 
-def check_corrections(journal: list[Change], held: dict[tuple[str, int], Memory]) -> None:
+def check_corrections(journal: list[JournalEntry], held: dict[tuple[str, int], Memory]) -> None:
     """No correction is lost: whoever merges into a memory or closes it keeps what others wrote in it just before."""
     for entry in journal:
         if entry.event in ("MERGE", "SUPERSEDE") and entry.old_version and entry.new_version:
@@ -69,7 +69,7 @@ def check_corrections(journal: list[Change], held: dict[tuple[str, int], Memory]
             assert (before.text, before.summary) == (after.text, after.summary), f"{entry} lost a correction"
 
 
-def check_states(everything: list[Memory], journal: list[Change], active: set[str]) -> None:
+def check_states(everything: list[Memory], journal: list[JournalEntry], active: set[str]) -> None:
     """No memory is both merged and active: whatever was merged last stays away until somebody undoes it."""
     last = {entry.memory_id: entry for entry in journal if "LINK" not in entry.event}
     for memory in everything:
@@ -85,7 +85,7 @@ def test_many_writers_in_two_processes(request: pytest.FixtureRequest, tmp_path:
         url = request.getfixturevalue("postgres_url")
     acknowledged = write_at_once(url, tmp_path, CALLS)
     journal = asyncio.run(examine(url, acknowledged))
-    writers = {f"{name}{one}" for name in PROCESSES for one in range(WRITERS)}
+    writers = {f"{name}{item}" for name in PROCESSES for item in range(WRITERS)}
     assert {entry.actor for entry in journal} == writers
     counts = Counter(entry.event for entry in journal)
     assert all(counts[event] for event in ("ADD", "MERGE", "SUPERSEDE", "LINK", "UNLINK", "RESTORE", "DELETE")), counts

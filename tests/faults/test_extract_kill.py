@@ -63,9 +63,9 @@ def nurseries(pickled: dict[str, Path]) -> Iterator[dict[str, list[Nursery]]]:
                     )
                 )
         yield opened
-        for one in (nursery for nurseries in opened.values() for nursery in nurseries):
-            assert one.stdin is not None
-            one.stdin.close()
+        for item in (nursery for nurseries in opened.values() for nursery in nurseries):
+            assert item.stdin is not None
+            item.stdin.close()
 
 
 class Talk(Site):

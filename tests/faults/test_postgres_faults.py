@@ -94,7 +94,7 @@ async def test_each_refusal_has_its_error_and_keeps_nothing(
         assert refused.value.__cause__ is None
         assert refused.value.__suppress_context__ or refused.value.__context__ is None
     assert await store.head(NAMESPACE) == Head(1, 0)
-    assert [one.id for one in await store.find(NAMESPACE)] == ["before"]
+    assert [item.id for item in await store.find(NAMESPACE)] == ["before"]
     assert (await store.apply(a_batch(a_put("a")))).rev == 2
 
 
@@ -111,18 +111,18 @@ async def test_what_others_undo_is_done_again(store: PostgresStore, postgres_url
             assert db.execute("SELECT last_value >= 4 FROM memwarden.times").fetchone() == (True,)
         finally:
             db.execute("DROP SEQUENCE memwarden.times")
-    assert [one.rev for one in receipts] == [1, 2, 3, 4, 5]
+    assert [receipt.rev for receipt in receipts] == [1, 2, 3, 4, 5]
     assert await store.count(NAMESPACE) == 5
 
 
 async def test_one_value_that_cannot_be_stored_spares_the_others(store: PostgresStore) -> None:
     bad = [a_put("a", token_cost=2**70), a_put("b", thread_id="x" + os.urandom(4000).hex()), a_put("c", text="\ud800")]
     batches = [a_batch(a_put(f"m{n}")) for n in range(6)]
-    for place, one in zip((1, 3, 6), bad, strict=True):
-        batches.insert(place, a_batch(one))
-    answers = await asyncio.gather(*(store.apply(one) for one in batches), return_exceptions=True)
-    assert [type(one) for one in answers if isinstance(one, Exception)] == [InvalidInput] * 3
-    assert [one.rev for one in answers if isinstance(one, Receipt)] == [1, 2, 3, 4, 5, 6]
+    for place, item in zip((1, 3, 6), bad, strict=True):
+        batches.insert(place, a_batch(item))
+    answers = await asyncio.gather(*(store.apply(batch) for batch in batches), return_exceptions=True)
+    assert [type(answer) for answer in answers if isinstance(answer, Exception)] == [InvalidInput] * 3
+    assert [answer.rev for answer in answers if isinstance(answer, Receipt)] == [1, 2, 3, 4, 5, 6]
 
 
 async def test_a_slow_statement_is_stopped(store: PostgresStore, postgres_url: str) -> None:
@@ -176,8 +176,8 @@ async def test_with_a_key_a_lost_commit_is_settled(
 ) -> None:
     monkeypatch.setattr(group_commit, "commit", lose(when, 2))
     receipts = await asyncio.gather(*(store.apply(a_batch(a_put(f"m{n}"), key=f"k{n}")) for n in range(5)))
-    assert [one.rev for one in receipts] == [1, 2, 3, 4, 5]
-    assert not any(one.replayed for one in receipts)  # as they were decided: nobody had sent these keys before
+    assert [receipt.rev for receipt in receipts] == [1, 2, 3, 4, 5]
+    assert not any(receipt.replayed for receipt in receipts)  # as they were decided: nobody had sent these keys before
     assert await store.count(NAMESPACE) == 5
     assert (await store.apply(a_batch(a_put("m0"), key="k0"))).replayed
 
@@ -198,8 +198,8 @@ async def test_in_one_group_each_is_told_what_holds_for_it(
     await store.apply(a_batch(a_put("taken")))
     monkeypatch.setattr(group_commit, "commit", lose("after", 1))
     batches = [a_batch(a_put("a")), a_batch(a_put("taken")), a_batch(a_put("b"), key="k"), a_batch(a_put("c"))]
-    answers = await asyncio.gather(*(store.apply(one) for one in batches), return_exceptions=True)
-    kinds = [type(one).__name__ for one in answers]
+    answers = await asyncio.gather(*(store.apply(batch) for batch in batches), return_exceptions=True)
+    kinds = [type(answer).__name__ for answer in answers]
     # The first may have gone alone, before the others were waiting.
     assert kinds in (
         ["StoreUnavailable", "Conflict", "Receipt", "StoreUnavailable"],
@@ -276,10 +276,10 @@ async def until_it_answers(store: PostgresStore, batch: Batch) -> Receipt:
 
 
 async def check_order(store: PostgresStore, acknowledged: list[str]) -> None:
-    journal = [one.memory_id for one in await store.journal(NAMESPACE, limit=1_000_000)]
+    journal = [item.memory_id for item in await store.journal(NAMESPACE, limit=1_000_000)]
     assert sorted(journal) == sorted(acknowledged)  # each once, none lost, none that nobody heard of
     for number in range(WRITERS):
-        mine = [one for one in journal if one.startswith(f"w{number}-")]
+        mine = [item for item in journal if item.startswith(f"w{number}-")]
         assert mine == sorted(mine)
     assert await store.head(NAMESPACE) == Head(len(journal), 0)
 
@@ -411,7 +411,7 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(
 
     url = new_database()
     real = schema.migrations()
-    broken = schema.Migration(real[-1].number + 1, b"CREATE TABLE memwarden.half (x int); SELECT 1 / 0")
+    broken = schema.PostgresMigration(real[-1].number + 1, b"CREATE TABLE memwarden.half (x int); SELECT 1 / 0")
     monkeypatch.setattr(schema, "migrations", lambda: (*real, broken))
     with pytest.raises(MemwardenError):
         await open_and_close(url)
@@ -419,7 +419,7 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(
         assert db.execute("SELECT to_regnamespace('memwarden')").fetchone() == (None,)
     monkeypatch.undo()
     await open_and_close(url)
-    later = schema.Migration(real[-1].number + 1, b"COMMENT ON SCHEMA memwarden IS 'x'")
+    later = schema.PostgresMigration(real[-1].number + 1, b"COMMENT ON SCHEMA memwarden IS 'x'")
     monkeypatch.setattr(schema, "migrations", lambda: (*real, later))
     await open_and_close(url)
     monkeypatch.undo()
@@ -466,9 +466,9 @@ async def test_many_calls_at_once_share_the_connections(postgres_url: str) -> No
     store = PostgresStore(postgres_url, connections=2)
     await store.open()
     names = [replace(NAMESPACE, path=f"user/{number}") for number in range(40)]
-    writes = [store.apply(a_batch(a_put("a", namespace=one), Remove("zz"), namespace=one)) for one in names]
-    assert [one.rev for one in await asyncio.gather(*writes)] == [1] * 40
-    assert await asyncio.gather(*(store.count(one) for one in names)) == [1] * 40
+    writes = [store.apply(a_batch(a_put("a", namespace=name), Remove("zz"), namespace=name)) for name in names]
+    assert [item.rev for item in await asyncio.gather(*writes)] == [1] * 40
+    assert await asyncio.gather(*(store.count(name) for name in names)) == [1] * 40
     with psycopg.connect(postgres_url) as db:
         (open_now,) = db.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'memwarden'"

@@ -18,7 +18,7 @@ import pytest
 from kill_child import NAMESPACE, name_of, the_batch
 
 from memwarden import Warden
-from memwarden.records import Change, Head, Put, WriteMode
+from memwarden.records import Head, JournalEntry, Put, WriteMode
 from memwarden.stores.postgres import PostgresStore
 
 _CHILD = Path(__file__).with_name("postgres_child.py")
@@ -77,17 +77,17 @@ class Site:
         store = PostgresStore(self._url)
         await store.open()
         journal = await store.journal(NAMESPACE, limit=1_000_000)
-        assert [one.seq for one in journal] == list(range(1, len(journal) + 1))
+        assert [item.seq for item in journal] == list(range(1, len(journal) + 1))
         assert await store.head(NAMESPACE) == Head(len(journal), 0)
         rows = (await store.scan(NAMESPACE)).rows
         assert [row.n for row in rows] == list(range(1, len(rows) + 1))
         live = {row.id for row in rows if row.live}
         for writer, heard in self.acknowledged().items():
-            mine = [one for one in journal if one.actor == writer]
-            kept = sum(one.event == "ADD" for one in mine) // 2
+            mine = [item for item in journal if item.actor == writer]
+            kept = sum(item.event == "ADD" for item in mine) // 2
             last = max(heard, default=-1)
             assert last + 1 <= kept <= last + 2  # what was under way when it was killed may be there or not
-            assert [told(one) for one in mine] == list(expected(writer, kept))
+            assert [told(item) for item in mine] == list(expected(writer, kept))
             assert {name_of(writer, kept - 1, 1), name_of(writer, 0, 0)} <= live
         await store.close()
 
@@ -101,7 +101,7 @@ class Site:
         return [len(log.read_text().splitlines()) if log.exists() else 0 for log in logs]
 
 
-def told(entry: Change) -> tuple[str, str]:
+def told(entry: JournalEntry) -> tuple[str, str]:
     return entry.event, entry.memory_id
 
 
@@ -121,4 +121,4 @@ def test_another_process_is_heard_in_the_next_answer(postgres_url: str, said: st
         assert not me.query("Whose is the green bicycle?")
         add = [sys.executable, "-m", "memwarden", "add", said, "--user", "ann", "--db", postgres_url]
         subprocess.run(add, check=True, capture_output=True)
-        assert [one.memory.text for one in me.query("Whose is the green bicycle?", returns="full").items] == [said]
+        assert [item.memory.text for item in me.query("Whose is the green bicycle?", returns="full").items] == [said]

@@ -110,8 +110,8 @@ class Site:
                 store, namespace = warden.store, me.who.namespace
                 rev, least = (await store.head(namespace)).rev, should.revs[done]
                 assert rev >= least, f"LOST: {user} was told of revision {least}, there are {rev}"
-                latest = min((one for one in should.revs if one > least), default=least)
-                reachable = {one for one in should.stops if least <= one <= latest}
+                latest = min((rev for rev in should.revs if rev > least), default=least)
+                reachable = {stop for stop in should.stops if least <= stop <= latest}
                 assert rev in reachable, f"HALF: {user} is at revision {rev}, which is none of {reachable}"
                 found = await tape(me)
                 assert found.entries == should.tape.entries[:rev], f"the journal of {user} is another one"

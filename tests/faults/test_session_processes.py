@@ -47,9 +47,9 @@ def nurseries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Nursery
             for _ in PROCESSES
         ]
         yield opened
-        for one in opened:
-            assert one.stdin is not None
-            one.stdin.close()
+        for item in opened:
+            assert item.stdin is not None
+            item.stdin.close()
 
 
 class Sessions:
@@ -92,7 +92,7 @@ class Sessions:
         told, names = self.told(), list(asyncio.run(self._kept()))
         if lost := told - set(names):
             return f"LOST: {sorted(lost)}"
-        if twice := [one for one, count in Counter(names).items() if count > 1]:
+        if twice := [item for item, count in Counter(names).items() if count > 1]:
             return f"TWICE: {twice}"
         by_writer = defaultdict(list)
         for name in names:
@@ -117,7 +117,7 @@ class Sessions:
             for session in (f"s{number}" for number in range(self._many["sessions"])):
                 memory = (await stored.load(session))["conversation_memory"]
                 found += re.findall(r"^User: (.*)$", memory["summary"], re.MULTILINE)
-                found += [one["user_question"] for one in memory["exchanges"]]
+                found += [item["user_question"] for item in memory["exchanges"]]
         return found
 
 

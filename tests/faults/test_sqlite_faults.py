@@ -42,7 +42,7 @@ async def _fill(path: Path, memories: int = 300) -> None:
 
 def _print(folder: Path) -> dict[str, str]:
     """A fingerprint of every file of a folder."""
-    return {one.name: sha256(one.read_bytes()).hexdigest() for one in sorted(folder.iterdir())}
+    return {item.name: sha256(item.read_bytes()).hexdigest() for item in sorted(folder.iterdir())}
 
 
 async def _expect_refused(path: Path, error: type[StoreError], says: str) -> None:
@@ -165,7 +165,7 @@ async def test_damage_that_sqlite_does_not_see_is_never_a_raw_error(path: Path) 
             found.append(str(error))
         await store.close()
     assert len(found) > 10
-    assert [one for one in found if "restore a copy" not in one] == []
+    assert [item for item in found if "restore a copy" not in item] == []
 
 
 async def _read_everything_and_write(store: SqliteStore) -> None:
@@ -272,12 +272,12 @@ def _run_child(folder: Path, body: str) -> None:
 
 def _give(folder: Path) -> None:
     """Let the child in, whoever it runs as: pytest's folders are closed to others."""
-    for one in (folder, *folder.parents):
-        if one.stat().st_uid == os.getuid() and one != Path("/") and one.parent != Path("/"):
-            one.chmod(one.stat().st_mode | 0o755)
+    for parent in (folder, *folder.parents):
+        if parent.stat().st_uid == os.getuid() and parent != Path("/") and parent.parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o755)
     if os.getuid() == 0:
-        for one in (folder, *folder.iterdir()):
-            os.chown(one, NOBODY, NOBODY)
+        for item in (folder, *folder.iterdir()):
+            os.chown(item, NOBODY, NOBODY)
 
 
 async def test_a_read_only_folder(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ async def test_a_database_that_may_not_grow_is_full(path: Path) -> None:
     )
     assert isinstance(answers[1], StoreFull)
     assert "repeat" in str(answers[1])
-    assert [type(one).__name__ for one in answers] == ["Receipt", "StoreFull", "Receipt", "Receipt"]
+    assert [type(answer).__name__ for answer in answers] == ["Receipt", "StoreFull", "Receipt", "Receipt"]
     assert (await store.head(NAMESPACE)).rev == 4
     connections[0].execute("PRAGMA max_page_count = 1000000")
     assert (await store.apply(large)).rev == 5
@@ -424,7 +424,7 @@ async def _fill_up_and_recover(folder: Path) -> None:
     assert len(kept) > 5
     assert len(refused) > 5
     found = await store.find(NAMESPACE, limit=1000, order_by="written", descending=False)
-    assert [one.id for one in found] == kept  # reads go on, and nothing refused was kept
+    assert [item.id for item in found] == kept  # reads go on, and nothing refused was kept
     ballast.unlink()
     await store.apply(a_batch(a_put(refused[0], text="x" * 10_000)))
     assert await store.count(NAMESPACE) == len(kept) + 1

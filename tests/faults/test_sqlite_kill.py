@@ -216,7 +216,7 @@ def test_the_harness_finds_a_broken_store(tmp_path: Path, fault: str, label: str
     site = Site(tmp_path)
     code, errors = _end(site.start("p", at=label, nth=6, fault=fault))
     assert code == -signal.SIGKILL, errors
-    assert any(re.search(found, one) for one in damage(site)), damage(site)
+    assert any(re.search(found, item) for item in damage(site)), damage(site)
 
 
 def test_the_harness_finds_a_store_that_doubles(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_the_harness_finds_a_store_that_doubles(tmp_path: Path) -> None:
     most = max(number for _, number in site.acknowledged()) + 3
     code, errors = _end(site.start("p", batches=most, fault="applies repeats"))
     assert code == 0, errors
-    assert any("entries" in one for one in damage(site)), damage(site)
+    assert any("entries" in item for item in damage(site)), damage(site)
 
 
 _SYNC_CHILD = """

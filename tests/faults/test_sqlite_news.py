@@ -26,23 +26,23 @@ async def write_and_look(file: Path, writes: int) -> None:
             )
             for number in range(PROCESSES)
         ]
-        ends = [asyncio.ensure_future(one.communicate()) for one in children]
+        ends = [asyncio.ensure_future(child.communicate()) for child in children]
         deltas = []
         while not all(end.done() for end in ends):
             deltas.append(await me.delta())
             await asyncio.sleep(0.01)
         deltas.append(await me.delta())
-        assert [one.returncode for one in children] == [0] * PROCESSES
+        assert [child.returncode for child in children] == [0] * PROCESSES
         by_writer = [list(map(int, line.split())) for end in ends for line in end.result()[0].decode().splitlines()]
         head = await warden.store.head(me.who.namespace)
     assert len(by_writer) == PROCESSES * WRITERS
-    assert all(one < other for revs in by_writer for one, other in pairwise(revs))
+    assert all(item < other for revs in by_writer for item, other in pairwise(revs))
     total = PROCESSES * WRITERS * writes
     assert sorted(rev for revs in by_writer for rev in revs) == list(range(began.rev + 1, began.rev + 1 + total))
     assert head.rev == began.rev + total
-    assert [one.since for one in deltas] == [began.rev, *(one.rev for one in deltas[:-1])]
-    assert sum(len(one.bullets) + one.more for one in deltas) == total
-    assert all(len(one.bullets) <= 3 for one in deltas)
+    assert [delta.since for delta in deltas] == [began.rev, *(delta.rev for delta in deltas[:-1])]
+    assert sum(len(delta.bullets) + delta.more for delta in deltas) == total
+    assert all(len(delta.bullets) <= 3 for delta in deltas)
 
 
 async def test_nothing_is_missed_and_nothing_told_twice(tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def opened(stack: ExitStack, dialogues: Path) -> list[Nursery]:
         stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         for _ in range(PROCESSES)
     ]
-    for one in found:
-        assert one.stdin is not None
-        stack.callback(one.stdin.close)
+    for item in found:
+        assert item.stdin is not None
+        stack.callback(item.stdin.close)
     return found
 
 
@@ -135,33 +135,35 @@ class Talks:
     def begin_anew(self) -> None:
         """Forget everything."""
         self._over.clear()
-        for one in (*self._folder.glob("*.acks"), *self._folder.glob(f"{self.file.name}*")):
-            one.unlink()
+        for item in (*self._folder.glob("*.acks"), *self._folder.glob(f"{self.file.name}*")):
+            item.unlink()
 
     def finish(self) -> None:
         """Go on to the end; then everything is there, once."""
         assert self.run({}, {}) == [0] * PROCESSES
         self._over.clear()
         assert self.damage() == ""
-        assert self.acknowledged() == {one.thread: len(one.said) for one in self.dialogues}
+        assert self.acknowledged() == {dialogue.thread: len(dialogue.said) for dialogue in self.dialogues}
 
     async def _examine(self) -> None:
         done = self.acknowledged()
         async with AsyncWarden.open(f"sqlite:///{self.file}", SETTINGS) as warden:
-            for one in self.dialogues:
-                if one.thread in self._over:
+            for dialogue in self.dialogues:
+                if dialogue.thread in self._over:
                     continue
-                me, should = warden.scope(user=one.user, thread=one.thread), self._wanted[one.thread]
-                least = done.get(one.thread, 0)
-                most, digest = min(least + 1, len(one.said)), await digest_of(me)
-                assert digest in should.sessions[least : most + 1], f"the session {one.thread} is another one"
+                me, should = warden.scope(user=dialogue.user, thread=dialogue.thread), self._wanted[dialogue.thread]
+                least = done.get(dialogue.thread, 0)
+                most, digest = min(least + 1, len(dialogue.said)), await digest_of(me)
+                assert digest in should.sessions[least : most + 1], f"the session {dialogue.thread} is another one"
                 taken_in = should.sessions.index(digest, least)
                 turns = await turns_of(me)
-                assert turns == should.turns[: len(turns)], f"the thread {one.thread} holds something else"
-                assert 2 * taken_in <= len(turns) <= 2 * most, f"{one.thread}: {len(turns)} turns, {taken_in} exchanges"
-                if least == len(one.said):
-                    self._over.add(one.thread)
-            for user in {one.user for one in self.dialogues}:
+                assert turns == should.turns[: len(turns)], f"the thread {dialogue.thread} holds something else"
+                assert 2 * taken_in <= len(turns) <= 2 * most, (
+                    f"{dialogue.thread}: {len(turns)} turns, {taken_in} exchanges"
+                )
+                if least == len(dialogue.said):
+                    self._over.add(dialogue.thread)
+            for user in {dialogue.user for dialogue in self.dialogues}:
                 namespace = warden.scope(user=user).who.namespace
                 journal, states = await warden.store.journal(namespace, limit=10**6), [Told()]
                 replay(journal, states)
@@ -179,10 +181,10 @@ def talks(tmp_path: Path, nurseries: list[Nursery], ours: Any) -> Talks:
 
 def test_undisturbed_everything_is_stored_as_it_was_said(ours: Any) -> None:
     dialogues, becomes = ours
-    for one in dialogues:
-        said = [words for pair in one.said for words in zip(("user", "assistant"), pair, strict=True)]
-        assert list(becomes[one.thread].turns) == said
-        assert len(set(becomes[one.thread].sessions)) == len(one.said) + 1
+    for dialogue in dialogues:
+        said = [words for pair in dialogue.said for words in zip(("user", "assistant"), pair, strict=True)]
+        assert list(becomes[dialogue.thread].turns) == said
+        assert len(set(becomes[dialogue.thread].sessions)) == len(dialogue.said) + 1
 
 
 def test_kills_all_over_the_pipeline(talks: Talks) -> None:
@@ -224,7 +226,9 @@ def test_realmem_whole_under_kills(tmp_path: Path, capsys: pytest.CaptureFixture
             assert talks.damage() == ""
         talks.finish()
     with capsys.disabled():
-        sys.stdout.write(f"\n{sum(len(one.said) for one in dialogues):,} exchanges; killed at {dict(talks.died)}\n")
+        sys.stdout.write(
+            f"\n{sum(len(dialogue.said) for dialogue in dialogues):,} exchanges; killed at {dict(talks.died)}\n"
+        )
     assert len(talks.died) >= 6, "the instants were not spread over the pipeline"
 
 

@@ -62,7 +62,7 @@ def stage_of(stage: Path) -> str:
 def _kind(batch: Batch) -> str:
     if batch.extracted is not None:
         return "what is kept"
-    first = next((one.memory for one in batch.changes if isinstance(one, Put)), None)
+    first = next((change.memory for change in batch.changes if isinstance(change, Put)), None)
     if first is None or first.channel != Channel.TURN:
         return "the session"
     return "the question" if first.role == "user" else "the answer"
@@ -106,18 +106,18 @@ async def main(job: dict[str, Any], dialogues: list[Dialogue]) -> None:
     acks = os.open(acks_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     free = asyncio.Semaphore(AT_ONCE)
 
-    async def follow(warden: AsyncWarden, one: Dialogue) -> None:
-        me = warden.scope(user=one.user, thread=one.thread)
+    async def follow(warden: AsyncWarden, dialogue: Dialogue) -> None:
+        me = warden.scope(user=dialogue.user, thread=dialogue.thread)
         async with free:
-            for number in range(max(0, done.get(one.thread, 0) - 1), len(one.said[: job.get("exchanges")])):
-                await exchange(me, one, number, settings, death.passed)
+            for number in range(max(0, done.get(dialogue.thread, 0) - 1), len(dialogue.said[: job.get("exchanges")])):
+                await exchange(me, dialogue, number, settings, death.passed)
                 death.passed("answered, not logged")
-                os.write(acks, f"{one.thread} {number}\n".encode())
+                os.write(acks, f"{dialogue.thread} {number}\n".encode())
 
     async with AsyncWarden(store, config.load(None, **SETTINGS)) as warden:
         death.armed = True
-        served = [one for place, one in enumerate(dialogues) if place % processes == own]
-        await asyncio.gather(*(follow(warden, one) for one in served))
+        served = [item for place, item in enumerate(dialogues) if place % processes == own]
+        await asyncio.gather(*(follow(warden, item) for item in served))
         death.armed = False
 
 

@@ -59,7 +59,7 @@ def our_dialogues(threads: int, exchanges: int) -> list[Dialogue]:
 def _our_exchanges(name: str, exchanges: int) -> list[tuple[str, str]]:
     chance = random.Random(name)
     asked = [messages[0]["content"] for messages in the_talk(name, exchanges)]
-    return [(f"{one} ({number})", _answer(chance, number)) for number, one in enumerate(asked)]
+    return [(f"{item} ({number})", _answer(chance, number)) for number, item in enumerate(asked)]
 
 
 def _answer(chance: random.Random, number: int) -> str:
@@ -76,7 +76,7 @@ def realmem_dialogues(files: Sequence[Path]) -> list[Dialogue]:
     for file in files:
         (conversation,) = read_conversations(file)
         for session in conversation.sessions:
-            rows = [(one["role"], one["content"]) for one in session.messages]
+            rows = [(message["role"], message["content"]) for message in session.messages]
             pairs = [
                 (asked, answer)
                 for (role, asked), (other, answer) in pairwise(rows)
@@ -88,17 +88,17 @@ def realmem_dialogues(files: Sequence[Path]) -> list[Dialogue]:
 
 
 async def exchange(
-    me: AsyncScope, one: Dialogue, number: int, settings: ChatSettings, passed: Passed = lambda label: None
+    me: AsyncScope, dialogue: Dialogue, number: int, settings: ChatSettings, passed: Passed = lambda label: None
 ) -> None:
     """One exchange, whole: the session's messages, memories put in, a stream, what was said stored, the session."""
-    key = f"{one.thread} {number}"
-    if one.by_chat:
-        asked, answer = one.said[number]
+    key = f"{dialogue.thread} {number}"
+    if dialogue.by_chat:
+        asked, answer = dialogue.said[number]
         stream = me.chat(lambda messages: spoken(answer, passed), settings).stream(asked, key=key)
         assert "".join([words async for words in stream]) == answer
         assert not stream.reply.failures, stream.reply.failures
     else:
-        await _by_hand(me, one.said[number], settings, key, passed)
+        await _by_hand(me, dialogue.said[number], settings, key, passed)
 
 
 async def _by_hand(me: AsyncScope, said: tuple[str, str], settings: ChatSettings, key: str, passed: Passed) -> None:
@@ -107,7 +107,7 @@ async def _by_hand(me: AsyncScope, said: tuple[str, str], settings: ChatSettings
     messages = await me.sessions.prepare_messages_for_agent(session, asked)
     async with me.turn(messages, settings, key=key) as turn:
         assert not turn.failures, turn.failures
-        words = [one async for one in turn.stream(spoken(answer, passed))]
+        words = [item async for item in turn.stream(spoken(answer, passed))]
     assert not turn.failures, turn.failures
     await me.sessions.finalize_current_cycle(session, asked, "".join(words), key=key)
 
@@ -125,7 +125,7 @@ async def turns_of(me: AsyncScope) -> tuple[tuple[str | None, str], ...]:
     """What is stored of a scope's thread."""
     where = {"channel": "turn", "thread_id": me.who.thread}
     found = await me.find(where, limit=10**6, order_by="written", descending=False)
-    return tuple((one.role, one.text) for one in found)
+    return tuple((item.role, item.text) for item in found)
 
 
 async def digest_of(me: AsyncScope) -> str:
@@ -139,11 +139,11 @@ async def undisturbed(dialogues: Sequence[Dialogue], settings: ChatSettings) -> 
     """What becomes of each dialogue, by its thread."""
     found = {}
     async with AsyncWarden.open("memory://", SETTINGS) as warden:
-        for one in dialogues:
-            me = warden.scope(user=one.user, thread=one.thread)
+        for dialogue in dialogues:
+            me = warden.scope(user=dialogue.user, thread=dialogue.thread)
             digests = [await digest_of(me)]
-            for number in range(len(one.said)):
-                await exchange(me, one, number, settings)
+            for number in range(len(dialogue.said)):
+                await exchange(me, dialogue, number, settings)
                 digests.append(await digest_of(me))
-            found[one.thread] = Becomes(await turns_of(me), tuple(digests))
+            found[dialogue.thread] = Becomes(await turns_of(me), tuple(digests))
     return found

@@ -167,7 +167,7 @@ def test_participants_and_a_filter_of_characters_both_hold(warden: Warden) -> No
     me.remember("Ida and Tom sell honey at the stall in Oslo.", characters=["Ida", "Tom"])
     asked = {"role": "user", "content": "Who sells honey at the stall?"}
     block = me.context(asked, threshold=0.0, participants=["Ida"], filters={"characters": ["Tom"]})
-    assert [len(one.memory.characters) for one in block.items] == [2]
+    assert [len(item.memory.characters) for item in block.items] == [2]
 
 
 def test_an_answer_with_odd_tags_and_summaries_is_kept(warden: Warden) -> None:
@@ -196,7 +196,7 @@ def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
         warden.scope(user="ana").remember("Bees swarm in May.")
         files = sorted(tmp_path.glob("store.db*"))
         assert len(files) == 3
-        assert {stat.S_IMODE(one.stat().st_mode) for one in files} == {0o600}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
 def test_the_rights_of_a_file_that_is_there_are_its_owners_choice(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ async def test_the_memory_store_finds_the_end_of_a_thread_at_once() -> None:
     for _ in range(100):
         for thread, last in (("short", "m9"), ("long", "m9999")):
             where = parse({"thread_id": thread})
-            assert [one.id for one in await store.find(NAMESPACE, where, limit=1, order_by=WRITTEN)] == [last]
+            assert [item.id for item in await store.find(NAMESPACE, where, limit=1, order_by=WRITTEN)] == [last]
     assert time.process_time() - begun < 0.2  # looking at every row, 2 seconds
 
 
@@ -232,5 +232,5 @@ async def test_the_memory_store_follows_rows_from_thread_to_thread() -> None:
         where = parse({"thread_id": wanted})
         up = await store.find(NAMESPACE, where, order_by=WRITTEN, descending=False)
         down = await store.find(NAMESPACE, where, order_by=WRITTEN)
-        assert ("".join(one.id for one in up), "".join(one.id for one in down)) == (ids, ids[::-1])
+        assert ("".join(item.id for item in up), "".join(item.id for item in down)) == (ids, ids[::-1])
         assert await store.count(NAMESPACE, where) == len(ids)

@@ -26,7 +26,7 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, Sto
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres.backup import refuse_undecided
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.checkpoints import Search, Value
+from memwarden.stores.shared.checkpoints import CheckpointSearch, Value
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.transfer import backup
 from memwarden.stores.transfer.backup import read, refuse_existing
@@ -81,8 +81,8 @@ async def held(url: str) -> list[object]:
     store = store_at(url)
     await store.open()
     found: list[object] = [(await store.about()).model]
-    found += [(one, await seal(store, one)) for one in await store.namespaces()]
-    found += await store.checkpoints.find(OTHER_USER, Search())
+    found += [(namespace, await seal(store, namespace)) for namespace in await store.namespaces()]
+    found += await store.checkpoints.find(OTHER_USER, CheckpointSearch())
     await store.close()
     return found
 
@@ -105,7 +105,7 @@ def test_what_is_restored_holds_the_same(engine: str, new_url: Callable[[str], s
     assert process.stderr == b""
     told = json.loads(process.stdout)
     assert (told["engine"], told["rows"]["memories"], told["model"]) == (engine, 11, "some model")
-    assert sum(one["revision"] for one in told["namespaces"]) == told["rows"]["journal"] == 23
+    assert sum(item["revision"] for item in told["namespaces"]) == told["rows"]["journal"] == 23
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "is whole" in cli("backup", "check", str(file))
     assert "23 changes" in cli("backup", "restore", str(file), "--to", target).replace("\n", "")
@@ -127,7 +127,7 @@ def test_life_goes_on_in_what_was_restored(engine: str, new_url: Callable[[str],
     with Warden.open(target, config={"embedder": "none"}) as warden:
         me = warden.scope(user="ana")
         assert me.remember("Ana lives in Berlin.", key="once").rev == 1
-        assert [one.text for one in me.find()] == ["Ana lives in Berlin."]
+        assert [item.text for item in me.find()] == ["Ana lives in Berlin."]
         assert me.remember("Ana has a cat.").rev > 1
 
 
@@ -462,7 +462,7 @@ async def test_an_owner_without_more_rights_restores(new_database: Callable[[], 
     with psycopg.connect(source, autocommit=True) as db:
         db.execute(f"CREATE ROLE {login} LOGIN PASSWORD 'a-secret' IN ROLE memwarden_app".encode())
     as_login = [
-        f"postgresql://{login}:a-secret@{one.partition('//')[2].rpartition('@')[2]}" for one in (source, target)
+        f"postgresql://{login}:a-secret@{item.partition('//')[2].rpartition('@')[2]}" for item in (source, target)
     ]
     try:
         with pytest.raises(StoreUnavailable, match="login that owns"):

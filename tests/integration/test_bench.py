@@ -13,7 +13,13 @@ from typer.testing import CliRunner
 
 from memwarden import Warden
 from memwarden.settings import FEATURES
-from memwarden.surfaces.conversation_files import Conversation, Question, Session, TurnKey, read_conversations
+from memwarden.surfaces.conversation_files import (
+    Conversation,
+    LabelledQuestion,
+    Session,
+    TurnIdentity,
+    read_conversations,
+)
 from memwarden_bench import measure, quality, report, sentences, speed
 from memwarden_bench.app import app
 from memwarden_bench.fresh import Installed, TrialFailed
@@ -126,13 +132,13 @@ def test_questions_are_put_to_another_conversation_too(locomo: Path) -> None:
 
 def test_a_question_sees_only_the_sessions_before_it(realmem: Path) -> None:
     (conversation,) = read_conversations(realmem)
-    order = [event.text if isinstance(event, Question) else event.thread for event in timeline(conversation)]
+    order = [event.text if isinstance(event, LabelledQuestion) else event.thread for event in timeline(conversation)]
     assert order == ["s1", "s2", "What is my boat called?", "s3"]
     with Warden.open("memory://", config=WORDS.config) as warden:
         played = replay(conversation, warden)
         (answer,) = played.answers
         assert {turn.thread for turn in answer.turns} <= {"s1", "s2"}
-        assert answer.turns[0] == TurnKey("s1", "s1:1")
+        assert answer.turns[0] == TurnIdentity("s1", "s1:1")
         assert played.turns == 7
         later = warden.scope(user=conversation.name).query("Tell me more about Petrel", top_k=10, threshold=0.0)
         assert "s3" in {item.memory.thread_id for item in later.items}
@@ -179,7 +185,7 @@ def test_peers_answer_the_same_questions(name: str, locomo: Path, realmem: Path)
         assert figures.turn["R@10"] == (1.0, 1.0, 1.0, 10)
     (conversation,) = read_conversations(realmem)
     (answer,) = ask_peer(PEERS[name](), conversation)
-    assert answer.turns[0] == TurnKey("s1", "s1:1")
+    assert answer.turns[0] == TurnIdentity("s1", "s1:1")
     assert {turn.thread for turn in answer.turns} <= {"s1", "s2"}
 
 
@@ -190,7 +196,7 @@ def test_peers_without_turns_or_words(name: str) -> None:
     assert peer.rank("anything", 5) == []
     peer.add(Session("t", None, ({"role": "user", "content": "hello world", "id": "1"},)))
     peer.settle()
-    assert peer.rank('"?!', 5) in ([], [TurnKey("t", "1")])
+    assert peer.rank('"?!', 5) in ([], [TurnIdentity("t", "1")])
 
 
 def test_abstention_by_hand() -> None:
@@ -208,7 +214,7 @@ def test_a_derived_memory_takes_a_rank_for_each_turn_that_it_rests_on() -> None:
         found = me.query("Does Ida own a canoe?", top_k=5, threshold=0.0)
     from memwarden_bench.replay import turns_of
 
-    assert turns_of(found) == (TurnKey("t", "a"), TurnKey("t", "b"))
+    assert turns_of(found) == (TurnIdentity("t", "a"), TurnIdentity("t", "b"))
 
 
 def test_a_deeper_ranking_begins_like_a_short_one(locomo: Path) -> None:
@@ -222,8 +228,8 @@ def test_a_deeper_ranking_begins_like_a_short_one(locomo: Path) -> None:
 
 
 def test_sample_is_evenly_spread() -> None:
-    questions = [Question(str(number), (), ("t",), "c", 0) for number in range(10)]
-    assert [one.text for one in sample(questions, 3)] == ["0", "3", "6"]
+    questions = [LabelledQuestion(str(number), (), ("t",), "c", 0) for number in range(10)]
+    assert [item.text for item in sample(questions, 3)] == ["0", "3", "6"]
     assert sample(questions, 0) == questions
 
 

@@ -48,10 +48,10 @@ def absent(name: str, *packages: str) -> Kind:
 def told_of(found: Beside, layout: Layout, system: str) -> dict[str, int]:
     """How many rounds each figure of a system has."""
     return {
-        one.name: len(one.rounds[system])
-        for one in found.figures
-        if one.scenario == layout.name
-        if system in one.rounds
+        figure.name: len(figure.rounds[system])
+        for figure in found.figures
+        if figure.scenario == layout.name
+        if system in figure.rounds
     }
 
 
@@ -70,8 +70,8 @@ def test_every_figure_is_there_for_every_round(found: Beside) -> None:
         assert {told[name] for name in ("query p50", "query p95", "batch add, 100 rows", "add one")} == {2}
         assert told["another user's first query"] == 2
         assert set(told_of(found, ALONE, system)) >= {*TOLD, *KEPT}
-    timed = [one for one in found.figures if one.scenario != beside.START]
-    assert all(value > 0 for one in timed for values in one.rounds.values() for value in values)
+    timed = [figure for figure in found.figures if figure.scenario != beside.START]
+    assert all(value > 0 for item in timed for values in item.rounds.values() for value in values)
 
 
 def test_all_give_ten_items_and_the_floor_gives_the_exact_ones(found: Beside) -> None:
@@ -84,7 +84,7 @@ def test_all_give_ten_items_and_the_floor_gives_the_exact_ones(found: Beside) ->
 
 
 def test_who_is_missing_or_fails_is_named(found: Beside) -> None:
-    remarks = {(one.system, one.scenario): one.text for one in found.remarks}
+    remarks = {(remark.system, remark.scenario): remark.text for remark in found.remarks}
     assert "pip install no-such-package-at-all" in remarks["ghost", "everything"]
     assert remarks["stranger", CROWD.name] == "to open: KeyError: 'stranger'"
     text = "\n".join(beside_markdown(found))
@@ -120,7 +120,7 @@ def test_who_is_too_slow_is_left_out_and_told_how_long_it_would_take() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(beside, "STARTS", 1)
         result = beside.compare([SYSTEMS[FLOOR]], [CROWD], plan(patience=0.000001))
-    assert any(one.system == FLOOR for one in result.remarks)
+    assert any(remark.system == FLOOR for remark in result.remarks)
 
 
 def test_an_order_that_takes_too_long_ends_the_process(tmp_path: Path) -> None:
@@ -134,11 +134,11 @@ def test_a_failing_seat_leaves_the_table_and_the_others_go_on(tmp_path: Path) ->
     sheet = Sheet()
     seats = [Seat(SYSTEMS[FLOOR], tmp_path / name, "wordllama", seconds=60) for name in "ab"]
     table = Table("here", seats, sheet)
-    table.round(0, lambda one: table.note("open", "ms", one, one.do("open")["ms"]))
+    table.round(0, lambda item: table.note("open", "ms", item, item.do("open")["ms"]))
     with pytest.raises(SeatFailed, match="KeyError: 'nonsense'"):
         seats[0].do("nonsense")
     seats[0]._process.kill()
-    table.round(1, lambda one: table.note("open", "ms", one, one.do("open")["ms"]))
+    table.round(1, lambda item: table.note("open", "ms", item, item.do("open")["ms"]))
     table.stop()
     assert len(table.seats) == 1
     assert len(sheet.remarks) == 1
@@ -147,10 +147,10 @@ def test_a_failing_seat_leaves_the_table_and_the_others_go_on(tmp_path: Path) ->
 
 def test_errors_do_not_tell_where_the_store_was(tmp_path: Path) -> None:
     (tmp_path / "store" / "floor.db").mkdir(parents=True)
-    one = Seat(SYSTEMS[FLOOR], tmp_path, "wordllama", seconds=60)
+    seat = Seat(SYSTEMS[FLOOR], tmp_path, "wordllama", seconds=60)
     with pytest.raises(SeatFailed, match="unable to open database file") as failed:
-        one.do("open")
-    one.stop()
+        seat.do("open")
+    seat.stop()
     assert str(tmp_path) not in str(failed.value)
 
 
@@ -195,7 +195,7 @@ def test_peers_need_vectors() -> None:
 
 
 def test_layouts_are_one_user_among_many_and_the_larger_sizes_alone() -> None:
-    assert [one.name for one in beside.layouts_for((100, 10_000))] == [
+    assert [item.name for item in beside.layouts_for((100, 10_000))] == [
         "one user's 100 memories among 10,000",
         "10,000 memories in one namespace",
     ]
@@ -211,8 +211,8 @@ def test_speed_command_prints_the_comparison(tmp_path: Path, monkeypatch: pytest
     done = CliRunner().invoke(app, [*asked, "--markdown", str(markdown), "--plot", str(plot)])
     assert done.exit_code == 0, done.output
     compared = json.loads(done.stdout)["beside"]
-    assert [one["name"] for one in compared["systems"]] == [BASE, FLOOR]
-    (p50,) = (one for one in compared["figures"] if one["name"] == "query p50")
+    assert [item["name"] for item in compared["systems"]] == [BASE, FLOOR]
+    (p50,) = (item for item in compared["figures"] if item["name"] == "query p50")
     assert p50["ratios"][FLOOR]["median"] > 0
     assert "### One user's 12 memories among 24" in markdown.read_text(encoding="utf-8")
     assert plot.with_stem("speed-beside").read_bytes().startswith(b"\x89PNG")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from memwarden.surfaces.conversation_files import TurnKey
+from memwarden.surfaces.conversation_files import TurnIdentity
 from memwarden.tokens import estimate
 from memwarden_bench import budgets, measure
 from memwarden_bench.app import app
@@ -50,12 +50,14 @@ def talk(tmp_path: Path) -> Path:
 def test_each_way_fills_each_budget(talk: Path) -> None:
     (curves,) = budgets.measure(measure.read_sources([talk]), "none", BUDGETS)
     assert (curves.layout, curves.questions) == ("memwarden", 4)
-    ways = list(dict.fromkeys(one.way for one in curves.points))
+    ways = list(dict.fromkeys(point.way for point in curves.points))
     assert ways[:5] == [*QUERIES, BLOCK, "last turns"]
-    assert all(one.startswith("best turns, ") for one in ways[5:])
-    assert [(one.way, one.budget) for one in curves.points] == [(way, budget) for way in ways for budget in BUDGETS]
-    at = {(one.way, one.budget): one for one in curves.points}
-    assert all(one.tokens <= one.budget for one in curves.points)
+    assert all(way.startswith("best turns, ") for way in ways[5:])
+    assert [(point.way, point.budget) for point in curves.points] == [
+        (way, budget) for way in ways for budget in BUDGETS
+    ]
+    at = {(point.way, point.budget): point for point in curves.points}
+    assert all(point.tokens <= point.budget for point in curves.points)
     for way in QUERIES:
         assert at[way, 60].turns == (1.0, 1.0, 1.0, 4)
         assert at[way, 60].sessions.mean == at[way, 60].words.mean == at[way, 60].filled == 1.0
@@ -65,14 +67,16 @@ def test_each_way_fills_each_budget(talk: Path) -> None:
 
 
 def test_whole_turns_are_taken_as_long_as_they_fit() -> None:
-    turns = [(TurnKey("t", str(number)), text) for number, text in enumerate(["a" * 30, "b" * 400, "c" * 30, "d" * 30])]
+    turns = [
+        (TurnIdentity("t", str(number)), text) for number, text in enumerate(["a" * 30, "b" * 400, "c" * 30, "d" * 30])
+    ]
     found = packed(turns, 26)
-    assert [one.id for one in found.turns] == ["0", "2", "3"]
+    assert [turn.id for turn in found.turns] == ["0", "2", "3"]
     assert found.text == "\n".join(f"- {letter * 30}" for letter in "acd")
     assert found.tokens == estimate(found.text) <= 26
     assert packed(turns, 5) == ("", (), 0)
-    assert packed([(TurnKey("t", "1"), "one\ntwo")], 10).text == "- one\n  two"
-    long = [(TurnKey("t", str(number)), "x" * 400) for number in range(budgets.IN_VAIN)]
+    assert packed([(TurnIdentity("t", "1"), "one\ntwo")], 10).text == "- one\n  two"
+    long = [(TurnIdentity("t", str(number)), "x" * 400) for number in range(budgets.IN_VAIN)]
     assert packed([*long, turns[0]], 26).turns == ()
 
 
@@ -101,8 +105,8 @@ def test_a_statement_that_the_file_has_is_the_evidence(tmp_path: Path) -> None:
     assert question.evidence == ("Ana's boat Petrel has a mainsail.",)
     (curves,) = budgets.measure(sources, "none", (300,))
     # Of its words the question has one, two of four turns hold another, and none has the two that are left.
-    assert all(one.words.mean == 0.0 for one in curves.points if one.way == QUERIES[0])
-    assert all(one.turns.mean == 1.0 for one in curves.points if one.way == QUERIES[0])
+    assert all(point.words.mean == 0.0 for point in curves.points if point.way == QUERIES[0])
+    assert all(point.turns.mean == 1.0 for point in curves.points if point.way == QUERIES[0])
 
 
 def point(way: str, turns: float, tokens: float) -> Point:

@@ -36,7 +36,7 @@ def test_counts_shares_and_errors(tmp_path: Path) -> None:
     assert total["outcomes"]["supersede"] == {"same": 0, "supersede": 2, "link": 0, "different": 0, "check": 0}
     assert found["by_language"]["de"]["pairs"] == 1
     assert found["by_category"]["negation"]["paraphrases_merged"] is None
-    assert [(one["label"], one["judged"], one["rule"]) for one in found["errors"]] == [
+    assert [(item["label"], item["judged"], item["rule"]) for item in found["errors"]] == [
         ("different", "supersede", "negation"),
         ("link", "same", "equal"),
     ]
@@ -79,7 +79,7 @@ def test_facts_that_are_true_at_once_are_counted_when_they_are_lost(tmp_path: Pa
     found = json.loads(result.stdout)
     assert (found["profiles"], found["pairs"], found["wrong"]) == (2, 14, 4)
     assert found["lost"] == {"1: Otto": 2, "2: Bea": 0}
-    assert {(one["old"], one["judged"]) for one in found["mistakes"]} == {
+    assert {(item["old"], item["judged"]) for item in found["mistakes"]} == {
         ("Otto lives in Graz.", "supersede"),
         ("Otto lives in Linz.", "supersede"),
         ("Otto likes tea.", "same"),

@@ -16,7 +16,7 @@ from memwarden_bench.tier_systems import TIER_SYSTEMS, LangGraphTiers, Tiers, Ti
 from memwarden_bench.tiers import TiersReport
 
 TEXTS = ["Ana keeps bees.", "Tom repairs old clocks.", "The ferry leaves at nine."]
-NAMES = {one for one, _, _ in tiers.READS} | {"add one", "add, each of many", "memory", "empty"}
+NAMES = {item for item, _, _ in tiers.READS} | {"add one", "add, each of many", "memory", "empty"}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def found() -> TiersReport:
 
 def test_every_system_is_measured_in_everything(found: TiersReport) -> None:
     assert found.remarks == []
-    assert {one.name for one in found.figures} == NAMES
+    assert {figure.name for figure in found.figures} == NAMES
     for figure in found.figures:
         assert figure.rounds.keys() == TIER_SYSTEMS.keys()
         assert all(value > 0 for values in figure.rounds.values() for value in values)
@@ -42,7 +42,7 @@ def test_the_report_goes_with_that_of_speed(found: TiersReport) -> None:
     made = speed.SpeedReport({}, "wordllama", "x", 1.0, 2.0, [], None, tiers=found)
     assert "## Three tiers" in report.speed_markdown(made)
     told = json.loads(report.to_json(made))["tiers"]
-    assert [one["name"] for one in told["figures"]] == [one.name for one in found.figures]
+    assert [item["name"] for item in told["figures"]] == [figure.name for figure in found.figures]
 
 
 @pytest.mark.parametrize("kind", [Tiers, TiersOnDisk, LangGraphTiers])

@@ -19,8 +19,8 @@ def test_every_sort_of_write_is_measured(tmp_path: Path) -> None:
     (size,) = json.loads(result.stdout)["sizes"]
     calls = size["calls"]
     assert set(calls) == {"observed", "created", "merged", "superseded"}
-    assert sum(one["calls"] for one in calls.values()) == 4 * 6
-    assert all(0 < one["p50_ms"] <= one["p95_ms"] and one["syncs"] > 0 for one in calls.values())
+    assert sum(call["calls"] for call in calls.values()) == 4 * 6
+    assert all(0 < call["p50_ms"] <= call["p95_ms"] and call["syncs"] > 0 for call in calls.values())
     assert (calls["observed"]["edges"], calls["merged"]["edges"]) == (0, 0)
     assert calls["superseded"]["edges"] >= 1
     assert size["sync_p50_ms"] > 0
@@ -31,6 +31,8 @@ def test_every_sort_of_write_is_measured(tmp_path: Path) -> None:
 
 def test_facts_are_about_different_things() -> None:
     made = facts(2_000)
-    assert len({one.text for one in made}) == 2_000
-    assert all(one.text.split(" is ")[0] == one.changed.split(" is ")[0] and one.changed != one.text for one in made)
+    assert len({item.text for item in made}) == 2_000
+    assert all(
+        item.text.split(" is ")[0] == item.changed.split(" is ")[0] and item.changed != item.text for item in made
+    )
     assert facts(5) == made[:5]

@@ -49,12 +49,12 @@ async def later(tmp_path: Path) -> AsyncIterator[AsyncScope]:
 
 def turns(me: BoundScope) -> list[tuple[str | None, str]]:
     found = me.find({"channel": "turn"}, order_by="written", descending=False)
-    return [(one.role, one.text) for one in found]
+    return [(item.role, item.text) for item in found]
 
 
 def exchanges(me: BoundScope, session: str = "t1") -> list[tuple[str, str]]:
     memory = me.sessions.load(session)["conversation_memory"]
-    return [(one["user_question"], one["final_answer"]) for one in memory["exchanges"]]
+    return [(item["user_question"], item["final_answer"]) for item in memory["exchanges"]]
 
 
 class Model:
@@ -106,7 +106,7 @@ def test_a_conversation_is_injected_stored_kept_and_in_the_session(warden: Warde
     first = chat.continue_chat(MIA)
     assert first.text == "Noted."
     assert first.kept is not None
-    assert [one.outcome for one in first.stored] == ["created", "created"]
+    assert [item.outcome for item in first.stored] == ["created", "created"]
     other = warden.scope(user="ana", thread="t2")
     second = other.chat(model, EVERY, system="Be brief.").continue_chat(ASKED)
     assert second.block
@@ -130,8 +130,8 @@ def test_prompts_stay_small_and_the_turns_stay_whole(me: BoundScope) -> None:
         chat.continue_chat(f"Question {number}?")
     assert len(exchanges(me, "s1")) == 10
     assert max(len(answer.encode()) for _, answer in exchanges(me, "s1")) <= 500
-    assert [text for role, text in turns(me) if role == "assistant"] == [f"{one} {long}" for one in range(14)]
-    assert sum(len(one["content"]) for one in model.asked[-1]) < 4 * 2_600
+    assert [text for role, text in turns(me) if role == "assistant"] == [f"{item} {long}" for item in range(14)]
+    assert sum(len(item["content"]) for item in model.asked[-1]) < 4 * 2_600
 
 
 @pytest.mark.parametrize("action", list(Action))
@@ -182,7 +182,7 @@ def test_no_answer_is_a_warning_and_the_session_is_saved(me: BoundScope, caplog:
         assert (cycle["user_question"], cycle["final_answer"]) == (f"Hello? {number}", None)
     assert exchanges(me) == []
     assert turns(me) == [("user", f"Hello? {number}") for number in range(3)]
-    assert [one.reason for one in me.events(node="session")] == ["no_answer"] * 3
+    assert [event.reason for event in me.events(node="session")] == ["no_answer"] * 3
 
 
 def test_without_memory_the_session_goes_on_alone(me: BoundScope) -> None:
@@ -277,7 +277,7 @@ def test_a_look_that_hangs_is_put_off(me: BoundScope, monkeypatch: pytest.Monkey
     monkeypatch.setattr(turn, "AFTER_SECONDS", 0.3)
     monkeypatch.setattr("memwarden.conversation.turn_log.TurnLog.look", hang)
     reply = me.chat(Model("Rice cakes."), EVERY).continue_chat(ASKED)
-    assert [type(one) for one in reply.failures] == [TimeoutError]
+    assert [type(failure) for failure in reply.failures] == [TimeoutError]
     assert turns(me) == [("user", ASKED), ("assistant", "Rice cakes.")]
 
 
@@ -352,7 +352,7 @@ def test_a_model_that_hangs_is_given_up(me: BoundScope, model: Callable[[Any], A
     with pytest.raises(ModelUnavailable, match=r"longer than 0\.05 seconds"):
         me.chat(model, seconds=0.05).continue_chat("Hello?")
     assert turns(me) == [("user", "Hello?")]
-    assert [one.reason for one in me.events(node="session")] == ["chat_model_late"]
+    assert [event.reason for event in me.events(node="session")] == ["chat_model_late"]
 
 
 def test_a_model_that_says_garbage_ends_nothing(warden: Warden) -> None:
@@ -377,7 +377,7 @@ async def test_a_model_that_hangs_in_its_answer_keeps_what_it_said(later: AsyncS
             got.append(piece)
     assert got == ["Rice "]
     found = await later.find({"channel": "turn"}, order_by="written", descending=False)
-    assert [one.text for one in found] == ["Hello?", "Rice "]
+    assert [item.text for item in found] == ["Hello?", "Rice "]
 
 
 def test_a_stream_gives_the_pieces_and_the_reply(me: BoundScope) -> None:
@@ -492,7 +492,7 @@ async def test_a_chat_that_is_cancelled_anywhere_is_whole() -> None:
                 task.cancel()
             answered = not (await asyncio.wait([task]) and task.cancelled())
             found = await me.find({"channel": "turn", "thread_id": f"t{steps}"}, order_by="written", descending=False)
-            said = [one.text for one in found]
+            said = [item.text for item in found]
             exchanges = (await me.sessions.load(f"t{steps}"))["conversation_memory"]["exchanges"]
             assert said in ([], ["Hello?"], ["Hello?", "Noted."])
             assert len(exchanges) == (len(said) == 2)
@@ -547,7 +547,7 @@ def test_the_chat_goes_on_while_the_store_is_down(me: BoundScope, monkeypatch: p
         with pytest.raises(NotKept) as told:
             me.chat(model).continue_chat(ASKED)
     assert told.value.answer == "Rice cakes."
-    assert [one["content"] for one in told.value.messages] == [ASKED, "Rice cakes."]
+    assert [message["content"] for message in told.value.messages] == [ASKED, "Rice cakes."]
     assert model.asked == [[user(ASKED)]]
     me.observe(told.value.messages)
     assert me.chat(model).continue_chat("And now?").failures == ()
@@ -573,10 +573,10 @@ def open_ai(upstream: Upstream) -> Any:
 
 
 MODELS: dict[str, Callable[[Upstream], upstreams.Upstream]] = {
-    "chat": lambda one: upstreams.openai_chat(open_ai(one), model="gpt-5"),
-    "responses": lambda one: upstreams.openai_responses(open_ai(one), model="gpt-5"),
-    "anthropic": lambda one: upstreams.anthropic(
-        anthropic.Anthropic(base_url=one.url, api_key="none", max_retries=0), model="claude-opus-5", max_tokens=99
+    "chat": lambda item: upstreams.openai_chat(open_ai(item), model="gpt-5"),
+    "responses": lambda item: upstreams.openai_responses(open_ai(item), model="gpt-5"),
+    "anthropic": lambda item: upstreams.anthropic(
+        anthropic.Anthropic(base_url=item.url, api_key="none", max_retries=0), model="claude-opus-5", max_tokens=99
     ),
 }
 
@@ -630,7 +630,7 @@ def test_tools_are_called_and_their_results_used_again(
     assert asked == ["Gdynia"]
     assert [text for role, text in turns(me) if role == "assistant"] == ["A moment.", "It rains."] * 2
     assert exchanges(me)[-1] == ("And still?", "It rains.")
-    results = [one for one in upstream.prompts() if "rain" in json.dumps(one)]
+    results = [prompt for prompt in upstream.prompts() if "rain" in json.dumps(prompt)]
     assert results
 
 
@@ -664,9 +664,9 @@ def test_a_model_keeps_things_by_itself_where_the_settings_say_so(me: BoundScope
     calls_once(upstream, {"name": "createMemory", "arguments": {"content": "Mia is allergic to peanuts."}, "id": "c1"})
     settings = replace(EVERY, memory_extraction_mode="llm_triggered")
     reply = me.chat(MODELS["chat"](upstream), settings, tools=me.tools("read", only=["loadState"])).continue_chat(MIA)
-    assert [one["function"]["name"] for one in upstream.prompts()[0]["tools"]] == ["loadState", "createMemory"]
+    assert [prompt["function"]["name"] for prompt in upstream.prompts()[0]["tools"]] == ["loadState", "createMemory"]
     assert reply.kept is None
-    assert [one.text for one in me.find({"channel": "semantic"})] == ["Mia is allergic to peanuts."]
+    assert [item.text for item in me.find({"channel": "semantic"})] == ["Mia is allergic to peanuts."]
     with pytest.raises(InvalidInput, match="callable"):
         me.chat(Model(), settings).continue_chat("Hm")
 

@@ -66,7 +66,7 @@ def turns(db: str, thread: str = "chat") -> list[tuple[str | None, str]]:
     with Warden.open(db, {"embedder": "none"}) as warden:
         filters = {"channel": "turn", "thread_id": thread}
         found = warden.scope(user="ana").find(filters, order_by="written", descending=False)
-    return [(one.role, one.text) for one in found]
+    return [(item.role, item.text) for item in found]
 
 
 def test_a_scripted_model_shows_what_was_put_in_and_what_was_kept(db: str, talk: Talk, script: Path) -> None:
@@ -90,7 +90,7 @@ def test_json_tells_one_exchange_a_line(talk: Talk, script: Path) -> None:
     told, _ = talk("--script", str(script), "--json", lines=f"{MIA}\n/quit\n")
     first, last = map(json.loads, told.splitlines())
     assert (first["message"], first["answer"], first["action"]) == (MIA, "Noted.", None)
-    assert [one["outcome"] for one in first["stored"]] == ["created", "created"]
+    assert [item["outcome"] for item in first["stored"]] == ["created", "created"]
     assert first["kept"]
     assert (last["answer"], last["action"]) == (None, "break")
 

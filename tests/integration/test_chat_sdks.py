@@ -138,7 +138,7 @@ def called_back(api: Api, talk: list[Any]) -> tuple[str, str]:
         assert (message["content"][0]["text"], call["call_id"]) == ("A moment. ", "call_1")
         assert json.loads(call["arguments"]) == {"key": "cake", "value": "almond"}
         return result["call_id"], result["output"]
-    (text, call), (result,) = (one["content"] for one in talk)
+    (text, call), (result,) = (item["content"] for item in talk)
     assert (text["text"], call["id"], call["input"]) == ("A moment. ", "call_1", {"key": "cake", "value": "almond"})
     return result["tool_use_id"], result["content"]
 

@@ -65,7 +65,7 @@ DONE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Do
 
 
 def results(client: Client) -> list[dict[str, Any]]:
-    return [one for one in client.asked[-1]["messages"] if one["role"] == "tool"]
+    return [item for item in client.asked[-1]["messages"] if item["role"] == "tool"]
 
 
 @pytest.mark.parametrize("cached", [{}, {"wipe": 2}], ids=["", "cached"])
@@ -105,6 +105,6 @@ def test_each_call_has_its_result(me: BoundScope, id: str) -> None:
     client = Client(completion(called(id, '{"path": "a"}'), called(id, '{"path": "b"}')), DONE)
     wipe = Wipe()
     me.chat(upstreams.openai_chat(client, model="m"), tools=wipe.tools).continue_chat("Wipe both.")
-    told = {one["tool_call_id"]: json.loads(one["content"])["wiped"] for one in results(client)}
-    asked = next(one for one in client.asked[-1]["messages"] if one.get("tool_calls"))["tool_calls"]
-    assert [told[one["id"]] for one in asked] == ["a", "b"] == wipe.called
+    told = {result["tool_call_id"]: json.loads(result["content"])["wiped"] for result in results(client)}
+    asked = next(item for item in client.asked[-1]["messages"] if item.get("tool_calls"))["tool_calls"]
+    assert [told[item["id"]] for item in asked] == ["a", "b"] == wipe.called

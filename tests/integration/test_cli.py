@@ -141,7 +141,7 @@ def test_a_message_that_cannot_be_kept_is_left_out_of_a_file_and_told(fresh: Cli
     ran = fresh("observe", str(file), code=5)
     assert "Stored 1 new turn" in ran.out
     assert "left out: it has 300,000 bytes" in ran.out
-    assert [one["text"] for one in fresh("find", "--json").json] == ["I keep bees."]
+    assert [item["text"] for item in fresh("find", "--json").json] == ["I keep bees."]
 
 
 def test_a_file_with_a_message_that_is_none_stores_nothing(fresh: Cli) -> None:
@@ -296,7 +296,7 @@ def test_a_bar_shows_on_any_terminal(demo: Cli) -> None:
 
 def test_a_memory_from_add_to_forget(fresh: Cli) -> None:
     written = fresh("add", "Tomas is allergic to hazelnuts only.", "--tag", "health", "--importance", "0.9", "--json")
-    (identity,) = [one["id"] for one in written.json["results"]]
+    (identity,) = [item["id"] for item in written.json["results"]]
     assert fresh.inside("get", identity, "--json").json["tags"] == ["health"]
     assert "hazelnuts" in fresh("get", identity).out
     assert "hazelnuts" in fresh.inside("find", "--filter", "tags=health").out
@@ -343,7 +343,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("words", "code", "kind", "says"), BAD, ids=[" ".join(one[0]) for one in BAD])
+@pytest.mark.parametrize(("words", "code", "kind", "says"), BAD, ids=[" ".join(item[0]) for item in BAD])
 def test_bad_input_is_one_clear_sentence(demo: Cli, words: tuple[str, ...], code: int, kind: str, says: str) -> None:
     ran = demo.inside(*words, "--json", code=code)
     assert ran.out == ""
@@ -389,13 +389,13 @@ def test_demo_judges_itself(demo: Cli) -> None:
     told = demo.inside("demo", "--json").json
     assert told["observed"]["stored"] == 259
     assert len(told["questions"]) == 14
-    for one in told["questions"]:
-        assert one["tokens"] <= one["budget_tokens"]
-        assert sorted([*one["found"], *(missed["source"] for missed in one["missed"])]) == sorted(one["expect"])
-        assert one["right"] == (bool(one["found"]) if one["expect"] else not one["items"])
-    silent = [one for one in told["questions"] if not one["expect"]]
+    for item in told["questions"]:
+        assert item["tokens"] <= item["budget_tokens"]
+        assert sorted([*item["found"], *(missed["source"] for missed in item["missed"])]) == sorted(item["expect"])
+        assert item["right"] == (bool(item["found"]) if item["expect"] else not item["items"])
+    silent = [item for item in told["questions"] if not item["expect"]]
     assert silent
-    assert all(one["right"] for one in silent)
+    assert all(item["right"] for item in silent)
 
 
 def _processor_seconds() -> float:

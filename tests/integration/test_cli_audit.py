@@ -66,7 +66,7 @@ def test_a_real_process_shows_findings_and_their_commands_mend_them(db: str) -> 
 
 def test_json_and_strict(db: str) -> None:
     found: dict[str, Any] = json.loads(memwarden("audit", "--db", db, "--user", "ana", "--json", "--strict", code=1))
-    assert [one["kind"] for one in found["findings"]] == ["contradiction", "duplicate"]
+    assert [item["kind"] for item in found["findings"]] == ["contradiction", "duplicate"]
     assert found["looked_at"] == 4
     assert found["counts"][0] == {"state": "active", "count": 4, "oldest": found["counts"][0]["oldest"]}
     older = found["findings"][0]["fix"]

@@ -58,40 +58,40 @@ def test_a_real_process_tells_what_became_of_a_statement(tmp_path: Path) -> None
 
 
 def test_edit(shop: Shop) -> None:
-    one = shop.add("Ana's dentist is Dr. Weber.")["id"]
-    assert "Changed" in shop("edit", one, "Ana's dentist is Dr. Webber.", "--importance", "0.9", "--tag", "health")
-    told = shop.json("get", one)
+    item = shop.add("Ana's dentist is Dr. Weber.")["id"]
+    assert "Changed" in shop("edit", item, "Ana's dentist is Dr. Webber.", "--importance", "0.9", "--tag", "health")
+    told = shop.json("get", item)
     assert (told["text"], told["importance"], told["tags"]) == ("Ana's dentist is Dr. Webber.", 0.9, ["health"])
-    assert shop.json("edit", one, "--kind", "note")["results"][0]["outcome"] == "updated"
-    assert "nothing to change" in shop("edit", one, code=2)
-    assert "version" in shop("edit", one, "--importance", "0.1", "--version", "1", code=1)
+    assert shop.json("edit", item, "--kind", "note")["results"][0]["outcome"] == "updated"
+    assert "nothing to change" in shop("edit", item, code=2)
+    assert "version" in shop("edit", item, "--importance", "0.1", "--version", "1", code=1)
     assert "no memory" in shop("edit", "nobody", "x", code=3)
 
 
 def test_forget_restore_and_undo(shop: Shop) -> None:
-    one = shop.add("Ana keeps bees.")["id"]
-    shop("forget", one)
-    assert "no memory" in shop("get", one, code=3)
-    assert "Restored" in shop("restore", one)
-    assert "active already" in shop("restore", one)
-    assert shop.json("get", one)["text"] == "Ana keeps bees."
-    assert f"deleted: {one}" in shop("undo", "1")
+    item = shop.add("Ana keeps bees.")["id"]
+    shop("forget", item)
+    assert "no memory" in shop("get", item, code=3)
+    assert "Restored" in shop("restore", item)
+    assert "active already" in shop("restore", item)
+    assert shop.json("get", item)["text"] == "Ana keeps bees."
+    assert f"deleted: {item}" in shop("undo", "1")
     assert "undone already" in shop("undo", "1", code=1)
     assert "no change 99" in shop("undo", "99", code=3)
     assert shop.json("undo")["results"][0]["outcome"] == "restored"
 
 
 def test_edit_of_times_and_emptying(shop: Shop) -> None:
-    one = shop.add("Ana lives in Paris.")["id"]
-    shop("edit", one, "--valid-from", "2024-01-01", "--valid-to", "2025-01-01", "--summary", "Paris")
-    told = shop.json("get", one)
+    item = shop.add("Ana lives in Paris.")["id"]
+    shop("edit", item, "--valid-from", "2024-01-01", "--valid-to", "2025-01-01", "--summary", "Paris")
+    told = shop.json("get", item)
     assert (told["valid_from"][:10], told["valid_to"][:10], told["summary"]) == ("2024-01-01", "2025-01-01", "Paris")
-    shop("edit", one, "--clear", "valid_to", "--clear", "summary")
-    told = shop.json("get", one)
+    shop("edit", item, "--clear", "valid_to", "--clear", "summary")
+    told = shop.json("get", item)
     assert (told["valid_from"][:10], told["valid_to"], told["summary"]) == ("2024-01-01", None, None)
-    assert "before it begins" in shop("edit", one, "--valid-to", "2023-01-01", code=2)
-    assert "valid_to" in shop("edit", one, "--valid-to", "whenever", code=2)
-    assert "clear takes" in shop("edit", one, "--clear", "text", code=2)
+    assert "before it begins" in shop("edit", item, "--valid-to", "2023-01-01", code=2)
+    assert "valid_to" in shop("edit", item, "--valid-to", "whenever", code=2)
+    assert "clear takes" in shop("edit", item, "--clear", "text", code=2)
 
 
 def test_a_number_that_nobody_counts_to(shop: Shop) -> None:
@@ -115,16 +115,16 @@ async def test_a_graph_is_whole_at_its_edge_and_outlives_a_forgetting(monkeypatc
     async with AsyncWarden.open("memory://", config={"embedder": "none", "merging": "off"}) as warden:
         me = warden.scope()
         texts = ["Bees need water.", "The van is red.", "Ben plays chess.", "Soup is hot."]
-        one, other, third, far = [str(written.id) for written in (await me.remember(texts)).results]
-        pairs = [(one, other), (one, third), (other, third), (third, far)]
+        item, other, third, far = [str(written.id) for written in (await me.remember(texts)).results]
+        pairs = [(item, other), (item, third), (other, third), (third, far)]
         links = tuple(Link(*pair, strength=0.6) for pair in pairs)
         await warden.store.apply(Batch(me.who.namespace, links, clock.now()))
-        memories, relations = await around(me, one, depth=1, most=50)
+        memories, relations = await around(me, item, depth=1, most=50)
         assert (set(memories), {(edge.from_id, edge.to_id) for edge in relations}) == (
-            {one, other, third},
+            {item, other, third},
             {*pairs[:3]},
         )
-        memories, relations = await around(me, one, depth=1, most=2)
+        memories, relations = await around(me, item, depth=1, most=2)
         assert len(memories) == 2
         assert len(relations) == 1
 
@@ -132,13 +132,13 @@ async def test_a_graph_is_whole_at_its_edge_and_outlives_a_forgetting(monkeypatc
 
         async def relations_then_forgotten(memory_id: str) -> list[Relation]:
             edges = await found(memory_id)
-            if memory_id == one:
+            if memory_id == item:
                 await me.forget(third)
             return edges
 
         monkeypatch.setattr(me, "relations", relations_then_forgotten)
-        memories, relations = await around(me, one, depth=2, most=50)
-        assert (set(memories), [(edge.from_id, edge.to_id) for edge in relations]) == ({one, other}, pairs[:1])
+        memories, relations = await around(me, item, depth=2, most=50)
+        assert (set(memories), [(edge.from_id, edge.to_id) for edge in relations]) == ({item, other}, pairs[:1])
 
 
 def test_undo_of_an_agent_takes_the_last_change_that_it_may_see(shop: Shop) -> None:
@@ -156,18 +156,18 @@ def test_undo_with_nothing_to_undo(shop: Shop) -> None:
 
 
 def test_pin(shop: Shop) -> None:
-    one = shop.add("Ana keeps bees.")["id"]
-    assert "Pinned" in shop("pin", one)
-    assert shop.json("get", one)["pinned"] is True
-    assert "No longer" in shop("pin", one, "--off")
-    assert shop.json("get", one)["pinned"] is False
+    item = shop.add("Ana keeps bees.")["id"]
+    assert "Pinned" in shop("pin", item)
+    assert shop.json("get", item)["pinned"] is True
+    assert "No longer" in shop("pin", item, "--off")
+    assert shop.json("get", item)["pinned"] is False
 
 
 def test_history_tells_before_and_after_and_why(shop: Shop) -> None:
-    one = shop.add("Ana lives in Berlin.")["id"]
+    item = shop.add("Ana lives in Berlin.")["id"]
     other = shop.add("Ana lives in Lisbon now.")["id"]
     shop("edit", other, "Ana lives in Lisbon.", "--importance", "0.9")
-    printed = shop("history", one)
+    printed = shop("history", item)
     assert "ADD" in printed
     assert "+ Ana lives in Berlin." in printed
     assert f"by {other}" in printed
@@ -201,7 +201,7 @@ def test_graph(shop: Shop) -> None:
     assert "replaced Ana lives in Berlin. (until 20" in tree
     assert "replaced by Ana lives in Lisbon now." in shop("graph", old)
     told = shop.json("graph", new)
-    assert [(one["from_id"], one["to_id"], one["type"]) for one in told["relations"]] == [(new, old, "supersedes")]
+    assert [(item["from_id"], item["to_id"], item["type"]) for item in told["relations"]] == [(new, old, "supersedes")]
     mermaid = shop("graph", new, "--as", "mermaid")
     assert mermaid.startswith("flowchart LR")
     assert 'm0 -->|"supersedes 1.00"| m1' in mermaid
@@ -209,8 +209,8 @@ def test_graph(shop: Shop) -> None:
 
 
 def test_the_graph_as_dot_is_quoted(shop: Shop) -> None:
-    one = shop.add('Ana calls it "home".')["id"]
-    assert "m0 [label=\"Ana calls it 'home'.\"];" in shop("graph", one, "--as", "dot")
+    item = shop.add('Ana calls it "home".')["id"]
+    assert "m0 [label=\"Ana calls it 'home'.\"];" in shop("graph", item, "--as", "dot")
 
 
 def test_the_demo_shows_a_fact_that_changes(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def cli(tmp_path: Path) -> Cli:
 
 def test_from_a_proposal_to_the_decision(cli: Cli) -> None:
     cli("consent", "propose", "city=Lisbon", "goals_add=run", "goals_add=read", "pronouns=she/her")
-    waiting = {one["value"]: one["id"] for one in cli.inside("consent", "list", "--json").json}
+    waiting = {item["value"]: item["id"] for item in cli.inside("consent", "list", "--json").json}
     assert waiting.keys() == {"Lisbon", "run", "read", "she/her"}
     assert cli.inside("consent", "context", "--json").json["city"] is None
     listed = cli("consent", "list").out
@@ -67,10 +67,10 @@ def test_the_demo_shows_a_text_that_is_held_back_and_a_proposal_that_waits(cli: 
         assert part.count("preferred_name = Nessie: it waits for her word") == 1
         assert "preferred_name = nothing" in part
     told = cli.inside("consent", "list", "--user", "demo", "--embedder", "none", "--json").json
-    assert [(one["value"], len(one["sources"])) for one in told] == [("Nessie", 1)]
+    assert [(item["value"], len(item["sources"])) for item in told] == [("Nessie", 1)]
     held = cli.inside("demo", "--embedder", "none", "--json").json["held"]
-    assert [one["outcome"] for one in held["became"]] == ["created", "quarantined"]
+    assert [item["outcome"] for item in held["became"]] == ["created", "quarantined"]
     found = cli.inside("find", "--user", "demo", "--embedder", "none", "--limit", "1000", "--json").json
-    assert [one["text"] for one in found if "the mill" in one["text"].lower()] == [
+    assert [item["text"] for item in found if "the mill" in item["text"].lower()] == [
         "The mill in Alcobaça grinds rye on Tuesdays and Fridays."
     ]

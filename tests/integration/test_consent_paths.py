@@ -75,7 +75,7 @@ async def test_a_model_that_writes_a_profile_changes_nothing(field: str) -> None
         await site.me.look_through()
         assert model.asked
         assert await site.sensitive() == before
-        assert not [one for one in await site.me.find({"category": "profile"}) if one.id != "user-context"]
+        assert not [item for item in await site.me.find({"category": "profile"}) if item.id != "user-context"]
 
 
 async def test_the_fixes_of_an_audit_change_nothing(url: str) -> None:
@@ -87,10 +87,15 @@ async def test_the_fixes_of_an_audit_change_nothing(url: str) -> None:
         await site.me.remember(f"{PREFIX} Ana's city is Evilville.", category="profile")
         before = await site.sensitive()
         findings = (await site.me.audit()).findings
-        assert {"user-context"} < {one.fix.memory_id for one in findings}
-        await _each(*(getattr(site.me, one.fix.verb)(one.fix.memory_id, **one.fix.arguments) for one in findings))
+        assert {"user-context"} < {finding.fix.memory_id for finding in findings}
+        await _each(
+            *(
+                getattr(site.me, finding.fix.verb)(finding.fix.memory_id, **finding.fix.arguments)
+                for finding in findings
+            )
+        )
         assert await site.sensitive() == before
-        assert [one.fix.memory_id for one in (await site.me.audit()).findings] == ["user-context"]
+        assert [finding.fix.memory_id for finding in (await site.me.audit()).findings] == ["user-context"]
 
 
 async def test_a_store_that_is_moved_in_changes_nothing(url: str, tmp_path: Path) -> None:
@@ -108,4 +113,4 @@ async def test_a_store_that_is_moved_in_changes_nothing(url: str, tmp_path: Path
         assert await site.sensitive() == before
         empty = MemoryStore()
         await empty.open()
-        assert all(one.same for one in await move(theirs.store, empty))  # there it goes, with the decisions
+        assert all(item.same for item in await move(theirs.store, empty))  # there it goes, with the decisions

@@ -227,15 +227,15 @@ def test_a_budget_that_is_left_shows_more_of_long_texts(here: Warden) -> None:
     me.observe([{"role": "user", "content": "The tomatoes of bed 41 are ripe in August."}])
     asked = [{"role": "user", "content": "Which sort of tomatoes does bed 41 of the allotment hold?"}]
     blocks = [me.context(asked, budget_tokens=budget) for budget in (250, 500, 1_000, 2_000)]
-    assert len({tuple(one.id for one in found.items) for found in blocks}) == 1
+    assert len({tuple(item.id for item in found.items) for found in blocks}) == 1
     sizes = [found.tokens for found in blocks]
     assert sizes == sorted(sizes)
     assert sizes[-1] > 2 * sizes[0]
     for found in blocks:
         assert found.tokens == estimate(found.text) <= found.budget_tokens
-        assert all(one.text in found.text for one in found.items)
+        assert all(item.text in found.text for item in found.items)
         assert "Bed 41 of the allotment" in found.text
-    (whole,) = (one.text for one in blocks[-1].items if one.text.startswith("Bed 0"))
+    (whole,) = (item.text for item in blocks[-1].items if item.text.startswith("Bed 0"))
     assert whole == LONG  # there is no more of it to show
 
 
@@ -256,8 +256,8 @@ def test_a_question_that_was_asked_again_and_again_stands_in_the_block_once() ->
             warden.scope(user="ana", thread=f"t{number}").observe([asked])
         me = warden.scope(user="ana", thread="new")
         block = me.context([{"role": "user", "content": "Tell me: where do I live?"}], threshold=0.3, explain=True)
-        assert [one.memory.text.casefold().replace("  ", " ") for one in block.items].count("where do i live?") == 1
-        assert [one.gate for one in block.cut].count("echo") == 4
+        assert [item.memory.text.casefold().replace("  ", " ") for item in block.items].count("where do i live?") == 1
+        assert [item.gate for item in block.cut].count("echo") == 4
 
 
 def test_a_fact_made_of_a_message_in_the_prompt_is_not_told_again() -> None:
@@ -269,8 +269,8 @@ def test_a_fact_made_of_a_message_in_the_prompt_is_not_told_again() -> None:
         ]
         me.observe(said)
         fact = "The user's daughter Mia is allergic to peanuts."
-        assert fact in [one.text for one in me.find({"channel": "semantic"})]
+        assert fact in [item.text for item in me.find({"channel": "semantic"})]
         asked = {"role": "user", "content": "What must my daughter Mia, who is allergic to peanuts, not eat?"}
         assert me.context([*said, asked]).items == ()
         other = warden.scope(user="ana", thread="t2").context([asked])
-        assert fact in [one.memory.text for one in other.items]
+        assert fact in [item.memory.text for item in other.items]

@@ -29,7 +29,7 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
-from memwarden.surfaces.doctor.leaks import Found, look_for_leaks
+from memwarden.surfaces.doctor.leaks import LeakReport, look_for_leaks
 
 MEMWARDEN = Path(sys.executable).with_name("memwarden")
 SETTINGS = config.settings_from({})
@@ -42,13 +42,13 @@ def cli(*words: str, code: int = 0) -> str:
     return out.getvalue() + err.getvalue()
 
 
-async def looked(store: Store, settings: config.Settings = SETTINGS) -> Found:
+async def looked(store: Store, settings: config.Settings = SETTINGS) -> LeakReport:
     async with AsyncWarden(store, settings) as warden:
         return await look_for_leaks(warden)
 
 
-def leaky(found: Found) -> set[str]:
-    return {f"{one.boundary}: {one.path}" for one in found.tried if one.leaks}
+def leaky(found: LeakReport) -> set[str]:
+    return {f"{item.boundary}: {item.path}" for item in found.tried if item.leaks}
 
 
 async def test_nothing_leaks_and_nothing_stays_behind(url: str) -> None:
@@ -58,14 +58,14 @@ async def test_nothing_leaks_and_nothing_stays_behind(url: str) -> None:
         assert leaky(found) == set()
         assert found.left == ""
         assert await warden.store.namespaces() == [Namespace("default", "user/ana")]
-        assert [one.text for one in await warden.scope(user="ana").find()] == ["Ana lives in Berlin."]
-    boundaries = {one.boundary for one in found.tried}
+        assert [item.text for item in await warden.scope(user="ana").find()] == ["Ana lives in Berlin."]
+    boundaries = {item.boundary for item in found.tried}
     assert boundaries >= {"tenant", "user", "project", "agent"}
     assert ("database" in boundaries) == url.startswith("postgresql")
-    assert sum(one.tried for one in found.tried) > 1000
+    assert sum(item.tried for item in found.tried) > 1000
     for path in ("get by guessed id", "query in the past", "undo", "backend query_semantic", "store pages", "tiers pin",
                  "tiers context of a task"):  # fmt: skip
-        assert any(one.path == path and one.tried for one in found.tried), path
+        assert any(item.path == path and item.tried for item in found.tried), path
 
 
 async def test_tiers_that_open_onto_another_project_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ class OneForAll(MemoryStore):
     verb = ""
 
     def _victim(self) -> Namespace:
-        return next((one for one in self._spaces if one.path == "user/ana"), Namespace("none", "none"))
+        return next((space for space in self._spaces if space.path == "user/ana"), Namespace("none", "none"))
 
 
 def _hole(verb: str) -> type[OneForAll]:
@@ -144,14 +144,14 @@ class SharedWrites(MemoryStore):
 
     async def apply(self, batch: Batch) -> Receipt:
         ids = [change.id for change in batch.changes if isinstance(change, Remove)]
-        for one, space in self._spaces.items():
+        for item, space in self._spaces.items():
             if batch.namespace.path == "user/tom" and ids and ids[0] in space.rows:
-                return await super().apply(replace(batch, namespace=one))
+                return await super().apply(replace(batch, namespace=item))
         return await super().apply(batch)
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
-        for one in self._spaces if namespace.path == "user/tom" else ():
-            if found := await super().get(one, ids):
+        for space in self._spaces if namespace.path == "user/tom" else ():
+            if found := await super().get(space, ids):
                 return found
         return await super().get(namespace, ids, removed=removed)
 
@@ -183,7 +183,7 @@ async def test_an_allowlist_that_does_not_hold_is_caught() -> None:
         "agent: history",
         "agent: find in the past",
     } <= found
-    assert not any(one.startswith(("user", "tenant", "project")) for one in found)
+    assert not any(item.startswith(("user", "tenant", "project")) for item in found)
 
 
 HOLES: Mapping[str, tuple[str, str]] = {
@@ -219,7 +219,7 @@ async def test_a_hole_in_the_database_is_caught(hole: str, postgres_url: str) ->
         finally:
             await warden.close()
             db.execute(mend.encode())
-    assert any(one.startswith("database: raw SQL") for one in leaky(found))
+    assert any(item.startswith("database: raw SQL") for item in leaky(found))
 
 
 async def test_canaries_are_removed_when_the_suite_breaks_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

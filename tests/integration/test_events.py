@@ -42,7 +42,7 @@ Line = tuple[str, str, str, str]
 
 def lines(me: BoundScope, **wanted: Any) -> list[Line]:
     """What was told of, oldest first: node, op, status and reason."""
-    return [(one.node, one.op, one.status, one.reason) for one in me.events(descending=False, **wanted)]
+    return [(event.node, event.op, event.status, event.reason) for event in me.events(descending=False, **wanted)]
 
 
 # What is told
@@ -74,14 +74,14 @@ def test_writes_searches_and_skips_are_told(warden: Warden) -> None:
         ("context", "search", "skipped", "nothing_relevant"),
     ]
     told = me.events(descending=False)
-    assert [one.count for one in told] == [2, 1, 2, 1, 1, 1, 1, 1, 1]
+    assert [item.count for item in told] == [2, 1, 2, 1, 1, 1, 1, 1, 1]
     assert told[0].rev == 2
     assert (told[3].memory_id, told[3].category, told[3].rev) == (home.id, "activity", 3)
-    assert told[6].memory_id in {one.id for one in me.find()}
+    assert told[6].memory_id in {item.id for item in me.find()}
     assert 0.5 < (told[6].sim or 0) <= 1
     assert (told[7].memory_id, told[7].category) == (None, None)
     assert 0 <= (told[7].sim or 0) < 0.5
-    assert all(one.user_id == "ana" and one.thread_id == "t1" and one.ms and one.ms > 0 for one in told)
+    assert all(item.user_id == "ana" and item.thread_id == "t1" and item.ms and item.ms > 0 for item in told)
 
 
 def test_what_changed_and_when_leads_to_the_journal(warden: Warden) -> None:
@@ -94,13 +94,13 @@ def test_what_changed_and_when_leads_to_the_journal(warden: Warden) -> None:
     me.forget(first)
     me.restore(first)
     me.pin(first)
-    of_first = [(one.op, one.reason, one.status) for one in me.events(memory_id=first, descending=False)]
+    of_first = [(event.op, event.reason, event.status) for event in me.events(memory_id=first, descending=False)]
     assert of_first[:3] == [("create", "", "ok"), ("merge", "", "ok"), ("update", "superseded", "ok")]
     assert of_first[-3:] == [("delete", "", "ok"), ("restore", "", "ok"), ("update", "", "ok")]
     assert ("restore", "undo", "ok") in of_first
-    entries = {one.seq: one for one in me.history(limit=1000)}
-    for one in me.events():
-        assert one.rev is None or abs((one.ts - entries[one.rev].at).total_seconds()) < 5
+    entries = {item.seq: item for item in me.history(limit=1000)}
+    for event in me.events():
+        assert event.rev is None or abs((event.ts - entries[event.rev].at).total_seconds()) < 5
 
 
 def test_calls_that_are_refused_are_told(warden: Warden) -> None:
@@ -138,7 +138,7 @@ def test_items_of_a_backend_are_told_with_nobody(warden: Warden) -> None:
     items.add(ContextItem("one", "note", payload={"text": "Water the plants."}))
     items.delete("one")
     told = warden.scope(user="ana").events(descending=False)
-    assert [(one.op, one.memory_id, one.category, one.user_id, one.ms) for one in told] == [
+    assert [(item.op, item.memory_id, item.category, item.user_id, item.ms) for item in told] == [
         ("create", "one", "activity", None, None), ("delete", "one", "activity", None, None),
     ]  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_what_observe_looks_through_by_itself_is_episodic(model: ScriptedModel |
         assert told[0] == ("hotpath", "create", "ok")
         assert ("episodic", "create", "ok") in told
         assert (("episodic", "model", "error") in told) == (model is not None)
-        assert {one.thread_id for one in me.events()} == {"t1"}
+        assert {event.thread_id for event in me.events()} == {"t1"}
 
 
 class BrokenReranker:
@@ -236,7 +236,7 @@ def test_an_embedder_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         me.remember("Ana keeps bees on the roof.")
         me.remember("Ana once wrote. " * 400)  # long enough for a thread
         assert me.query("Where does Ana keep bees?")
-        assert [one for one in lines(me) if one[1] == "model"] == [
+        assert [line for line in lines(me) if line[1] == "model"] == [
             ("hotpath", "model", "error", "embedder_unavailable")
         ] * 3
 
@@ -249,8 +249,8 @@ def test_events_hold_no_content(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t1", actor="ann")
     me.observe([{"role": r, "content": f"{secret} is here", "name": secret} for r in ("user", "system")], key=secret)
     me.remember(f"Ana likes {secret}.", tags=[secret], summary=secret, source=secret, context=secret)
-    one = me.find({"channel": "semantic"})[0]
-    me.update(one.id, text=f"Ana loves {secret}.")
+    item = me.find({"channel": "semantic"})[0]
+    me.update(item.id, text=f"Ana loves {secret}.")
     me.propose_context({"city": secret.title()})
     me.query(f"Who likes {secret}?", filters={"tags": [secret]})
     me.context([{"role": "user", "content": f"Who likes {secret}?"}])
@@ -266,8 +266,8 @@ def test_other_users_and_tenants_are_not_told(warden: Warden) -> None:
     warden.scope(user="ana").remember("Ana lives in Berlin.")
     for other in (warden.scope(user="tom"), warden.scope(user="ana", tenant="other")):
         other.query("Where does Ana live?")
-        assert [(one.op, one.memory_id) for one in other.events()] == [("search", None)]
-        assert [(one.op, one.count) for one in other.event_counts()] == [("search", 1)]
+        assert [(event.op, event.memory_id) for event in other.events()] == [("search", None)]
+        assert [(event_count.op, event_count.count) for event_count in other.event_counts()] == [("search", 1)]
 
 
 def test_an_agent_is_told_what_it_may_read_and_its_own_calls(warden: Warden) -> None:
@@ -283,18 +283,20 @@ def test_an_agent_is_told_what_it_may_read_and_its_own_calls(warden: Warden) -> 
     planner.query("When does the shop open?")
     planner.query("What is the boiling point of tungsten?")
     told = planner.events(descending=False)
-    assert {one.memory_id for one in told} == {plan, None}
-    assert {one.category for one in told} <= {"tasks", None}
-    nameless = [(one.op, one.status, one.agent_id) for one in told if one.memory_id is None]
+    assert {item.memory_id for item in told} == {plan, None}
+    assert {item.category for item in told} <= {"tasks", None}
+    nameless = [(item.op, item.status, item.agent_id) for item in told if item.memory_id is None]
     assert nameless == [("search", "skipped", "planner")]
     assert planner.events(memory_id=moved) == []
     assert planner.event_counts(memory_id=moved) == []
-    counts = Counter({(one.op, one.status): one.count for one in planner.event_counts()})
-    assert counts == Counter((one.op, one.status) for one in planner.events())
+    counts = Counter(
+        {(event_count.op, event_count.status): event_count.count for event_count in planner.event_counts()}
+    )
+    assert counts == Counter((event.op, event.status) for event in planner.events())
     assert len(planner.events(limit=1)) == 1
     for _ in range(30):
         me.update(moved, importance=0.4)
-    assert [one.memory_id for one in planner.events(limit=2)] == [one.memory_id for one in told[::-1]][:2]
+    assert [event.memory_id for event in planner.events(limit=2)] == [item.memory_id for item in told[::-1]][:2]
 
 
 def test_words_that_are_none_are_refused(warden: Warden) -> None:
@@ -313,13 +315,13 @@ def test_words_that_are_none_are_refused(warden: Warden) -> None:
 def test_they_are_written_by_themselves_and_seen_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "FLUSH_SECONDS", 0.05)
     url = f"sqlite:///{tmp_path / 'm.db'}"
-    with Warden.open(url, config=WORDS_ONLY) as one, Warden.open(url, config=WORDS_ONLY) as two:
-        one.scope(user="ana").query("Where does Ana live?")
+    with Warden.open(url, config=WORDS_ONLY) as item, Warden.open(url, config=WORDS_ONLY) as two:
+        item.scope(user="ana").query("Where does Ana live?")
         for _ in range(100):
             if found := two.scope(user="ana").events():
                 break
             asyncio.run(asyncio.sleep(0.02))
-        assert [one.reason for one in found] == ["nothing_relevant"]
+        assert [item.reason for item in found] == ["nothing_relevant"]
 
 
 def test_closing_writes_what_waits(tmp_path: Path) -> None:
@@ -348,8 +350,8 @@ async def test_the_old_are_not_told_and_removed(url: str) -> None:
         me = warden.scope(user="ana")
         aged = [an_event(n, namespace=ANA, ts=now - timedelta(days=n)) for n in range(8)]
         await warden.store.record(aged)
-        assert [one.id for one in await me.events(since="2020-01-01")] == [f"e{n:06}" for n in range(3)]
-        assert sum(one.count for one in await me.event_counts()) == 3
+        assert [event.id for event in await me.events(since="2020-01-01")] == [f"e{n:06}" for n in range(3)]
+        assert sum(event_count.count for event_count in await me.event_counts()) == 3
         await me.query("Where does Ana live?")
         await me.events()  # writes, and removes what is too old
         assert len(await warden.store.events(ANA)) == 4
@@ -396,7 +398,7 @@ async def test_what_cannot_be_written_is_counted_and_told(error: Exception, capl
         assert "3 operational events are lost" in caplog.text
         store.fails = None
         await me.query("Where does Ana live?")
-        told = [(one.node, one.op, one.status, one.count) for one in await me.events()]
+        told = [(event.node, event.op, event.status, event.count) for event in await me.events()]
         assert sorted(told) == [("hotpath", "search", "skipped", 1), ("worker", "drop", "error", 3)]
         assert len(await me.events()) == 2  # told once
 
@@ -409,8 +411,8 @@ async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) ->
             await me.query("Where does Ana live?")
         await tom.query("Where does Tom live?")
         dropped = await me.events(op="drop")
-        assert [(one.count, one.reason) for one in dropped] == [(3, "lost")]
-        assert [(one.op, one.count) for one in await tom.events()] == [("drop", 1)]
+        assert [(item.count, item.reason) for item in dropped] == [(3, "lost")]
+        assert [(event.op, event.count) for event in await tom.events()] == [("drop", 1)]
 
 
 async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,7 +431,7 @@ async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.Monke
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(me.events(), 0.05)
         wait.set()
-        assert [one.op for one in await me.events()].count("create") == 2
+        assert [event.op for event in await me.events()].count("create") == 2
         assert not await me.events(op="drop")
 
 
@@ -483,7 +485,7 @@ async def test_a_file_locked_by_others_loses_events_alone(tmp_path: Path, monkey
         other.execute("ROLLBACK")
     await store.record([an_event(3)])
     await store.apply(a_batch(a_put("a")))
-    assert [one.id for one in await store.events(NAMESPACE)] == ["e000003", "e000001"]
+    assert [event.id for event in await store.events(NAMESPACE)] == ["e000003", "e000001"]
     await store.close()
 
 
@@ -539,8 +541,8 @@ def test_a_kill_loses_the_last_second_and_no_write(tmp_path: Path) -> None:
     child.communicate()
     with Warden.open(url, config=WORDS_ONLY) as warden:
         me = warden.scope(user="ana")
-        assert [one.text for one in me.find()] == ["Ana lives in Berlin."]
-        told = Counter((one.op, one.status) for one in me.events(node="hotpath") if one.reason != "listed")
+        assert [item.text for item in me.find()] == ["Ana lives in Berlin."]
+        told = Counter((event.op, event.status) for event in me.events(node="hotpath") if event.reason != "listed")
         assert told["search", "skipped"] == 5
         assert told["create", "ok"] <= 1
 
@@ -549,14 +551,14 @@ async def test_moving_a_store_leaves_them_behind(tmp_path: Path) -> None:
     from memwarden.stores.transfer.move import move
 
     source, target = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "b.db")
-    for one in (source, target):
-        await one.open()
+    for item in (source, target):
+        await item.open()
     await source.apply(a_batch(a_put("a")))
     await source.record([an_event(1)])
-    assert [one.same for one in await move(source, target)] == [True]
+    assert [item.same for item in await move(source, target)] == [True]
     assert (len(await source.events(NAMESPACE)), await target.events(NAMESPACE)) == (1, [])
-    for one in (source, target):
-        await one.close()
+    for entry in (source, target):
+        await entry.close()
 
 
 # The command
@@ -607,7 +609,7 @@ def test_the_command_lists(db: str) -> None:
     ]  # fmt: skip
     assert "nothing_relevant" in "".join(printed)
     told = json.loads(memwarden("events", *ours, "--op", "create", "--json", "--limit", "2"))
-    assert [(one["op"], one["count"], one["rev"]) for one in told] == [("create", 1, 1), ("create", 1, None)]
+    assert [(item["op"], item["count"], item["rev"]) for item in told] == [("create", 1, 1), ("create", 1, None)]
     assert len(json.loads(memwarden("events", *ours, "--op", "create", "--since", "3h", "--json"))) >= 3
     assert memwarden("events", *ours, "--status", "ok", "--node", "context") == "No events.\n"
     assert memwarden("events", *ours, "--op", "sing", code=2)
@@ -619,7 +621,7 @@ def test_the_command_lists(db: str) -> None:
 def test_the_command_counts(db: str) -> None:
     ours = ("--db", db, "--user", "ana", "--embedder", "none")
     hourly = json.loads(memwarden("events", *ours, "--counts", "--every", "hour", "--op", "create", "--json"))
-    assert [one["count"] for one in hourly] == [*range(10, 0, -1), 1]
+    assert [item["count"] for item in hourly] == [*range(10, 0, -1), 1]
     printed = memwarden("events", *ours, "--counts", "--every", "hour", "--op", "create").splitlines()
     assert printed[1].split()[:4] == ["hotpath", "create", "ok", "56"]
     bars = printed[1].split()[4]

@@ -19,7 +19,7 @@ import pytest
 import memwarden
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
-from memwarden.records import EXTRACTED_BY, Change
+from memwarden.records import EXTRACTED_BY, JournalEntry
 from memwarden.stores.protocol import Store
 from memwarden.tiers.backend import AsyncBackend, ContextItem
 
@@ -47,11 +47,11 @@ class Site:
         await self.items.add(ContextItem("item", "note", payload={"text": "Water the plants."}))
 
     async def _said(self, text: str, trust: str | None = None) -> str:
-        (one,) = (await self.me.remember(text, created_at=MAY, trust=trust)).results
-        assert one.id is not None
-        return one.id
+        (item,) = (await self.me.remember(text, created_at=MAY, trust=trust)).results
+        assert item.id is not None
+        return item.id
 
-    async def journal(self, since: int = 0) -> list[Change]:
+    async def journal(self, since: int = 0) -> list[JournalEntry]:
         return await self.warden.store.journal(self.me.who.namespace, since=since)
 
     def tables(self) -> Tables:
@@ -69,9 +69,9 @@ async def _merge_and_supersede(site: Site) -> Any:
 
 
 async def _decide(site: Site) -> Any:
-    (one,) = (await site.me.propose_context({"city": "Lisbon"})).results
-    assert one.id is not None
-    return await site.me.decide(one.id, True)
+    (item,) = (await site.me.propose_context({"city": "Lisbon"})).results
+    assert item.id is not None
+    return await site.me.decide(item.id, True)
 
 
 async def _acknowledge(site: Site) -> Any:
@@ -151,7 +151,7 @@ def test_every_verb_is_shown_here() -> None:
     assert not WRITES.keys() & READS.keys()
 
 
-async def _observed(call: Call, folder: Path) -> tuple[Tables, Tables, list[Change]]:
+async def _observed(call: Call, folder: Path) -> tuple[Tables, Tables, list[JournalEntry]]:
     """The tables before and after a call, and the journal entries that it left."""
     file = folder / "m.db"
     warden = AsyncWarden.open(f"sqlite:///{file}")
@@ -192,18 +192,18 @@ async def test_what_writes_leaves_an_operational_event(verb: str, tmp_path: Path
         last = (await site.journal())[-1].seq
         assert await WRITES[verb](site) is not False
         entries = await site.journal(last)
-        told = [one for one in await site.me.events() if one.rev is not None and one.rev > last]
-        assert max(one.rev or 0 for one in told) == entries[-1].seq
-        changed = {one.memory_id for one in entries if one.channel != "turn" and one.event != "MERGE"}
-        assert changed <= {one.memory_id for one in told} | {None}
-        assert all(one.status == "ok" and one.category for one in told)
+        told = [event for event in await site.me.events() if event.rev is not None and event.rev > last]
+        assert max(item.rev or 0 for item in told) == entries[-1].seq
+        changed = {entry.memory_id for entry in entries if entry.channel != "turn" and entry.event != "MERGE"}
+        assert changed <= {item.memory_id for item in told} | {None}
+        assert all(item.status == "ok" and item.category for item in told)
         if verb.startswith("AsyncScope"):
-            assert {(one.user_id, one.thread_id) for one in told} == {("ana", "t1")}
+            assert {(item.user_id, item.thread_id) for item in told} == {("ana", "t1")}
 
 
-def untold(before: Tables, after: Tables, entries: list[Change]) -> set[str]:
+def untold(before: Tables, after: Tables, entries: list[JournalEntry]) -> set[str]:
     """The ids in changed rows of memories, their versions and their edges that no journal entry names."""
-    ids = {one["row"]: one["id"] for tables in (before, after) for one in map(dict, tables["memories"])}
+    ids = {table["row"]: table["id"] for tables in (before, after) for table in map(dict, tables["memories"])}
     changed = {dict(row)["id"] for row in before["memories"] ^ after["memories"]}
     changed |= {ids[dict(row)["row"]] for row in before["versions"] ^ after["versions"]}
     changed |= {dict(row)["from_id"] for row in before["relations"] ^ after["relations"]}
@@ -222,17 +222,17 @@ async def test_a_write_without_an_entry_is_found_out(tmp_path: Path) -> None:
 
 
 def test_only_the_write_path_applies_batches() -> None:
-    """Above the stores nobody but ``remember`` hands a batch over, and the benchmark, to time one; nobody but the move
+    """Above the stores nobody but ``remember`` hands a batch over; nobody but the move
     of a store hands pages over, which come with the journal that they had; and there is no other verb that writes."""
-    folders = {str(one.parent) for one in callers_of("apply")}
-    above = {one for one in folders if not one.startswith(("stores", "testing"))}
-    assert above == {"remember", "remember/consent", "surfaces/bench"}
-    assert {str(one) for one in callers_of("load_page")} == LOADERS
-    of_a_store = callers_of("discard") - {Path("surfaces/cli/waiting.py")}  # that is the verb of a scope
-    assert {str(one) for one in of_a_store if one.parts[0] == "surfaces"} == {"surfaces/doctor/canaries.py"}
+    folders = {str(item.parent) for item in callers_of("apply")}
+    above = {folder for folder in folders if not folder.startswith(("stores", "testing"))}
+    assert above == {"remember", "remember/extract", "remember/resolve", "remember/resolve/consent"}
+    assert {str(item) for item in callers_of("load_page")} == LOADERS
+    of_a_store = callers_of("discard") - {Path("surfaces/cli/commands/review.py")}  # that is the verb of a scope
+    assert {str(item) for item in of_a_store if item.parts[0] == "surfaces"} == {"surfaces/doctor/canaries.py"}
     for verb in ("record", "prune_events"):  # of operational events, which are no memories
-        above = {str(one) for one in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
-        assert {one for one in above if not one.startswith("stores")} == {"event_queue.py"}
+        above = {str(item) for item in callers_of(verb)} - {"testing/event_tests.py", "testing/store_tests.py"}
+        assert {item for item in above if not item.startswith("stores")} == {"observability/queue.py"}
     verbs = {name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)}
     writing = {"open", "close", "identity", "apply", "load_page", "discard", "record", "prune_events"}
     assert verbs - writing == STORE_READS
@@ -251,7 +251,7 @@ def callers_of(verb: str) -> set[Path]:
     }
 
 
-LOADERS = {"stores/jsonfile/store.py", "stores/move.py", "testing/page_tests.py", "testing/store_tests.py"}
+LOADERS = {"stores/jsonfile/store.py", "stores/transfer/move.py", "testing/page_tests.py", "testing/store_tests.py"}
 STORE_READS = {
     "head", "get", "find", "count", "scan", "versions", "journal", "revision_at", "relations", "thread", "namespaces",
     "about", "tally", "dump_page", "events", "event_counts",

@@ -34,7 +34,7 @@ def test_the_coding_agent(tmp_path: Path) -> None:
     assert "- [decision] Prices are whole cents; total() never divides." in lines
     with Warden.open(url) as warden:
         project = warden.tiers.project("shop")
-        assert [one.kind for one in project.list_all()] == ["reasoning", "failure", "decision"]
+        assert [item.kind for item in project.list_all()] == ["reasoning", "failure", "decision"]
         assert project.list_all()[0].source == "task/fix-total/fix"
         assert warden.tiers.task("fix-total").list_all() == []
         assert warden.tiers.project("garden").count() == 0

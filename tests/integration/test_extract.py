@@ -23,8 +23,8 @@ Anything else?"""
 def test_an_answer_with_words_around_it_is_read(warden: Warden) -> None:
     me = warden.scope(user="ana")
     result = me.extract(ANSWER, category="profile", source="thread/t1")
-    assert [one.outcome for one in result.results] == ["created", "created", "created", "rejected"]
-    allergy, move, sister = (me.get(str(one.id)) for one in result.results[:3])
+    assert [item.outcome for item in result.results] == ["created", "created", "created", "rejected"]
+    allergy, move, sister = (me.get(str(item.id)) for item in result.results[:3])
     assert (allergy.text, allergy.summary, allergy.kind) == (
         "Ana is allergic to peanuts.",
         "Peanut allergy",

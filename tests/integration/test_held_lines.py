@@ -14,7 +14,7 @@ import pytest
 from memwarden import AsyncWarden, Warden, clock
 from memwarden.errors import Conflict
 from memwarden.filters import Where
-from memwarden.records import Memory, Namespace, State
+from memwarden.records import Memory, MemoryState, Namespace
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.sqlite import SqliteStore
@@ -214,7 +214,7 @@ class Together(SqliteStore):
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
-        state: State = State.ACTIVE,
+        state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
         found = await super().find(namespace, where, limit=limit, order_by=order_by, descending=descending, state=state)
         if self.meeting is not None:
@@ -232,8 +232,8 @@ async def test_two_that_store_the_same_continuation_at_once_store_it_once(tmp_pa
     ]
     stores = [Together(tmp_path / "store.db") for _ in range(2)]
     settings = Settings(embedder="none")
-    async with AsyncWarden(stores[0], settings) as one, AsyncWarden(stores[1], settings) as other:
-        scopes = [warden.scope(user="ana", thread="t1") for warden in (one, other)]
+    async with AsyncWarden(stores[0], settings) as item, AsyncWarden(stores[1], settings) as other:
+        scopes = [warden.scope(user="ana", thread="t1") for warden in (item, other)]
         if earlier:
             await scopes[0].observe(talk[:earlier])
         meeting = asyncio.Barrier(2)
@@ -263,7 +263,8 @@ async def test_what_is_forgotten_between_ranking_and_reading_is_left_out(asking:
     async with AsyncWarden(store, Settings(embedder="none")) as warden:
         me = warden.scope(user="ana")
         kept, gone = (
-            str(one.id) for one in (await me.remember(["Ana sails the red boat.", "Ana sails the big boat."])).results
+            str(result.id)
+            for result in (await me.remember(["Ana sails the red boat.", "Ana sails the big boat."])).results
         )
         other = warden.scope(user="ana")
 

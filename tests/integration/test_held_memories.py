@@ -12,7 +12,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.clock import now
-from memwarden.recall.answer.memory_cache import HeldMemories, HeldMemory
+from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.records import Memory, Namespace
 from memwarden.settings import Settings
 from memwarden.stores.sqlite import SqliteStore
@@ -88,7 +88,7 @@ def memory(number: int, text: str) -> Memory:
 
 
 def test_the_least_recently_used_go_when_there_is_no_room() -> None:
-    held = HeldMemories(2 * HeldMemory(memory(0, "A boat.")).nbytes)
+    held = MemoryCache(2 * CachedMemory(memory(0, "A boat.")).nbytes)
     for place in (0, 1):
         held.hold(7, place, memory(place, "A boat."))
     held.known(7, [0])
@@ -99,7 +99,7 @@ def test_the_least_recently_used_go_when_there_is_no_room() -> None:
 
 def test_one_that_is_bigger_than_the_room_is_not_kept_and_drops_no_other() -> None:
     small = memory(0, "A boat.")
-    held = HeldMemories(HeldMemory(small).nbytes)
+    held = MemoryCache(CachedMemory(small).nbytes)
     held.hold(7, 0, small)
     assert held.hold(7, 1, memory(1, "A long boat. " * 100)).line.startswith("A long boat.")
     assert set(held.known(7, (0, 1))) == {0}
@@ -108,16 +108,16 @@ def test_one_that_is_bigger_than_the_room_is_not_kept_and_drops_no_other() -> No
 def test_they_take_no_more_memory_than_they_say() -> None:
     """With all that is worked out from them, for short texts and long ones."""
     for sentences in (1, 5, 100):
-        held = HeldMemories(10**9)
+        held = MemoryCache(10**9)
         tokenizer.terms("Boat number 7 sails around the island of Fehmarn today.")  # what is loaded once
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         for place in range(200):
             text = " ".join(
-                f"Boat number {place + one} sails around the island of Fehmarn today." for one in range(sentences)
+                f"Boat number {place + item} sails around the island of Fehmarn today." for item in range(sentences)
             )
-            one = held.hold(7, place, memory(place, text))
-            _ = one.line, one.said, one.sentences
+            item = held.hold(7, place, memory(place, text))
+            _ = item.line, item.said, item.sentences
         took = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         assert took < held.nbytes

@@ -25,32 +25,34 @@ async def stated(me: AsyncScope, text: str, **fields: Any) -> str:
 
 
 def told(entries: list[HistoryEntry]) -> list[tuple[str, str | None, str | None]]:
-    return [(one.event, one.old.text if one.old else None, one.new.text if one.new else None) for one in entries]
+    return [
+        (entry.event, entry.old.text if entry.old else None, entry.new.text if entry.new else None) for entry in entries
+    ]
 
 
 async def test_every_change_of_a_memory_oldest_first(me: AsyncScope) -> None:
-    one = await stated(me, "Ship v1 by August.")
+    item = await stated(me, "Ship v1 by August.")
     await me.remember("The dog eats fish.")
-    await me.update(one, text="Ship v1 by September.")
-    await me.forget(one)
-    await me.restore(one)
-    entries = await me.history(one)
+    await me.update(item, text="Ship v1 by September.")
+    await me.forget(item)
+    await me.restore(item)
+    entries = await me.history(item)
     assert told(entries) == [
         ("ADD", None, "Ship v1 by August."),
         ("UPDATE", "Ship v1 by August.", "Ship v1 by September."),
         ("DELETE", "Ship v1 by September.", None),
         ("RESTORE", None, "Ship v1 by September."),
     ]
-    assert [one.seq for one in entries] == sorted(one.seq for one in entries)
-    assert {(one.actor, one.thread_id, one.memory_id) for one in entries} == {("Ana", "t1", one)}
-    assert all(one.at <= clock.now() for one in entries)
-    assert told(await me.history(one, since=entries[1].seq, limit=1)) == told(entries)[2:3]
+    assert [entry.seq for entry in entries] == sorted(entry.seq for entry in entries)
+    assert {(entry.actor, entry.thread_id, entry.memory_id) for entry in entries} == {("Ana", "t1", item)}
+    assert all(entry.at <= clock.now() for entry in entries)
+    assert told(await me.history(item, since=entries[1].seq, limit=1)) == told(entries)[2:3]
 
 
 async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
-    one = await stated(me, "Ana is allergic to peanuts.")
+    item = await stated(me, "Ana is allergic to peanuts.")
     await stated(me, "Ana has a peanut allergy.")
-    added, merged = await me.history(one)
+    added, merged = await me.history(item)
     other = (merged.meta or {})["of"]
     assert (added.event, merged.event) == ("ADD", "MERGE")
     assert (merged.meta or {})["rule"]
@@ -63,10 +65,10 @@ async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
 
 
 async def test_links_have_no_contents(me: AsyncScope) -> None:
-    one, other = await stated(me, "Ship v1."), await stated(me, "The dog eats fish.")
-    for change in (Link(one, other, strength=0.6), Unlink(one, other)):
+    item, other = await stated(me, "Ship v1."), await stated(me, "The dog eats fish.")
+    for change in (Link(item, other, strength=0.6), Unlink(item, other)):
         await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
-    entries = await me.history(one)
+    entries = await me.history(item)
     assert [(entry.event, entry.old, entry.new) for entry in entries[1:]] == [
         ("LINK", None, None),
         ("UNLINK", None, None),
@@ -76,8 +78,8 @@ async def test_links_have_no_contents(me: AsyncScope) -> None:
 
 async def test_all_of_a_user_page_by_page(me: AsyncScope) -> None:
     await me.observe([{"role": "user", "content": f"turn number {number}"} for number in range(7)])
-    one = await stated(me, "Ship v1 by August.")
-    await me.forget(one)
+    item = await stated(me, "Ship v1 by August.")
+    await me.forget(item)
     whole = await me.history()
     assert [entry.seq for entry in whole] == list(range(1, (await me._parts.store.head(me.who.namespace)).rev + 1))
     pages, since = [], 0
@@ -114,8 +116,8 @@ async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("memwarden.recall.time.history.PAGE", 2)
     for number in range(9):
         await stated(me, f"Goal {'abcdefghi'[number] * 5}.", category="profile" if number % 3 else "goals")
-    one = await stated(me, "Ship v1 by August.", category="goals")
-    await me.update(one, text="Ship v1 by September.")
+    item = await stated(me, "Ship v1 by August.", category="goals")
+    await me.update(item, text="Ship v1 by September.")
     await stated(me, "Preferred name is Ana.", category="profile")
     asking = warden_of(me).scope(user="ana", agent=agent)
     whole = await asking.history()
@@ -123,7 +125,7 @@ async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch,
     assert await asking.history(descending=True) == whole[::-1]
     assert await asking.history(descending=True, limit=1) == whole[-1:]
     assert await asking.history(descending=True, since=whole[2].seq, limit=2) == whole[:-3:-1]
-    assert await asking.history(one, descending=True) == (await asking.history(one))[::-1]
+    assert await asking.history(item, descending=True) == (await asking.history(item))[::-1]
     with pytest.raises(InvalidInput, match="descending"):
         await me.history(descending=1)  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ import pytest
 from memwarden import AsyncWarden, format_context
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict
-from memwarden.records import Memory, State
+from memwarden.records import Memory, MemoryState
 from memwarden.remember.ingest.intake import value_without_secrets
 from memwarden.tiers.backend import ContextItem
 from whose import warden_of
@@ -27,10 +27,10 @@ async def me(tmp_path: Path) -> AsyncIterator[AsyncScope]:
 
 
 def on_disk(folder: Path) -> bytes:
-    return b"".join(one.read_bytes() for one in folder.iterdir() if one.is_file())
+    return b"".join(item.read_bytes() for item in folder.iterdir() if item.is_file())
 
 
-async def everything(me: AsyncScope, state: State) -> list[Memory]:
+async def everything(me: AsyncScope, state: MemoryState) -> list[Memory]:
     return await me._parts.store.find(me.who.namespace, state=state)
 
 
@@ -74,7 +74,7 @@ async def test_the_same_message_with_a_secret_is_known_again(me: AsyncScope) -> 
     messages = [{"role": "user", "content": f"My GitHub token is {TOKEN}."}, {"role": "assistant", "content": "Noted."}]
     first = await me.observe(messages)
     again = await me.observe(messages)
-    assert [one.id for one in again.results] == [one.id for one in first.results]
+    assert [result.id for result in again.results] == [result.id for result in first.results]
     assert again.rev == first.rev
 
 
@@ -93,8 +93,8 @@ async def test_orders_from_outside_are_held_back(me: AsyncScope, fields: dict[st
     assert told.outcome == "quarantined"
     assert "held back" in told.reason
     assert told.id is not None
-    assert [one.id for one in await everything(me, State.QUARANTINED)] == [told.id]
-    assert await everything(me, State.ACTIVE) == []
+    assert [item.id for item in await everything(me, MemoryState.QUARANTINED)] == [told.id]
+    assert await everything(me, MemoryState.ACTIVE) == []
     assert not (await me.query("What should I recommend?", threshold=0.0)).items
     assert not await me.context([{"role": "user", "content": "Which payment do you recommend?"}], threshold=0.0)
     assert await me.find() == []
@@ -172,7 +172,7 @@ async def test_a_page_neither_corrects_nor_joins_what_a_person_said(me: AsyncSco
 
 async def test_what_is_held_back_changes_nothing_else_in_its_call(me: AsyncScope) -> None:
     result = await me.remember(["The shop opens at nine.", ORDER, "The shop is in Porto."], trust="external")
-    assert [one.outcome for one in result.results] == ["created", "quarantined", "created"]
+    assert [item.outcome for item in result.results] == ["created", "quarantined", "created"]
 
 
 async def test_what_is_held_back_is_not_let_in_by_another_door(me: AsyncScope) -> None:
@@ -182,5 +182,5 @@ async def test_what_is_held_back_is_not_let_in_by_another_door(me: AsyncScope) -
         await me.restore(told.id)
     with pytest.raises(Conflict, match="stored a memory apart"):
         await me.undo(1)
-    assert [one.id for one in await everything(me, State.QUARANTINED)] == [told.id]
+    assert [item.id for item in await everything(me, MemoryState.QUARANTINED)] == [told.id]
     assert len(await me._parts.store.journal(me.who.namespace)) == 1

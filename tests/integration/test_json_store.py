@@ -51,15 +51,15 @@ def opened(folder: Path) -> Warden:
 
 def files(folder: Path, which: str = "*.json*") -> dict[Path, bytes]:
     """What the files hold, but for events, which tell of reads and of damage, too."""
-    found = [one for one in folder.rglob(which) if one.is_file() and one.name != "events.jsonl"]
-    return {one: one.read_bytes() for one in found}
+    found = [item for item in folder.rglob(which) if item.is_file() and item.name != "events.jsonl"]
+    return {item: item.read_bytes() for item in found}
 
 
 def test_a_project_has_a_folder_that_people_can_read(tmp_path: Path) -> None:
     with opened(tmp_path) as warden:
         warden.scope(user="ana").remember("Ana lives in Lisbon.")
     snapshot = json.loads((tmp_path / "users" / "ana" / "memory.json").read_text())
-    assert [one["memory"]["text"] for one in snapshot["page"]["memories"]] == ["Ana lives in Lisbon."]
+    assert [item["memory"]["text"] for item in snapshot["page"]["memories"]] == ["Ana lives in Lisbon."]
     assert (tmp_path / "users" / "ana" / "memory.json").stat().st_mode & 0o777 == 0o600
 
 
@@ -67,12 +67,12 @@ def test_names_stay_apart_and_inside(tmp_path: Path) -> None:
     root = Path("/store")
     spaces = [Namespace(tenant, f"project/{name}") for tenant in ("default", *NAMES) for name in NAMES]
     spaces += [Namespace("default", "global"), Namespace("default", "user/global")]
-    folders = [root / folder_of(one) for one in spaces]
-    assert len({str(one).casefold() for one in folders}) == len(spaces)
-    for one in folders:
-        assert os.path.normpath(one) == str(one)
-        assert one.is_relative_to(root)
-        assert all(len(part) <= 255 and not part.endswith((".", " ")) for part in one.parts)
+    folders = [root / folder_of(space) for space in spaces]
+    assert len({str(folder).casefold() for folder in folders}) == len(spaces)
+    for folder in folders:
+        assert os.path.normpath(folder) == str(folder)
+        assert folder.is_relative_to(root)
+        assert all(len(part) <= 255 and not part.endswith((".", " ")) for part in folder.parts)
     assert folder_of(Namespace("default", "project/web_app")).as_posix() == "projects/web_app"
 
 
@@ -80,8 +80,8 @@ async def test_every_namespace_is_found_again(tmp_path: Path) -> None:
     spaces = [Namespace("default", f"project/{name}") for name in NAMES] + [Namespace("ACME", "global")]
     first = JsonStore(tmp_path)
     await first.open()
-    for one in spaces:
-        await first.apply(Batch(one, (Put(a_memory("a", namespace=one), a_put("a").signals),), START))
+    for space in spaces:
+        await first.apply(Batch(space, (Put(a_memory("a", namespace=space), a_put("a").signals),), START))
     await first.close()
     second = JsonStore(tmp_path)
     await second.open()
@@ -97,8 +97,8 @@ async def test_a_namespace_without_a_snapshot_is_found_again(tmp_path: Path) -> 
     log = next(iter(files(tmp_path, "log.*")))
     kept = log.read_bytes()
     await first.close()
-    for one in log.parent.iterdir():
-        one.unlink()
+    for item in log.parent.iterdir():
+        item.unlink()
     log.write_bytes(kept + kept[: len(kept) // 2])
     empty = tmp_path / "projects" / "none"
     empty.mkdir(parents=True)
@@ -116,7 +116,7 @@ def test_the_order_of_writing_is_kept(tmp_path: Path) -> None:
         warden.scope().update(str(ids[0]), summary="at sea")
     for _ in range(2):
         with opened(tmp_path) as warden:
-            assert [one.id for one in warden.scope().find(order_by="written", descending=False)] == ids
+            assert [item.id for item in warden.scope().find(order_by="written", descending=False)] == ids
 
 
 def test_another_process_is_told_to_wait_or_to_move(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_another_process_is_told_to_wait_or_to_move(tmp_path: Path) -> None:
         with pytest.raises(StoreUnavailable, match="another process"):
             opened(tmp_path)
     with opened(tmp_path) as warden:
-        assert [one.text for one in warden.scope().find()] == ["Ana lives in Lisbon."]
+        assert [item.text for item in warden.scope().find()] == ["Ana lives in Lisbon."]
 
 
 def test_a_killed_process_lets_the_next_one_in(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_killed_process_lets_the_next_one_in(tmp_path: Path) -> None:
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == -signal.SIGKILL
     with opened(tmp_path) as warden:
-        assert [one.text for one in warden.scope().find()] == ["Ana lives in Lisbon."]
+        assert [item.text for item in warden.scope().find()] == ["Ana lives in Lisbon."]
 
 
 async def test_too_many_items_are_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -325,8 +325,8 @@ def test_damage_is_told_and_nothing_is_overwritten(tmp_path: Path, which: str, d
         warden.scope().remember("Cleo has a cat.")
         (log,) = tmp_path.rglob("log.*.jsonl")
         kept = log.read_bytes()
-    for one in tmp_path.rglob("log.*.jsonl"):
-        one.unlink()
+    for item in tmp_path.rglob("log.*.jsonl"):
+        item.unlink()
     log.write_bytes(kept)
     (file,) = tmp_path.rglob(which)
     file.write_bytes(DAMAGE[damage](file.read_bytes()))
@@ -374,7 +374,7 @@ def test_everything_moves_on_to_a_file_and_back(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     with opened(tmp_path / "again") as warden:
         me = warden.scope(user="ana")
-        assert [one.id for one in me.find()] == ids[:1]
+        assert [item.id for item in me.find()] == ids[:1]
         assert me.restore(str(ids[1])).results[0].outcome == "restored"
 
 

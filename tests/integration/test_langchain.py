@@ -127,7 +127,7 @@ def test_what_query_takes_is_taken_by_the_retriever_and_by_a_call(warden: Warden
     me.remember("Ana likes to eat late.", category="activity")
 
     def texts(retriever: MemwardenRetriever, **given: Any) -> list[str]:
-        return [one.page_content for one in retriever.invoke(QUESTION, **given)]
+        return [item.page_content for item in retriever.invoke(QUESTION, **given)]
 
     retriever = MemwardenRetriever(warden=me, threshold=0, categories=["profile"])
     assert texts(retriever) == ["Ana likes to eat pasta."]
@@ -157,7 +157,7 @@ def test_an_agent_retrieves_within_its_allowlist(warden: Warden) -> None:
     me.remember(FACTS[0], category="preferences")
     me.remember(FACTS[1], category="tasks")
     retriever = MemwardenRetriever(warden=warden.scope(user="ana", agent="planner"), threshold=0)
-    assert [one.page_content for one in retriever.invoke(QUESTION)] == FACTS[1:2]
+    assert [item.page_content for item in retriever.invoke(QUESTION)] == FACTS[1:2]
     with pytest.raises(CategoryDenied):
         retriever.invoke(QUESTION, categories=["preferences"])
 
@@ -167,7 +167,7 @@ async def test_a_retriever_over_an_async_warden(async_warden: AsyncWarden) -> No
     await me.remember(FACTS[0])
     retriever = MemwardenRetriever(warden=me)
     found = await retriever.ainvoke(QUESTION)
-    assert [one.page_content for one in found] == FACTS[:1]
+    assert [item.page_content for item in found] == FACTS[:1]
     with pytest.raises(asyncio.InvalidStateError, match="await"):
         retriever.invoke(QUESTION)
     assert await asyncio.to_thread(retriever.invoke, QUESTION) == found
@@ -178,7 +178,7 @@ def test_a_retriever_is_a_step_of_a_chain(warden: Warden) -> None:
     me.remember(FACTS[0])
 
     def texts(found: list[Document]) -> str:
-        return " ".join(one.page_content for one in found)
+        return " ".join(item.page_content for item in found)
 
     chain = MemwardenRetriever(warden=me) | RunnableLambda(texts)
     assert chain.invoke(QUESTION) == FACTS[0]
@@ -219,7 +219,7 @@ def test_keys_with_a_prefix(warden: Warden) -> None:
     store.mset([(key, key.encode()) for key in keys])
     assert list(store.yield_keys()) == sorted(keys)
     for prefix in ("a", "ab", "a%", "ab\U0010ffff", "ä", "\x00", "\x01", "z"):
-        assert list(store.yield_keys(prefix=prefix)) == sorted(one for one in keys if one.startswith(prefix))
+        assert list(store.yield_keys(prefix=prefix)) == sorted(key for key in keys if key.startswith(prefix))
     assert store.mget(keys) == [key.encode() for key in keys]
 
 

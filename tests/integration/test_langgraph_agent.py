@@ -55,7 +55,7 @@ def test_an_agent_finds_by_tools_what_it_kept_by_tools(warden: Warden, example: 
     for text in ("Ana loves pasta.", "Ana works at a bank.", "Ana has two zebras."):
         assert graph.invoke(said(text))["messages"][-1].content == f"Kept: {text}"
     messages = graph.invoke(said("zebras?"))["messages"]
-    assert [one.type for one in messages] == ["human", "ai", "tool", "ai"]
+    assert [message.type for message in messages] == ["human", "ai", "tool", "ai"]
     assert messages[-1].content.startswith("Ana has two zebras.")
     other = example.build(a_store(warden, "bob"))
     assert other.invoke(said("zebras?"))["messages"][-1].content == "Nothing is known."

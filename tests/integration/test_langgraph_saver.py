@@ -31,7 +31,7 @@ from langgraph.graph import START, StateGraph
 from agent import ROUNDS, build, contents, expected, follow
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput
-from memwarden.stores.shared.checkpoints import PAGE, Key, Saved
+from memwarden.stores.shared.checkpoints import PAGE, Key, SavedCheckpoint
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver, acopy_from_memory, copy_from_memory
 
 CAPABILITIES = {
@@ -131,8 +131,8 @@ VALUES = {
 def test_values_of_many_kinds_come_back(warden: Warden) -> None:
     """As LangGraph's own saver in memory gives them back: it turns tuples into lists."""
     saver, reference = MemwardenSaver(warden), InMemorySaver()
-    for one in (saver, reference):
-        put(one, VALUES)  # type: ignore[arg-type]  # a saver as well
+    for item in (saver, reference):
+        put(item, VALUES)  # type: ignore[arg-type]  # a saver as well
     assert values_of(saver) == values_of(reference)
     assert values_of(saver)["plan"] == Plan(["a"])
 
@@ -156,7 +156,7 @@ async def test_both_kinds_of_methods_with_both_kinds_of_wardens(url: str, blocki
             state = await asyncio.to_thread(graph.get_state, {"configurable": {"thread_id": thread}})
             assert contents(state) == expected(ROUNDS)
         listed = await asyncio.to_thread(lambda: list(saver.list(None)))
-        assert [one.config for one in listed] == [one.config async for one in saver.alist(None)]
+        assert [item.config for item in listed] == [item.config async for item in saver.alist(None)]
         assert len(listed) > 60
 
     if blocking:
@@ -199,9 +199,9 @@ def test_long_lists_come_page_by_page(warden: Warden) -> None:
         put(
             saver, {"n": number}, {"configurable": {"thread_id": f"t{number % 3}", "checkpoint_ns": ""}}, odd=number % 2
         )
-    listed = [one.checkpoint["channel_values"]["n"] for one in saver.list(None)]
+    listed = [item.checkpoint["channel_values"]["n"] for item in saver.list(None)]
     assert listed == list(range(2 * PAGE + 5))[::-1]
-    assert [one.checkpoint["channel_values"]["n"] for one in saver.list(None, limit=PAGE + 3)] == listed[: PAGE + 3]
+    assert [item.checkpoint["channel_values"]["n"] for item in saver.list(None, limit=PAGE + 3)] == listed[: PAGE + 3]
     assert len(list(saver.list(None, filter={"odd": 1}))) == PAGE + 2
     assert list(saver.list(None, limit=0)) == []
 
@@ -242,7 +242,7 @@ def test_pickle_is_neither_written_nor_read(warden: Warden) -> None:
     with pytest.raises(InvalidInput, match="pickled by the serde"):
         put(MemwardenSaver(warden, serde=Pickling()), {"a": [1]})
     saver = MemwardenSaver(warden)
-    saved = Saved(Key("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {})
+    saved = SavedCheckpoint(Key("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {})
     saver._bound.run(warden.store.checkpoints.put(saver._bound.who.namespace, saved, ()))
     with pytest.raises(NotImplementedError, match="pickle"):
         saver.get_tuple(ANN)
@@ -343,7 +343,7 @@ def test_the_latest_state_is_a_row_to_read(url: str, warden: Warden) -> None:
     ana, ben = (row["checkpoint_data"] for row in rows)
     assert ana["memory_context"] == "plain"
     assert (ana["conversation"], ana["graph_state"]["huge"]) == (None, {"1": 2**63})
-    assert [one["content"] for one in ben["conversation"]] == expected(2)
+    assert [item["content"] for item in ben["conversation"]] == expected(2)
     assert ben["graph_state"]["reports"] == ["report 0", "report 1"]
     assert ben["memory_context"] == ben["graph_state"]["memory_context"] == "10 messages"
     assert list(ben["agent_states"]) == ["reporter"]
@@ -414,7 +414,7 @@ def test_a_saver_in_memory_moves_without_loss(warden: Warden, blocking: bool) ->
         copied = copy_from_memory(source, target) if blocking else asyncio.run(acopy_from_memory(source, target))
         assert copied == len(list(source.list(None)))
         assert all_of(target) == all_of(source)
-    assert any(one.pending_writes for one in source.list(asked))
+    assert any(item.pending_writes for item in source.list(asked))
     history = target.get_delta_channel_history(config=asked, channels=["messages"])
     assert history == source.get_delta_channel_history(config=asked, channels=["messages"])
     moved = build(target)
@@ -424,5 +424,5 @@ def test_a_saver_in_memory_moves_without_loss(warden: Warden, blocking: bool) ->
 
 def all_of(saver: BaseCheckpointSaver[str]) -> list[Any]:
     """Everything that a saver gives back, thread by thread."""
-    found = sorted(saver.list(None), key=lambda one: str(sorted(one.config["configurable"].items())))
-    return [one._asdict() for one in found]
+    found = sorted(saver.list(None), key=lambda item: str(sorted(item.config["configurable"].items())))
+    return [item._asdict() for item in found]

@@ -76,7 +76,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def keys(found: list[SearchItem]) -> list[str]:
-    return [one.key for one in found]
+    return [item.key for item in found]
 
 
 # Writing, reading, deleting.
@@ -218,7 +218,7 @@ def test_the_last_write_of_a_batch_wins(store: Way) -> None:
             PutOp(("a",), "gone", None),
         ]
     )
-    assert {one.key: one.value["n"] for one in store.search(("a",))} == {"twice": 2, "back": 3}
+    assert {item.key: item.value["n"] for item in store.search(("a",))} == {"twice": 2, "back": 3}
 
 
 def test_a_batch_with_a_fault_writes_nothing(store: Way) -> None:
@@ -234,7 +234,7 @@ def test_a_batch_with_a_fault_writes_nothing(store: Way) -> None:
 def test_a_large_batch(store: Way) -> None:
     store.batch([PutOp(("many", str(number % 7)), str(number), {"n": number}) for number in range(1_500)])
     found = store.search(("many",), limit=2_000)
-    assert sorted(one.value["n"] for one in found) == list(range(1_500))
+    assert sorted(item.value["n"] for item in found) == list(range(1_500))
     assert keys(found[:3]) == ["1499", "1498", "1497"]
     assert len(store.batch([GetOp(("many", str(number % 7)), str(number)) for number in range(1_500)])) == 1_500
     assert len(store.search(("many",), filter={"n": {"$gte": 750}}, limit=2_000)) == 750
@@ -248,7 +248,7 @@ def test_search_under_a_namespace(store: Way) -> None:
         store.put(namespace, "k", {"v": 1})
 
     def found(prefix: Any) -> set[tuple[str, ...]]:
-        return {one.namespace for one in store.search(prefix, limit=100)}
+        return {item.namespace for item in store.search(prefix, limit=100)}
 
     assert found(("foo",)) == {("foo",), ("foo", "child"), ("foo", "child", "deep")}
     assert found(["foo", "child"]) == {("foo", "child"), ("foo", "child", "deep")}
@@ -260,10 +260,10 @@ def test_search_under_a_namespace(store: Way) -> None:
 
 @pytest.mark.parametrize(("label", "decoy"), [("user_1", "userX1"), ("a%b", "axxb"), ("star*", "starX"), ("q?", "qX")])
 def test_signs_in_labels_mean_themselves(store: Way, label: str, decoy: str) -> None:
-    for one in (label, decoy, f"{label}\n"):
-        store.put((one,), "k", {"v": 1})
+    for item in (label, decoy, f"{label}\n"):
+        store.put((item,), "k", {"v": 1})
     store.put((label, "child"), "k", {"v": 1})
-    assert {one.namespace for one in store.search((label,))} == {(label,), (label, "child")}
+    assert {item.namespace for item in store.search((label,))} == {(label,), (label, "child")}
     assert store.list_namespaces(prefix=(label,)) == [(label,), (label, "child")]
     assert store.list_namespaces(suffix=(label,)) == [(label,)]
 
@@ -278,7 +278,7 @@ def test_search_shows_the_newest_first_in_pages(store: Way, time: Clock) -> None
     assert keys(store.search(("page",), limit=3, offset=3)) == ["k4", "k3", "k2"]
     assert keys(store.search(("page",), limit=2, offset=1, filter={"odd": 1})) == ["k3", "k1"]
     assert store.search(("page",), offset=7) == store.search(("page",), limit=0) == []
-    assert all(type(one) is SearchItem and one.score is None for one in store.search(("page",)))
+    assert all(type(item) is SearchItem and item.score is None for item in store.search(("page",)))
     assert store.search(("page",), query="no index: the query is not looked at", limit=1)[0].key == "k0"
     for wrong in ({"limit": -1}, {"offset": -1}, {"limit": "3"}):
         with pytest.raises(InvalidInput):
@@ -367,14 +367,14 @@ def test_search_by_meaning(ways: Ways, letters: Letters) -> None:
     found = store.search(("test",), query="zany zebra Xerxes")
     assert found[0].key == "doc1"
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
-    scores = [one.score for one in found]
+    scores = [item.score for item in found]
     assert scores == sorted(scores, reverse=True)
-    assert {one.key for one in found} == {"doc1", "doc2", "doc3"}
+    assert {item.key for item in found} == {"doc1", "doc2", "doc3"}
     store.put(("test",), "doc1", {"text": "new text about dogs"})
-    (again,) = [one for one in store.search(("test",), query="zany zebra Xerxes") if one.key == "doc1"]
+    (again,) = [item for item in store.search(("test",), query="zany zebra Xerxes") if item.key == "doc1"]
     assert again.score < found[0].score
-    assert [one.score for one in store.search(("test",), query="")] == [None] * 3
-    assert [one.score for one in store.search(("test",), query=None)] == [None] * 3
+    assert [item.score for item in store.search(("test",), query="")] == [None] * 3
+    assert [item.score for item in store.search(("test",), query=None)] == [None] * 3
     store.delete(("test",), "doc1")
     assert "doc1" not in keys(store.search(("test",), query="new text about dogs"))
 
@@ -393,8 +393,8 @@ def test_the_score_is_that_of_the_distance(ways: Ways) -> None:
             store.put(("docs",), key, {"t": key})
         found = store.search(("docs",), query="a")
         assert keys(found) == [key for key, _ in ranking]
-        assert [one.score for one in found] == pytest.approx([score for _, score in ranking], abs=1e-5)
-        assert not any(one.score for one in store.search(("docs",), query="") if distance == "cosine")
+        assert [item.score for item in found] == pytest.approx([score for _, score in ranking], abs=1e-5)
+        assert not any(item.score for item in store.search(("docs",), query="") if distance == "cosine")
 
 
 def test_items_without_vectors_come_last(ways: Ways, letters: Letters) -> None:
@@ -405,11 +405,11 @@ def test_items_without_vectors_come_last(ways: Ways, letters: Letters) -> None:
         store.put(("test",), f"doc{number}", {"text": "about dogs " * (number + 1) + "zz" * number})
     found = store.search(("test",), query="about dogs")
     assert keys(found)[3:] == ["none", "plain"]
-    assert [one.score is None for one in found] == [False, False, False, True, True]
+    assert [item.score is None for item in found] == [False, False, False, True, True]
     assert keys(store.search(("test",), query="about dogs", limit=3)) == keys(found)[:3]
     assert keys(store.search(("test",), query="about dogs", limit=2, offset=2)) == keys(found)[2:4]
     store.put(("test",), "doc0", {"text": "about dogs"}, index=False)  # its vectors go
-    assert {one.key for one in store.search(("test",), query="about dogs") if one.score} == {"doc1", "doc2"}
+    assert {item.key for item in store.search(("test",), query="about dogs") if item.score} == {"doc1", "doc2"}
 
 
 def test_fields_of_the_store_and_of_a_put(ways: Ways, letters: Letters) -> None:
@@ -421,7 +421,7 @@ def test_fields_of_the_store_and_of_a_put(ways: Ways, letters: Letters) -> None:
         found = store.search(("test",), query=query)
         assert found[0].key == key
         assert found[0].score == pytest.approx(1.0, abs=1e-5)
-    assert not any(one.score for one in store.search(("test",), query="yyy"))  # no indexed field has it
+    assert not any(item.score for item in store.search(("test",), query="yyy"))  # no indexed field has it
     assert "yyy" not in letters.documents
 
 
@@ -480,7 +480,7 @@ def test_an_embedding_of_another_length(ways: Ways, letters: Letters) -> None:
     short = {"embed": lambda texts: [[1.0, 0.0] for _ in texts], "fields": ["text"], "dims": 2}
     other = ways.store(index=short)
     other.put(("a",), "short", {"text": "abc"})
-    assert [(one.key, one.score) for one in other.search(("a",), query="abc")] == [("short", 1.0), ("long", None)]
+    assert [(item.key, item.score) for item in other.search(("a",), query="abc")] == [("short", 1.0), ("long", None)]
     with pytest.raises(InvalidConfig, match="dims = 3"):
         ways.store(index=short | {"dims": 3}).put(("a",), "k", {"text": "abc"})
     assert other.get(("a",), "k") is None

@@ -90,19 +90,19 @@ def test_two_processes_write_at_once(kept_url: str) -> None:
         index = {"embed": lambda texts: [[1.0, 2.0] for _ in texts]}
         store = MemwardenStore(warden, index=index)
         for name in ("p", "q"):
-            assert {one.key for one in store.search(("own", name))} == {f"{writer}-4" for writer in range(3)}
+            assert {item.key for item in store.search(("own", name))} == {f"{writer}-4" for writer in range(3)}
         shared = store.search(("shared",), query="any", limit=100)
-        assert {(one.key, one.value["number"]) for one in shared} == {(str(n), n) for n in range(5)}
-        assert all(one.score == pytest.approx(1.0) for one in shared)  # every item has its vectors, once
+        assert {(item.key, item.value["number"]) for item in shared} == {(str(n), n) for n in range(5)}
+        assert all(item.score == pytest.approx(1.0) for item in shared)  # every item has its vectors, once
 
 
 def test_another_store_sees_what_one_writes(kept_url: str) -> None:
-    with Warden.open(kept_url, config=CONFIG) as one, Warden.open(kept_url, config=CONFIG) as other:
-        MemwardenStore(one).put(("a",), "k", {"n": 1})
+    with Warden.open(kept_url, config=CONFIG) as item, Warden.open(kept_url, config=CONFIG) as other:
+        MemwardenStore(item).put(("a",), "k", {"n": 1})
         found = MemwardenStore(other).get(("a",), "k")
         assert found is not None
         MemwardenStore(other).delete(("a",), "k")
-        assert MemwardenStore(one).get(("a",), "k") is None
+        assert MemwardenStore(item).get(("a",), "k") is None
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
@@ -262,10 +262,10 @@ def test_threads_write_at_once(warden: Warden) -> None:
             store.put(("shared",), "k", {"n": number, "by": name})
 
     threads = [threading.Thread(target=write, args=(name,)) for name in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for item in threads:
+        item.join()
     assert len(store.search(("a",), limit=100)) == 40
     shared = store.get(("shared",), "k")
     assert shared is not None
@@ -287,7 +287,7 @@ async def test_calls_at_once_keep_their_order(url: str) -> None:
                 store.adelete(("a",), "gone"),
                 store.aput(("a",), "other", {"text": "z"}),
             )
-            found = {one.key: one.value["text"] for one in await store.asearch(("a",))}
+            found = {item.key: item.value["text"] for item in await store.asearch(("a",))}
             assert found == {"k": "x" * 19, "other": "z"}
 
 
@@ -318,9 +318,9 @@ async def test_the_fault_of_one_call_is_not_that_of_its_neighbours(url: str) -> 
             store.aput(("a",), "3", {"text": "fine"}),
             return_exceptions=True,
         )
-        assert [type(one) for one in results] == [type(None), RuntimeError, *[type(results[2])], type(None)]
+        assert [type(result) for result in results] == [type(None), RuntimeError, *[type(results[2])], type(None)]
         assert isinstance(results[2], ValueError)
-        assert {one.key for one in await store.asearch(("a",))} == {"1", "3"}
+        assert {item.key for item in await store.asearch(("a",))} == {"1", "3"}
 
 
 async def test_a_caller_that_leaves_harms_nobody(url: str) -> None:
@@ -373,7 +373,7 @@ def test_the_wardens_embedder_is_used_unless_another_is_given(url: str) -> None:
         store.put(("a",), "work", {"text": "The meeting with the bank is on Monday"})
         found = store.search(("a",), query="Italian food")
         assert found[0].key == "food"
-        scores = [one.score for one in found]
+        scores = [item.score for item in found]
         assert scores[0] is not None
         assert scores[1] is not None
         assert 1 >= scores[0] > scores[1] >= -1

@@ -17,7 +17,7 @@ from memwarden.api.scope import AsyncScope
 from memwarden.errors import ModelUnavailable, Stale, StoreUnavailable
 from memwarden.models import json_answers
 from memwarden.models.protocols import ChatModel
-from memwarden.records import Batch, Memory, Receipt, State
+from memwarden.records import Batch, Memory, MemoryState, Receipt
 from memwarden.remember import extraction_tasks
 from memwarden.remember.extract import extractor as extract
 from memwarden.remember.extract.model import SYSTEM, is_foreign
@@ -33,8 +33,8 @@ def talk(*said: str) -> list[dict[str, Any]]:
     """What somebody said, each answered."""
     return [
         {"role": role, "content": text}
-        for one in said
-        for role, text in (("user", one), ("assistant", "All right, let me think about that."))
+        for item in said
+        for role, text in (("user", item), ("assistant", "All right, let me think about that."))
     ]
 
 
@@ -55,10 +55,10 @@ async def cards(me: AsyncScope) -> list[Memory]:
 async def test_what_was_said_becomes_facts_that_name_their_turns(me: AsyncScope) -> None:
     result = await me.observe(talk(MIA))
     turn = result.results[0].id
-    found = {one.text: one for one in await facts(me)}
+    found = {fact.text: fact for fact in await facts(me)}
     assert "The user's daughter Mia is allergic to peanuts." in found
-    assert all(one.sources == (turn,) and one.thread_id == "t1" for one in found.values())
-    assert all((one.actor_id, one.trust) == ("memwarden", "person") for one in found.values())
+    assert all(item.sources == (turn,) and item.thread_id == "t1" for item in found.values())
+    assert all((item.actor_id, item.trust) == ("memwarden", "person") for item in found.values())
     answer = await me.query("What is Mia allergic to?")
     assert answer.items[0].text == "[relationships] The user's daughter Mia is allergic to peanuts."
     assert turn not in [item.id for item in answer.items]  # the fact stands for it
@@ -67,7 +67,7 @@ async def test_what_was_said_becomes_facts_that_name_their_turns(me: AsyncScope)
 async def test_two_facts_of_one_turn_stand_beside_each_other(me: AsyncScope) -> None:
     await me.observe(talk(MIA))
     answer = await me.query("Who is Mia, and what is she allergic to?", top_k=5)
-    assert {one.id for one in await facts(me)} <= {item.id for item in answer.items}
+    assert {fact.id for fact in await facts(me)} <= {item.id for item in answer.items}
 
 
 async def test_chatter_gives_nothing(me: AsyncScope) -> None:
@@ -92,18 +92,18 @@ async def test_what_a_model_draws_from_the_assistants_words_replaces_nothing_tha
             ]
         )
         await me.look_through()
-        now = {one.text: one for one in await facts(me)}
+        now = {fact.text: fact for fact in await facts(me)}
         assert now["Ana lives in Porto."].valid_to is None
         assert now["Ana lives in Lisbon."].trust == "assistant"
-        assert [one.trust for one in await cards(me)] == ["assistant"]  # it shows the words of both
+        assert [card.trust for card in await cards(me)] == ["assistant"]  # it shows the words of both
         await me.remember("Ana lives in Braga.")  # a person corrects both
-        now = {one.text: one for one in await facts(me)}
+        now = {fact.text: fact for fact in await facts(me)}
         assert not {"Ana lives in Porto.", "Ana lives in Lisbon."} & now.keys()
 
 
 async def test_what_is_extracted_is_signed_as_its_turn_is() -> None:
     async with AsyncWarden.open("memory://", {"extraction": "off"}) as warden:
-        planner, executor = (warden.scope(user="ana", thread="t1", agent=one) for one in ("planner", "executor"))
+        planner, executor = (warden.scope(user="ana", thread="t1", agent=item) for item in ("planner", "executor"))
         told = "Remember how to deploy the app: 1. Stop the queue. 2. Run the migration."
         await executor.observe([{"role": "user", "content": told}])
         await planner.look_through()
@@ -115,7 +115,7 @@ async def test_what_is_always_offered_is_never_extracted(me: AsyncScope) -> None
     await me.observe(talk(NURSE))
     declared = warden_of(me).settings.categories.declared
     assert await facts(me)
-    assert not [one for one in await facts(me) if declared[one.category].always]
+    assert not [fact for fact in await facts(me) if declared[fact.category].always]
     assert not (await me.query("How do the rings of Saturn stay in place?")).items
 
 
@@ -150,26 +150,26 @@ async def test_nothing_is_kept_twice(me: AsyncScope) -> None:
     await me.observe(messages)
     assert (await me.look_through()).results == ()
     again = await me.look_through(again=True)
-    assert {one.outcome for one in again.results} <= {"merged", "created", "proposed"}
-    assert [one.text for one in await facts(me)] == [one.text for one in before]
+    assert {result.outcome for result in again.results} <= {"merged", "created", "proposed"}
+    assert [fact.text for fact in await facts(me)] == [item.text for item in before]
     assert await cards(me) == cut
 
 
 async def test_what_is_looked_at_again_is_told_by_the_ids_that_it_has(me: AsyncScope) -> None:
     steps = "Remember how to deploy the app: 1. Stop the queue. 2. Run the migration."
     await me.observe(talk(MIA, steps))
-    known = {one.id for one in (*await cards(me), *await me.find({"channel": "procedural"}))}
+    known = {card.id for card in (*await cards(me), *await me.find({"channel": "procedural"}))}
     again = (await me.look_through(again=True)).results
-    assert {one.id for one in again if one.reason == "already stored"} == known
-    assert all([await me._parts.store.get(me.who.namespace, [str(one.id)], removed=True) for one in again])
+    assert {item.id for item in again if item.reason == "already stored"} == known
+    assert all([await me._parts.store.get(me.who.namespace, [str(item.id)], removed=True) for item in again])
 
 
 async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None:
     namespace, store = me.who.namespace, me._parts.store
     said = "I have a blue kayak."
     await me.observe(talk(said))
-    waiting = await store.find(namespace, state=State.CANDIDATE)
-    assert [one.text for one in waiting] == ["The user has a blue kayak."]
+    waiting = await store.find(namespace, state=MemoryState.CANDIDATE)
+    assert [item.text for item in waiting] == ["The user has a blue kayak."]
     assert waiting[0].purge_at is not None
     assert await facts(me) == []
     assert "kayak" not in str((await me.query("kayak", filters={"channel": "semantic"}, threshold=0.0)).text)
@@ -177,8 +177,8 @@ async def test_a_candidate_waits_until_it_is_heard_again(me: AsyncScope) -> None
     (confirmed,) = await facts(me)
     assert confirmed.id == waiting[0].id
     assert len(confirmed.sources) == 2
-    assert await store.find(namespace, state=State.CANDIDATE) == []
-    events = [one.event for one in await store.journal(namespace, memory_id=confirmed.id)]
+    assert await store.find(namespace, state=MemoryState.CANDIDATE) == []
+    events = [item.event for item in await store.journal(namespace, memory_id=confirmed.id)]
     assert events == ["PROPOSE", "CONFIRM", "UPDATE"]
 
 
@@ -216,7 +216,9 @@ async def _told(before: str, after: str) -> dict[str, bool]:
         me = warden.scope(user="ana")
         found = await me._parts.store.find(me.who.namespace, limit=100)
         assert not (await me.audit()).findings
-        return {one.text: one.valid_to is not None for one in found if one.channel != "turn" and "card" not in one.tags}
+        return {
+            item.text: item.valid_to is not None for item in found if item.channel != "turn" and "card" not in item.tags
+        }
 
 
 @pytest.mark.parametrize(("before", "after", "over"), CHANGED)
@@ -239,7 +241,7 @@ async def test_what_happened_is_not_merged_with_what_is_so_and_an_audit_finds_wh
         (old,) = (await me.remember("Ana lives in Berlin.", created_at="2026-01-10")).results
         (new,) = (await me.remember("Ana moved to Hamburg.", channel="episodic", created_at="2026-05-10")).results
         await me.remember("Ana lives in Berlin.", channel="episodic", created_at="2026-01-11")
-        (found,) = [one for one in (await me.audit()).findings if old.id in one.ids]
+        (found,) = [finding for finding in (await me.audit()).findings if old.id in finding.ids]
         assert (found.kind, found.ids) == ("contradiction", (old.id, new.id))
 
 
@@ -258,7 +260,7 @@ async def test_off_waits_to_be_asked() -> None:
         await me.observe(talk(MIA, NURSE))
         assert await facts(me) == []
         told = await me.look_through()
-        assert [one.outcome for one in told.results].count("created") >= 2
+        assert [result.outcome for result in told.results].count("created") >= 2
         assert len(await facts(me)) >= 2
 
 
@@ -282,22 +284,22 @@ async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.Monkey
 async def test_two_processes_look_through_a_thread_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'm.db'}"
     off = {"extraction": "off"}
-    async with AsyncWarden.open(url, off) as one, AsyncWarden.open(url, off) as two:
-        mine, theirs = (each.scope(user="ana", thread="t1") for each in (one, two))
+    async with AsyncWarden.open(url, off) as item, AsyncWarden.open(url, off) as two:
+        mine, theirs = (each.scope(user="ana", thread="t1") for each in (item, two))
         await mine.observe(talk(MIA, NURSE, LISBON))
         await asyncio.gather(mine.look_through(), theirs.look_through())
         texts = [memory.text for memory in await facts(mine)]
         assert len(texts) == len(set(texts)) >= 3
         assert len(await cards(mine)) == 3
-        journal = await one.store.journal(mine.who.namespace, turns=False)
+        journal = await item.store.journal(mine.who.namespace, turns=False)
         assert not [entry for entry in journal if entry.event == "MERGE"]
 
 
 async def test_two_threads_that_say_the_same_at_once_leave_one_fact(url: str) -> None:
     """Whoever comes second decides again: what was new to it may be known by now."""
     off = {"extraction": "off", "embedder": "none"}
-    async with AsyncWarden.open(url, off) as one:
-        scopes = [one.scope(user="ana", thread=f"t{number}") for number in range(6)]
+    async with AsyncWarden.open(url, off) as item:
+        scopes = [item.scope(user="ana", thread=f"t{number}") for number in range(6)]
         for each in scopes:
             await each.observe(talk(MIA))
         await asyncio.gather(*(each.look_through() for each in scopes))
@@ -322,7 +324,7 @@ async def test_a_look_that_is_always_too_late_costs_no_turn(
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(warden.store, "apply", changed_by_somebody)
             result = await me.observe(talk(MIA))
-            assert [one.outcome for one in result.results] == ["created", "created"]
+            assert [item.outcome for item in result.results] == ["created", "created"]
             assert "somebody was faster" in caplog.text
             with pytest.raises(Stale):
                 await me.look_through()
@@ -333,11 +335,11 @@ async def test_a_look_that_is_always_too_late_costs_no_turn(
 async def test_facts_are_judged_like_everything_that_is_stated(me: AsyncScope) -> None:
     (mine,) = (await me.remember("The user works as a nurse at St Mary's hospital in Porto.")).results
     await me.observe(talk(NURSE))
-    assert [one.id for one in await facts(me)] == [mine.id]
+    assert [fact.id for fact in await facts(me)] == [mine.id]
 
 
 def by_model(*found: dict[str, Any]) -> str:
-    return json.dumps({"facts": [{"turn": 1, "category": "tasks", "importance": 7, **one} for one in found]})
+    return json.dumps({"facts": [{"turn": 1, "category": "tasks", "importance": 7, **item} for item in found]})
 
 
 async def with_model(model: ChatModel, *said: str) -> list[Memory]:
@@ -377,8 +379,8 @@ async def test_a_model_reads_the_exchange_in_place_of_the_rules() -> None:
 async def test_a_model_that_fails_costs_nothing(garbage: list[Any], caplog: pytest.LogCaptureFixture) -> None:
     """Nothing but a line in the log: the rules take over, and the turns are there anyhow."""
     model = ScriptedModel(*garbage)
-    assert "The user's daughter Mia is allergic to peanuts." in [one.text for one in await with_model(model, MIA)]
-    assert [one.levelname for one in caplog.records] == ["WARNING"]
+    assert "The user's daughter Mia is allergic to peanuts." in [item.text for item in await with_model(model, MIA)]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert len(model.asked) <= 2
 
 
@@ -397,7 +399,7 @@ async def test_a_model_that_fails_leaves_an_event(garbage: list[Any], reason: st
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA))
         await me.look_through()
-        told = [(one.node, one.status, one.reason) for one in await me.events(op="model")]
+        told = [(event.node, event.status, event.reason) for event in await me.events(op="model")]
         assert told == [("episodic", "error", reason)]
 
 
@@ -415,7 +417,7 @@ async def test_a_model_that_is_late_is_left_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(json_answers, "SECONDS", 0.05)
-    texts = [one.text for one in await with_model(Late(), MIA)]
+    texts = [item.text for item in await with_model(Late(), MIA)]
     assert "The user's daughter Mia is allergic to peanuts." in texts
     assert "Much too late for Mia." not in texts
     assert "longer than 0.05 seconds" in caplog.text
@@ -441,7 +443,7 @@ async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         for said in (MIA, NURSE, LISBON):  # all of it is stored while the first question waits
-            assert {one.outcome for one in (await me.observe(talk(said))).results} == {"created"}
+            assert {result.outcome for result in (await me.observe(talk(said))).results} == {"created"}
         assert len(await me.find({"channel": "turn"})) == 6
         assert await facts(me) == []
         model.let.set()
@@ -483,19 +485,19 @@ async def test_a_look_beside_the_calls_that_fails_is_put_off(
             await failed.wait()
         await me.look_through()
         assert "no disk" in caplog.text
-        assert [one.text for one in await facts(me)] == ["The user's daughter is called Mia."]
+        assert [fact.text for fact in await facts(me)] == ["The user's daughter is called Mia."]
 
 
 async def test_an_answer_is_repaired_once() -> None:
     model = ScriptedModel('{"facts": [{"te', by_model({"text": "The user's daughter is called Mia."}))
-    assert [one.text for one in await with_model(model, MIA)] == ["The user's daughter is called Mia."]
+    assert [item.text for item in await with_model(model, MIA)] == ["The user's daughter is called Mia."]
     assert "Your last answer could not be used" in model.asked[1].prompt
 
 
 @pytest.mark.parametrize("category", ["nonsense", "profile", "", "x" * 500, None, 7, ["tasks"]])
 async def test_a_category_that_nobody_declared_or_that_is_always_offered_is_not_taken(category: Any) -> None:
     told = by_model({"text": "The user's daughter is called Mia.", "category": category})
-    assert [one.category for one in await with_model(ScriptedModel(told), MIA)] == ["activity"]
+    assert [item.category for item in await with_model(ScriptedModel(told), MIA)] == ["activity"]
 
 
 @pytest.mark.parametrize(
@@ -503,7 +505,7 @@ async def test_a_category_that_nobody_declared_or_that_is_always_offered_is_not_
 )
 async def test_an_importance_is_brought_to_its_scale(given: Any, stored: float) -> None:
     told = by_model({"text": "The user's daughter is called Mia.", "importance": given})
-    assert [one.importance for one in await with_model(ScriptedModel(told), MIA)] == [stored]
+    assert [item.importance for item in await with_model(ScriptedModel(told), MIA)] == [stored]
 
 
 async def test_a_turn_gives_three_facts_at_most_whatever_a_model_says() -> None:
@@ -522,7 +524,7 @@ async def test_a_day_has_its_limit_with_a_model_too() -> None:
             await me.observe(talk(said))
             await me.look_through()
         assert len(await facts(me)) == 2
-        waiting = [one for one in await me.find({"channel": "turn"}) if one.text == LISBON]
+        waiting = [item for item in await me.find({"channel": "turn"}) if item.text == LISBON]
         assert len(waiting) == 1
 
 
@@ -536,14 +538,14 @@ async def test_an_exchange_of_more_facts_than_a_day_keeps_the_first_and_a_full_d
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA))
         await me.look_through()
-        assert [one.text for one in await facts(me)] == COUSINS[:2]
-        waiting = await warden.store.find(me.who.namespace, state=State.CANDIDATE)
-        assert [one.text for one in waiting] == COUSINS[2:]
+        assert [fact.text for fact in await facts(me)] == COUSINS[:2]
+        waiting = await warden.store.find(me.who.namespace, state=MemoryState.CANDIDATE)
+        assert [item.text for item in waiting] == COUSINS[2:]
         assert await me._parts.working.extractor.waiting(me.who) == 0
         for said in (NURSE, LISBON):
             await me.observe(talk(said))
             await me.look_through()
-        assert sum(one.system == SYSTEM for one in model.asked) == 1  # the others judged pairs of facts
+        assert sum(item.system == SYSTEM for item in model.asked) == 1  # the others judged pairs of facts
         assert await me._parts.working.extractor.waiting(me.who) == 4
 
 
@@ -556,7 +558,7 @@ async def test_what_is_merged_takes_nothing_of_a_day() -> None:
         for said in (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON):
             await me.observe(talk(said))
         await me.look_through()
-        assert [one.text for one in await facts(me)] == [COUSINS[0], boat]
+        assert [fact.text for fact in await facts(me)] == [COUSINS[0], boat]
         assert len(model.asked) == 5
 
 
@@ -592,7 +594,7 @@ async def test_a_log_that_is_worked_off_later_gives_what_it_gave_turn_by_turn(
                 if at_once < len(turns):
                     await me.look_through()
             await me.look_through()
-            return sorted(one.sources for one in await cards(me))
+            return sorted(card.sources for card in await cards(me))
 
     live = await kept(1, 200)
     assert len(live) >= 5
@@ -626,7 +628,7 @@ async def test_what_a_model_says_is_checked_and_capped() -> None:
         {"text": "Mia is allergic to peanuts."},
         {"text": "This is one too many for Mia."},
     ]
-    texts = [one.text for one in await with_model(ScriptedModel(by_model(*told)), MIA)]
+    texts = [item.text for item in await with_model(ScriptedModel(by_model(*told)), MIA)]
     assert texts == ["The user's daughter is called Mia.", "Mia is allergic to peanuts."]
 
 

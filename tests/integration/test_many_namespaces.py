@@ -131,7 +131,7 @@ async def test_a_mostly_dead_index_is_built_anew(url: str) -> None:
     async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
         me = warden.scope(user="ana")
         stored = await me.remember([f"Ana sails the boat number {number}." for number in range(1_100)])
-        ids = [str(one.id) for one in stored.results]
+        ids = [str(result.id) for result in stored.results]
 
         async def index() -> NamespaceIndex:
             return await indexes(warden).current(me.who.namespace)
@@ -178,19 +178,20 @@ async def test_a_silence_of_session_gap_hours_ends_a_session(
         assert [found[text] for text in texts] == expected
         result = await me.query("Is supper ready in the harbour?", threshold=0.0, top_k=4)
         recent = {
-            item.memory.text: {one.name: one.value for one in item.why.features}["recent"] for item in result.items
+            item.memory.text: {feature.name: feature.value for feature in item.why.features}["recent"]
+            for item in result.items
         }
         assert (recent[texts[0]] < recent[texts[3]]) is (expected[0] < expected[3])
 
 
 async def test_a_stated_memory_joins_the_session_that_its_thread_is_in(url: str) -> None:
     async with AsyncWarden.open(url, config={"embedder": "none"}) as warden:
-        one, other = warden.scope(user="ana", thread="t1"), warden.scope(user="ana", thread="t2")
-        await one.observe(turn("We sail at noon.", 0))
-        await one.remember("They sail at noon.")
+        item, other = warden.scope(user="ana", thread="t1"), warden.scope(user="ana", thread="t2")
+        await item.observe(turn("We sail at noon.", 0))
+        await item.remember("They sail at noon.")
         await other.observe(turn("The cat is ill.", 1))
-        await one.observe(turn("The mast broke.", 10))
-        await one.remember("The mast needs repair.")
+        await item.observe(turn("The mast broke.", 10))
+        await item.remember("The mast needs repair.")
         await other.remember("The cat needs a vet.")
         await warden.scope(user="ana").remember("The year is long.")
         await warden.scope(user="ana", thread="t3").remember("The attic is full.")

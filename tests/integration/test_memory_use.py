@@ -16,7 +16,7 @@ from memwarden.api.warden_blocking import BoundScope
 from memwarden.conversation import memory_use as rules
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
-from memwarden.observability.records import MemoryUse, Node, Op, OpEvent, Verdict, uses_of
+from memwarden.observability.records import MemoryUse, Node, Op, OpEvent, UseVerdict, uses_of
 from memwarden.records import Namespace
 
 ASKED = "Which snacks can my daughter Mia take on the school trip on Friday?"
@@ -40,13 +40,13 @@ def ana(warden: Warden) -> BoundScope:
 def answered(me: BoundScope, answer: str, asked: str = ASKED) -> int:
     """Hold a turn, and return the revision of its block."""
     with me.turn([{"role": "user", "content": asked}], SETTINGS) as turn:
-        assert {one.text for one in turn.block.items} >= set(FACTS)
+        assert {item.text for item in turn.block.items} >= set(FACTS)
         turn.heard(answer)
     return int(turn.block.rev)
 
 
 def verdicts(me: BoundScope) -> dict[str, tuple[int, int, int]]:
-    return {me.get(one.memory_id).text: (one.used, one.unused, one.wrong) for one in me.uses()}
+    return {me.get(use.memory_id).text: (use.used, use.unused, use.wrong) for use in me.uses()}
 
 
 def test_a_turn_judges_what_its_answer_used(ana: BoundScope) -> None:
@@ -56,11 +56,11 @@ def test_a_turn_judges_what_its_answer_used(ana: BoundScope) -> None:
     found = verdicts(ana)
     assert (found[FACTS[0]], found[FACTS[1]]) == ((1, 1, 0), (1, 1, 0))
     told = ana.events(op="use")
-    assert {one.status for one in told if one.reason == "used"} == {"ok"}
-    assert {one.status for one in told if one.reason == "unused"} == {"skipped"}
-    assert {one.node for one in told} == {"context"}
-    assert all(one.category == "activity" and 0 <= (one.sim or 0) <= 1 for one in told)
-    assert sum(one.count for one in ana.event_counts(op="use")) == len(told)
+    assert {item.status for item in told if item.reason == "used"} == {"ok"}
+    assert {item.status for item in told if item.reason == "unused"} == {"skipped"}
+    assert {item.node for item in told} == {"context"}
+    assert all(item.category == "activity" and 0 <= (item.sim or 0) <= 1 for item in told)
+    assert sum(event_count.count for event_count in ana.event_counts(op="use")) == len(told)
 
 
 def test_a_stream_is_judged_when_it_is_over(ana: BoundScope) -> None:
@@ -102,13 +102,13 @@ def test_a_turn_that_failed_or_had_no_answer_judges_nothing(ana: BoundScope) -> 
 
 def test_the_caller_has_the_last_word_and_can_take_it_back(ana: BoundScope, warden: Warden) -> None:
     rev = answered(ana, "Rice cakes and grapes; no peanuts, and nothing with sesame.")
-    ids = {ana.get(one.memory_id).text: one.memory_id for one in ana.uses()}
+    ids = {ana.get(use.memory_id).text: use.memory_id for use in ana.uses()}
     before = ana.get(ids[FACTS[0]])
     ana.feedback(ids[FACTS[0]], "wrong", rev=rev)
     ana.feedback(ids[FACTS[1]], "used", rev=rev)
     assert verdicts(ana) == {FACTS[0]: (0, 0, 1), FACTS[1]: (1, 0, 0)}
-    (one,) = ana.uses(memory_id=ids[FACTS[0]])
-    assert (one.memory_id, one.category, one.wrong) == (before.id, "activity", 1)
+    (item,) = ana.uses(memory_id=ids[FACTS[0]])
+    assert (item.memory_id, item.category, item.wrong) == (before.id, "activity", 1)
     assert ana.events(op="use", status="error")[0].memory_id == before.id
     ana.feedback(ids[FACTS[0]], "unused", rev=rev)
     assert verdicts(ana)[FACTS[0]] == (0, 1, 0)
@@ -119,21 +119,21 @@ def test_the_caller_has_the_last_word_and_can_take_it_back(ana: BoundScope, ward
     assert verdicts(ana)[FACTS[0]] == (2, 0, 0)
     assert ana.uses(since=datetime.now(UTC) + timedelta(hours=1)) == []
     assert ana.get(before.id) == before  # nothing that is remembered changed
-    assert [one.event for one in ana.history(before.id)] == ["ADD"]
+    assert [item.event for item in ana.history(before.id)] == ["ADD"]
 
 
 def test_wrong_feedback_is_refused(ana: BoundScope, warden: Warden) -> None:
-    one = ana.find()[0].id
+    item = ana.find()[0].id
     for verdict in ("good", "", None, 1):
         with pytest.raises(InvalidInput, match="used, unused, wrong, withdrawn"):
-            ana.feedback(one, verdict, rev=1)  # type: ignore[arg-type]
+            ana.feedback(item, verdict, rev=1)  # type: ignore[arg-type]
     for rev in (-1, 1.5, True, None):
         with pytest.raises(InvalidInput, match="rev"):
-            ana.feedback(one, "used", rev=rev)  # type: ignore[arg-type]
+            ana.feedback(item, "used", rev=rev)  # type: ignore[arg-type]
     with pytest.raises(NotFound):
         ana.feedback("no-such-memory", "used", rev=1)
     with pytest.raises(NotFound):
-        warden.scope(user="ben").feedback(one, "used", rev=1)
+        warden.scope(user="ben").feedback(item, "used", rev=1)
     assert ana.uses() == []
 
 
@@ -161,8 +161,8 @@ def test_rules_that_fail_do_not_fail_the_turn(ana: BoundScope) -> None:
     with mock.patch.object(rules, "judged", side_effect=ZeroDivisionError):
         with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
             turn.heard("No peanuts, no sesame.")
-        assert [type(one) for one in turn.failures] == [ZeroDivisionError]
-    assert [one.outcome for one in turn.stored] == ["created", "created"]
+        assert [type(failure) for failure in turn.failures] == [ZeroDivisionError]
+    assert [item.outcome for item in turn.stored] == ["created", "created"]
 
 
 def test_a_signal_lies_beside_the_journal_and_outlives_the_process(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_signal_lies_beside_the_journal_and_outlives_the_process(tmp_path: Pat
     with Warden.open(url) as warden:
         me = warden.scope(user="ana", thread="t9")
         assert verdicts(me) == {FACTS[0]: (1, 0, 0), FACTS[1]: (0, 1, 0)}
-        assert all("use" not in one.event.lower() for one in me.history(limit=1_000))
+        assert all("use" not in item.event.lower() for item in me.history(limit=1_000))
 
 
 def test_on_every_store(url: str) -> None:
@@ -186,8 +186,8 @@ def test_on_every_store(url: str) -> None:
         (kept,) = me.remember(FACTS[0]).results
         for verdict in ("used", "wrong"):
             me.feedback(str(kept.id), verdict, rev=7)
-        (one,) = me.uses(memory_id=str(kept.id))
-        assert (one.used, one.unused, one.wrong) == (0, 0, 1)
+        (item,) = me.uses(memory_id=str(kept.id))
+        assert (item.used, item.unused, item.wrong) == (0, 0, 1)
 
 
 def test_sums_of_events() -> None:
@@ -202,16 +202,16 @@ def test_sums_of_events() -> None:
         )  # fmt: skip
 
     told = [
-        event(1, "a", Verdict.USED),
-        event(2, "a", Verdict.USED, rev=2),
-        event(3, "a", Verdict.WRONG, rev=2),
-        event(4, "a", Verdict.UNUSED, thread="t2"),
-        event(5, "b", Verdict.USED),
-        event(6, "b", Verdict.WITHDRAWN),
+        event(1, "a", UseVerdict.USED),
+        event(2, "a", UseVerdict.USED, rev=2),
+        event(3, "a", UseVerdict.WRONG, rev=2),
+        event(4, "a", UseVerdict.UNUSED, thread="t2"),
+        event(5, "b", UseVerdict.USED),
+        event(6, "b", UseVerdict.WITHDRAWN),
         event(7, "c", "", op=Op.SEARCH),
         event(8, None, "InvalidInput"),
-        event(9, "d", Verdict.WITHDRAWN),
-        event(10, "d", Verdict.UNUSED),
+        event(9, "d", UseVerdict.WITHDRAWN),
+        event(10, "d", UseVerdict.UNUSED),
     ]
     wanted = [
         MemoryUse("d", "profile", 0, 1, 0, start + timedelta(seconds=10)),

@@ -49,11 +49,11 @@ def cli(*words: str, code: int = 0) -> str:
 
 @asynccontextmanager
 async def opened(*stores: Store) -> AsyncIterator[tuple[Store, ...]]:
-    for one in stores:
-        await one.open()
+    for store in stores:
+        await store.open()
     yield stores
-    for one in stores:
-        await one.close()
+    for item in stores:
+        await item.close()
 
 
 async def no_life(store: Store) -> None:
@@ -86,7 +86,7 @@ async def answers(url: str) -> list[Any]:
         for tenant, user in (("default", "ana"), ("default", "tom"), ("firm", "ana")):
             me = warden.scope(tenant=tenant, user=user, thread="t1")
             found = await me.query(QUESTION)
-            told.append([(one.id, round(one.score, 9)) for one in found.items])
+            told.append([(item.id, round(item.score, 9)) for item in found.items])
             told.append((found.rev, found.text, await me.history(), await me.delta(0)))
             again = [{"role": "user", "content": f"{user} says hello from the garden.", "id": "m1"}]
             told.append(await me.observe(again, key="k"))
@@ -99,8 +99,8 @@ async def answers(url: str) -> list[Any]:
 @pytest.mark.parametrize("way", ["sqlite to postgres", "postgres to sqlite", "sqlite to sqlite"])
 def test_a_deployment_moves_and_answers_as_before(way: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     urls = [
-        str(request.getfixturevalue("postgres_url")) if one == "postgres" else f"sqlite:///{tmp_path}/{number}.db"
-        for number, one in enumerate(way.split(" to "))
+        str(request.getfixturevalue("postgres_url")) if item == "postgres" else f"sqlite:///{tmp_path}/{number}.db"
+        for number, item in enumerate(way.split(" to "))
     ]
     asyncio.run(fill(urls[0]))
     process = subprocess.run(
@@ -108,10 +108,10 @@ def test_a_deployment_moves_and_answers_as_before(way: str, tmp_path: Path, requ
     )
     told = json.loads(process.stdout)["namespaces"]
     assert process.stderr == b""  # progress is for terminals
-    assert [(one["tenant"], one["path"]) for one in told] == [
+    assert [(item["tenant"], item["path"]) for item in told] == [
         ("default", "user/ana"), ("default", "user/tom"), ("firm", "user/ana"),
     ]  # fmt: skip
-    assert all(one["same"] and one["rows"]["journal"] == one["revision"] > 8 for one in told)
+    assert all(item["same"] and item["rows"]["journal"] == item["revision"] > 8 for item in told)
     assert asyncio.run(answers(urls[0])) == asyncio.run(answers(urls[1]))
 
 
@@ -221,8 +221,8 @@ async def test_a_source_that_never_rests_is_told_so() -> None:
 async def test_a_target_that_holds_something_else_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     async with opened(MemoryStore(), SqliteStore(tmp_path / "b.db")) as (source, target):
         await source.apply(a_batch(a_put("x", namespace=OTHER_TENANT), namespace=OTHER_TENANT))
-        for one in (NAMESPACE, OTHER_USER):
-            await source.apply(a_batch(a_put("a", namespace=one), a_put("b", namespace=one), namespace=one))
+        for item in (NAMESPACE, OTHER_USER):
+            await source.apply(a_batch(a_put("a", namespace=item), a_put("b", namespace=item), namespace=item))
         await target.apply(a_batch(a_put("z", namespace=OTHER_USER), namespace=OTHER_USER))
         before = await seal(target, OTHER_USER)
         with pytest.raises(Conflict, match="test:user/bob"):
@@ -248,7 +248,7 @@ async def test_other_namespaces_of_the_target_are_left_alone() -> None:
     async with opened(MemoryStore(), MemoryStore()) as (source, target):
         await source.apply(a_batch(a_put("a")))
         await target.apply(a_batch(a_put("z", namespace=OTHER_USER), namespace=OTHER_USER))
-        assert [one.namespace for one in await move(source, target)] == [NAMESPACE]
+        assert [item.namespace for item in await move(source, target)] == [NAMESPACE]
         assert await target.namespaces() == [NAMESPACE, OTHER_USER]
 
 
@@ -289,9 +289,9 @@ def test_what_differs_at_the_end_is_found_and_named(tmp_path: Path, damage: str)
     assert "test:user/ann" in told
     assert "Moved" not in told
     if "journal" not in damage:  # that one is refused before
-        (one,) = json.loads(cli("migrate", *urls, "--json", code=1))["namespaces"]
-        assert not one["same"]
-        assert one["target"] != {"rev": one["revision"], "rows": one["rows"], "digest": one["digest"]}
+        (item,) = json.loads(cli("migrate", *urls, "--json", code=1))["namespaces"]
+        assert not item["same"]
+        assert item["target"] != {"rev": item["revision"], "rows": item["rows"], "digest": item["digest"]}
 
 
 def test_a_dry_run_tells_and_writes_nothing(tmp_path: Path) -> None:
@@ -323,9 +323,9 @@ def test_an_empty_store_has_nothing_to_move(tmp_path: Path) -> None:
 async def test_both_engines_seal_alike(tmp_path: Path, postgres_url: str) -> None:
     """The digest says the same of the same content, and another thing of any other."""
     async with opened(MemoryStore(), SqliteStore(tmp_path / "a.db"), store_at(postgres_url)) as stores:
-        for one in stores:
-            await a_long_life(one)
-        seals = [await seal(one, NAMESPACE) for one in stores]
+        for store in stores:
+            await a_long_life(store)
+        seals = [await seal(store, NAMESPACE) for store in stores]
         assert len(set(seals)) == 1
         await stores[1].apply(replace(a_batch(a_put("a", WriteMode.UPDATE, text="x"))))
         assert (await seal(stores[1], NAMESPACE)).digest != seals[0].digest
@@ -346,7 +346,7 @@ def test_what_stays_behind_is_named(engine: str, tmp_path: Path, request: pytest
     asyncio.run(fill_more())
     urls = ["--from", url, "--to", f"sqlite:///{tmp_path / 'b.db'}"]
     told = json.loads(cli("migrate", *urls, "--json", code=5))
-    assert [(one["path"], one["items"], one["states"]) for one in told["not_moved"]] == [
+    assert [(item["path"], item["items"], item["states"]) for item in told["not_moved"]] == [
         (NAMESPACE.path, 0, 1), (OTHER_USER.path, 1, 0),
     ]  # fmt: skip
     assert f"NOT MOVED of {OTHER_USER}: 1 items" in cli("migrate", *urls, code=5)

@@ -12,7 +12,7 @@ import pytest
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, StoreUnavailable
-from memwarden.records import Batch, Change, Event, Link, Memory, Namespace, Remove, ThreadMarks
+from memwarden.records import Batch, Event, JournalEntry, Link, Memory, Namespace, Remove, ThreadMarks
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.tokens import estimate
@@ -85,11 +85,11 @@ async def test_a_fact_that_took_the_place_of_another_is_one_update(warden: Async
 async def test_forgotten_restored_and_merged(warden: AsyncWarden) -> None:
     me = scope(warden)
     written = await me.remember("Ana is allergic to peanuts.")
-    one = written.results[0].id or ""
+    item = written.results[0].id or ""
     await me.delta()
-    await me.forget(one)
+    await me.forget(item)
     assert (await me.delta()).bullets == ("−deleted: [Activity] Ana is allergic to peanuts.",)
-    await me.restore(one)
+    await me.restore(item)
     assert (await me.delta()).bullets == ("↺restored: [Activity] Ana is allergic to peanuts.",)
     merged = await me.remember("Ana has a peanut allergy.")
     assert merged.results[0].outcome == "merged"
@@ -150,20 +150,20 @@ async def test_each_agent_is_told_what_it_may_read(warden: AsyncWarden) -> None:
 
 async def test_a_deleted_one_is_told_in_its_last_words(warden: AsyncWarden) -> None:
     me = scope(warden)
-    one = (await me.remember("Ship v1 by Sep.")).results[0].id or ""
+    item = (await me.remember("Ship v1 by Sep.")).results[0].id or ""
     await me.delta()
-    await me.update(one, text="Ship v1 by Oct.")
-    await me.forget(one)
+    await me.update(item, text="Ship v1 by Oct.")
+    await me.forget(item)
     assert (await me.delta()).bullets == ("−deleted: [Activity] Ship v1 by Oct.",)
 
 
 async def test_nobody_is_told_the_words_of_what_was_moved_away(warden: AsyncWarden) -> None:
     me, planner = scope(warden), scope(warden, agent="planner")
-    one = (await me.remember("Ana is pregnant.", category="goals")).results[0].id or ""
+    item = (await me.remember("Ana is pregnant.", category="goals")).results[0].id or ""
     other = (await me.remember("Ana fears dogs.", category="goals")).results[0].id or ""
     rev = (await planner.delta(0)).rev
-    await me.update(one, category="profile")
-    await me.forget(one)
+    await me.update(item, category="profile")
+    await me.forget(item)
     await me.forget(other)
     assert (await planner.delta(rev)).bullets == ("−deleted: [Goals] Ana fears dogs.",)
     assert (await planner.delta(0)).bullets == ()
@@ -187,12 +187,12 @@ async def test_one_that_may_not_be_told_stands_behind_no_other(warden: AsyncWard
 
 async def test_what_had_its_time_is_told_apart_from_what_was_forgotten(warden: AsyncWarden) -> None:
     me = scope(warden)
-    one = (await me.remember("Ben pays the water.")).results[0].id or ""
+    item = (await me.remember("Ben pays the water.")).results[0].id or ""
     await me.delta()
-    gone = Remove(one, event=Event.TTL, purge_at=clock.now() + timedelta(30))
+    gone = Remove(item, event=Event.TTL, purge_at=clock.now() + timedelta(30))
     await warden.store.apply(Batch(me.who.namespace, (gone,), clock.now()))
     assert (await me.delta()).bullets == ("~soft_deleted: [Activity] Ben pays the water.",)
-    await me.undo((await me.history(one))[-1].seq)
+    await me.undo((await me.history(item))[-1].seq)
     assert (await me.delta()).bullets == ("↺restored: [Activity] Ben pays the water.",)
 
 
@@ -218,9 +218,9 @@ async def test_an_answer_that_never_left_has_told_nothing(monkeypatch: pytest.Mo
     async with AsyncWarden.open("memory://", config=SETTINGS) as warden:
         me = scope(warden)
         await me.query(QUESTION)
-        one = (await me.remember("The key hangs in the hall.")).results[0].id or ""
+        entry = (await me.remember("The key hangs in the hall.")).results[0].id or ""
         other = (await me.remember("Blueberry pancakes need buttermilk.")).results[0].id or ""
-        await warden.store.apply(Batch(me.who.namespace, (Link(one, other, strength=0.9),), clock.now()))
+        await warden.store.apply(Batch(me.who.namespace, (Link(entry, other, strength=0.9),), clock.now()))
         recall, asked = warden._parts.working.recall, []
 
         read = recall._read
@@ -301,7 +301,7 @@ class Counting(MemoryStore):
 
     asked = 0
 
-    async def journal(self, namespace: Namespace, **what: Any) -> list[Change]:
+    async def journal(self, namespace: Namespace, **what: Any) -> list[JournalEntry]:
         self.asked += 1
         return await super().journal(namespace, **what)
 

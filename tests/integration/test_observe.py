@@ -47,8 +47,8 @@ def test_the_same_ids_are_stored_once(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t1")
     first = me.observe([PEANUTS, ADVICE])
     again = me.observe([PEANUTS, ADVICE])
-    assert [one.id for one in again.results] == [one.id for one in first.results]
-    assert [one.reason for one in again.results] == ["already stored"] * 2
+    assert [result.id for result in again.results] == [result.id for result in first.results]
+    assert [result.reason for result in again.results] == ["already stored"] * 2
     assert again.rev == first.rev
     assert len(turns(warden, user="ana")) == 2
 
@@ -82,7 +82,7 @@ def test_a_retried_call_without_ids_stores_nothing_twice(warden: Warden) -> None
     me = warden.scope(user="ana", thread="t1")
     talk = [{"role": "user", "content": "My sister is called Ida."}, {"role": "assistant", "content": "Noted."}]
     first = me.observe(talk)
-    assert [one.id for one in me.observe(talk).results] == [one.id for one in first.results]
+    assert [result.id for result in me.observe(talk).results] == [result.id for result in first.results]
     assert len(turns(warden, user="ana")) == 2
 
 
@@ -123,8 +123,8 @@ def test_prompts_and_tool_output_are_not_what_people_said(warden: Warden) -> Non
             {"role": "assistant", "content": [{"type": "text", "text": "Then no satay."}, {"type": "image_url"}]},
         ]
     )
-    assert [one.outcome for one in result.results] == ["rejected", "created", "rejected", "rejected", "created"]
-    assert all(one.reason for one in result.results if one.outcome == "rejected")
+    assert [item.outcome for item in result.results] == ["rejected", "created", "rejected", "rejected", "created"]
+    assert all(item.reason for item in result.results if item.outcome == "rejected")
     assert turns(warden, user="ana") == ["I am allergic to peanuts.", "Then no satay."]
 
 
@@ -184,15 +184,15 @@ def test_a_message_that_cannot_be_kept_is_rejected_alone(warden: Warden, ids: bo
     me = warden.scope(user="ana", thread="t1")
     bad = [{"role": "assistant", "content": content} for content, _ in UNKEPT]
     talk = [PEANUTS, *bad, {"role": "user", "content": "So no satay for me."}]
-    talk = [{**one, "id": f"m{number}"} for number, one in enumerate(talk)] if ids else talk
+    talk = [{**item, "id": f"m{number}"} for number, item in enumerate(talk)] if ids else talk
     for _ in range(2):
         results = me.observe(talk, key=key).results
-        assert [one.outcome for one in results] == ["created", *["rejected"] * len(bad), "created"]
-        for one, (_, why) in zip(results[1:-1], UNKEPT, strict=True):
-            assert why in one.reason
-            assert one.id is None
+        assert [result.outcome for result in results] == ["created", *["rejected"] * len(bad), "created"]
+        for item, (_, why) in zip(results[1:-1], UNKEPT, strict=True):
+            assert why in item.reason
+            assert item.id is None
         assert turns(warden, user="ana") == ["I am allergic to peanuts.", "So no satay for me."]
-    assert [one.reason for one in results if one.id] == ["already stored"] * 2 or key
+    assert [result.reason for result in results if result.id] == ["already stored"] * 2 or key
 
 
 def test_a_message_that_cannot_be_kept_stands_in_the_way_of_no_context(warden: Warden) -> None:
@@ -215,10 +215,10 @@ def said(*texts: str) -> list[dict[str, Any]]:
 def test_what_was_forgotten_does_not_come_back_when_the_conversation_is_handed_over_again(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t1")
     talk = said("I moved to Oslo.", "Nice!  Which part?", "My door code is 4417.", "Noted, 4417.")
-    ids = [str(one.id) for one in me.observe(talk).results]
+    ids = [str(result.id) for result in me.observe(talk).results]
     me.forget(ids[2])
     result = me.observe([*talk, {"role": "user", "content": "Do you know a bakery?"}])
-    assert [one.outcome for one in result.results] == ["created", "created", "rejected", "created", "created"]
+    assert [item.outcome for item in result.results] == ["created", "created", "rejected", "created", "created"]
     assert turns(warden, user="ana") == [
         talk[0]["content"],
         talk[1]["content"],

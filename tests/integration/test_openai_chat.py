@@ -66,7 +66,7 @@ def test_what_no_rule_decides_is_asked(endpoint: str, relation: str, became: str
     assert (asked["model"], asked["temperature"]) == ("judge-1", 0)
     assert asked["max_tokens"] <= 220
     assert asked["response_format"]["json_schema"]["schema"]["required"] == ["relations"]
-    assert [one["role"] for one in asked["messages"]] == ["system", "user"]
+    assert [item["role"] for item in asked["messages"]] == ["system", "user"]
     assert NEW in asked["messages"][1]["content"]
 
 

@@ -95,7 +95,7 @@ def test_a_failing_endpoint_loses_nothing(endpoint: str, mood: str, caplog: pyte
         Endpoint.mood = mood
         texts = ["The oboe is out of tune.", "The shed is green."]
         result = me.observe([{"role": "user", "content": text} for text in texts])
-        assert [one.outcome for one in result.results] == ["created", "created"]
+        assert [item.outcome for item in result.results] == ["created", "created"]
         assert me.query("Is the oboe in tune?").items[0].memory.text == texts[0]
         Endpoint.mood = "well"
         assert me.query("Is the oboe in tune?").items[0].memory.text == texts[0]

@@ -57,7 +57,7 @@ async def test_the_state_that_a_goal_names_is_loaded_and_nothing_else(without: A
     overseer = without.overseer()
     assert await overseer.relevant(GOAL) == {"kudos_givers_2025": SAVED["kudos_givers_2025"]}
     assert await overseer.relevant("What is the capital of France?") == {}
-    told = [(one.status, one.reason) for one in await without.events(node="overseer")]
+    told = [(event.status, event.reason) for event in await without.events(node="overseer")]
     assert told == [("skipped", "nothing_matches"), ("ok", "listed")]
 
 
@@ -166,7 +166,7 @@ def test_the_prompt_never_takes_more_than_200_tokens() -> None:
         prompt, shown = relevance_prompt(goal, keys)
         assert estimate(SYSTEM) + estimate(prompt) <= PROMPT_TOKENS
         assert all(key in prompt for key in shown)
-        assert set(shown) <= {one.key for one in keys}
+        assert set(shown) <= {key.key for key in keys}
         assert shown
 
 

@@ -13,7 +13,7 @@ from closing import close_validity
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
-from memwarden.records import Batch, Event, Remove, State
+from memwarden.records import Batch, Event, MemoryState, Remove
 from whose import warden_of
 
 QUESTION = "Where does Ana live?"
@@ -46,9 +46,9 @@ async def test_by_time_the_fact_that_was_true_then(me: AsyncScope) -> None:
     assert await texts(me, datetime(2024, 1, 10, tzinfo=UTC)) == ["Ana lives in Paris."]
     assert await texts(me, datetime(2024, 1, 9, tzinfo=UTC).timestamp()) == []
     assert await texts(me, clock.now() + DAY) == ["Ana lives in Berlin."]
-    assert [one.text for one in await me.find(as_of="2025-02-28")] == ["Ana lives in Paris."]
+    assert [item.text for item in await me.find(as_of="2025-02-28")] == ["Ana lives in Paris."]
     ended = await me.find({"valid_to": {"$ne": None}}, as_of="2025-04-01")
-    assert [one.text for one in ended] == ["Ana lives in Paris."]
+    assert [item.text for item in ended] == ["Ana lives in Paris."]
 
 
 async def test_by_time_the_words_that_were_in_force(me: AsyncScope) -> None:
@@ -68,7 +68,7 @@ async def test_by_revision_what_was_forgotten_since_is_there(me: AsyncScope) -> 
     await me.forget(first)
     result = await me.query(QUESTION, as_of=rev)
     assert [item.memory.text for item in result.items] == ["Ana lives in Paris."]
-    assert (result.rev, result.items[0].memory.state) == (rev, State.ACTIVE)
+    assert (result.rev, result.items[0].memory.state) == (rev, MemoryState.ACTIVE)
     assert set(await texts(me, rev + 1)) == {"Ana lives in Berlin.", "Ana lives in Paris."}
     assert await texts(me, None) == ["Ana lives in Berlin."]
     assert await texts(me, 0) == []
@@ -76,14 +76,14 @@ async def test_by_revision_what_was_forgotten_since_is_there(me: AsyncScope) -> 
 
 async def test_the_past_stays_when_the_present_changes_between_two_questions(me: AsyncScope) -> None:
     """The second question is answered from the index that was kept, its words from the store as it is by then."""
-    one, _ = await stated(me, "Ana lives in Paris.")
+    entry, _ = await stated(me, "Ana lives in Paris.")
     other, rev = await stated(me, "The dog eats fish.")
     assert (await texts(me, rev))[0] == "Ana lives in Paris."
     await me.forget(other)
-    await close_validity(warden_of(me), me.who.namespace, one, clock.now() - DAY)
+    await close_validity(warden_of(me), me.who.namespace, entry, clock.now() - DAY)
     item = (await me.query("What does the dog eat?", as_of=rev)).items[0]
     assert (item.id, item.memory.version) == (other, 1)
-    (memory,) = await me.find({"id": one}, as_of=rev)
+    (memory,) = await me.find({"id": entry}, as_of=rev)
     assert (memory.version, memory.valid_to) == (1, None)
 
 
@@ -95,8 +95,8 @@ async def test_what_is_learned_later_of_a_time_is_in_the_next_answer_about_it(me
 
 
 async def test_a_merged_one_stood_there_then(me: AsyncScope) -> None:
-    one, rev = await stated(me, "Ana lives in Paris.")
-    await me._parts.store.apply(Batch(me.who.namespace, (Remove(one, State.MERGED, Event.MERGE),), clock.now()))
+    item, rev = await stated(me, "Ana lives in Paris.")
+    await me._parts.store.apply(Batch(me.who.namespace, (Remove(item, MemoryState.MERGED, Event.MERGE),), clock.now()))
     assert await texts(me, rev) == ["Ana lives in Paris."]
 
 
@@ -121,7 +121,7 @@ async def test_a_point_that_there_is_not_is_refused(me: AsyncScope, wrong: Any) 
 
 @pytest.mark.parametrize("number", [2**63, 2**70, 10**5000], ids=["2**63", "2**70", "10**5000"])
 async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope, number: int) -> None:
-    one, _ = await stated(me, "Ana lives in Paris.")
+    item, _ = await stated(me, "Ana lives in Paris.")
     for asked in (
         me.query(QUESTION, as_of=number),
         me.query(QUESTION, since_rev=number),
@@ -130,16 +130,16 @@ async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope
         me.find(limit=number),
         me.delta(number),
         me.history(since=number),
-        me.history(one, limit=number),
+        me.history(item, limit=number),
         me.undo(number),
-        me.update(one, importance=0.1, expected_version=number),
+        me.update(item, importance=0.1, expected_version=number),
     ):
         with pytest.raises(InvalidInput, match="larger than any number"):
             await asked
     store, namespace = me._parts.store, me.who.namespace
     with suppress(InvalidInput):  # where the engine counts further there is nothing after it
         assert await store.journal(namespace, since=2**70) == []
-    assert [memory.id for memory in await me.find()] == [one]
+    assert [memory.id for memory in await me.find()] == [item]
 
 
 async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None:
@@ -152,7 +152,7 @@ async def test_an_agent_reads_its_categories_of_the_past(me: AsyncScope) -> None
 
 
 async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: AsyncScope) -> None:
-    one, rev = await stated(me, "Ana is pregnant.", category="goals")
+    entry, rev = await stated(me, "Ana is pregnant.", category="goals")
     other, later = await stated(me, "Ana wants to sail.", category="goals")
     planner, question = warden_of(me).scope(agent="planner"), "What is Ana?"
     moment = clock.now()
@@ -161,44 +161,44 @@ async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: Async
         found = await agent.find(as_of=as_of)
         answer = await agent.query(question, as_of=as_of, threshold=0.0, top_k=10, explain=True)
         assert {item.id for item in answer.items} == {memory.id for memory in found}
-        assert not {cut.id for cut in answer.cut} & {one, other}
+        assert not {cut.id for cut in answer.cut} & {entry, other}
         return {memory.id for memory in found}
 
     for as_of in (later, moment):
-        assert await seen(planner, as_of) == {one, other}
-    assert await seen(planner, rev) == {one}
-    await me.update(one, category="profile")
+        assert await seen(planner, as_of) == {entry, other}
+    assert await seen(planner, rev) == {entry}
+    await me.update(entry, category="profile")
     for as_of in (later, moment):
         assert await seen(planner, as_of) == {other}  # also from the index that was kept
-        assert await seen(me, as_of) == {one, other}
+        assert await seen(me, as_of) == {entry, other}
     assert await seen(planner, rev) == set()
     with pytest.raises(NotFound):
-        await planner.history(one)
-    await me.forget(one)  # its last category counts
+        await planner.history(entry)
+    await me.forget(entry)  # its last category counts
     await me.forget(other)
     for as_of in (later, moment):
         assert await seen(planner, as_of) == {other}
-    await me.restore(one)
-    await me.update(one, category="goals")
+    await me.restore(entry)
+    await me.update(entry, category="goals")
     for as_of in (later, moment):
-        assert await seen(planner, as_of) == {one, other}
+        assert await seen(planner, as_of) == {entry, other}
 
 
 async def test_what_never_was_in_reach_then_is_not_told_when_it_is_now(me: AsyncScope) -> None:
-    one, rev = await stated(me, "Ana is pregnant.", category="profile")
-    await me.update(one, category="goals")
+    item, rev = await stated(me, "Ana is pregnant.", category="profile")
+    await me.update(item, category="goals")
     planner = warden_of(me).scope(agent="planner")
     assert await planner.find(as_of=rev) == []
-    assert [memory.id for memory in await planner.find(as_of=rev + 1)] == [one]
+    assert [memory.id for memory in await planner.find(as_of=rev + 1)] == [item]
 
 
 async def test_by_time_a_beginning_counts_as_it_is_known_now(me: AsyncScope) -> None:
-    one, _ = await stated(me, "Ana lives in Paris.", valid_from="2024-06-01")
+    item, _ = await stated(me, "Ana lives in Paris.", valid_from="2024-06-01")
     recorded = clock.now()
-    await me.update(one, valid_from="2024-01-01")
+    await me.update(item, valid_from="2024-01-01")
     assert await texts(me, "2024-03-01") == ["Ana lives in Paris."]
     assert await texts(me, recorded) == ["Ana lives in Paris."]
-    await me.update(one, valid_from=clock.now() + 2 * DAY)
+    await me.update(item, valid_from=clock.now() + 2 * DAY)
     for moment in (recorded, clock.now(), "2024-07-01"):  # at the first it was recorded otherwise
         assert await texts(me, moment) == []
     assert await texts(me, clock.now() + 3 * DAY) == ["Ana lives in Paris."]

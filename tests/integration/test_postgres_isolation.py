@@ -14,11 +14,11 @@ from psycopg import errors
 
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
-from memwarden.records import Link, Namespace, Remove, Seen, WriteMode
+from memwarden.records import Link, Namespace, Remove, SeenMark, WriteMode
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.shared.checkpoints import Value
 from memwarden.stores.shared.items import PutItem, StoredItem
-from memwarden.stores.shared.search import Legs, Open, word
+from memwarden.stores.shared.search import Legs, OpenRows, word
 from memwarden.testing.checkpoint_tests import a_saved, a_write
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
@@ -33,16 +33,16 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
     """A store with something in every table for three namespaces."""
     store = PostgresStore(postgres_url, connections=2)
     await store.open()
-    for one in EVERYWHERE:
-        changes = (a_put("a", namespace=one), a_put("b", namespace=one, thread_id="t"), Link("a", "b"))
-        await store.apply(a_batch(*changes, a_put("a", WriteMode.UPDATE, namespace=one), namespace=one, key="k"))
-        seen = a_batch(Remove("b"), namespace=one)
-        await store.apply(type(seen)(seen.namespace, seen.changes, seen.at, seen=(Seen("t", 1),)))
-        await store.record([an_event(namespace=one)])
+    for item in EVERYWHERE:
+        changes = (a_put("a", namespace=item), a_put("b", namespace=item, thread_id="t"), Link("a", "b"))
+        await store.apply(a_batch(*changes, a_put("a", WriteMode.UPDATE, namespace=item), namespace=item, key="k"))
+        seen = a_batch(Remove("b"), namespace=item)
+        await store.apply(type(seen)(seen.namespace, seen.changes, seen.at, seen=(SeenMark("t", 1),)))
+        await store.record([an_event(namespace=item)])
         saved = a_saved(links=(("a", "1"),))
-        await store.checkpoints.put(one, saved, [Value("a", "1", "k", b"")])
-        await store.checkpoints.put_writes(one, saved.key, [a_write()])
-        await store.items.write(one, [PutItem(StoredItem("a", "k", "{}", 1, 1), (("$", b"vector"),))])
+        await store.checkpoints.put(item, saved, [Value("a", "1", "k", b"")])
+        await store.checkpoints.put_writes(item, saved.key, [a_write()])
+        await store.items.write(item, [PutItem(StoredItem("a", "k", "{}", 1, 1), (("$", b"vector"),))])
     yield store
     await store.close()
 
@@ -77,16 +77,16 @@ def counts(db: psycopg.Connection[Any], names: list[str]) -> dict[str, int]:
 
 async def made_large(store: PostgresStore) -> None:
     """Fill what only large namespaces have."""
-    for one in EVERYWHERE:
-        assert await store.make_search(one, 2)
-        await store.save_digest(one, 1, b"as if")
+    for item in EVERYWHERE:
+        assert await store.make_search(item, 2)
+        await store.save_digest(item, 1, b"as if")
 
 
 async def test_every_table_holds_something_here(store: PostgresStore, postgres_url: str) -> None:
     """Or the tests below would pass on an empty table."""
     await made_large(store)
-    for one in EVERYWHERE:
-        with as_app(postgres_url, one.tenant, one.path) as db:
+    for item in EVERYWHERE:
+        with as_app(postgres_url, item.tenant, item.path) as db:
             assert all(counts(db, tables(postgres_url)).values())
     assert len(tables(postgres_url)) == 22
 
@@ -185,14 +185,14 @@ async def test_the_role_cannot_open_the_wall_nor_change_the_past(
 
 
 async def test_the_role_removes_earlier_contents_of_state_alone(store: PostgresStore, postgres_url: str) -> None:
-    for one in EVERYWHERE:
-        put = a_put("s", WriteMode.UPSERT, namespace=one, channel="state")
-        await store.apply(a_batch(put, put, namespace=one))
+    for item in EVERYWHERE:
+        put = a_put("s", WriteMode.UPSERT, namespace=item, channel="state")
+        await store.apply(a_batch(put, put, namespace=item))
     with as_app(postgres_url, NAMESPACE.tenant, NAMESPACE.path) as db:
         assert db.execute("DELETE FROM memwarden.versions").rowcount == 1
-    for one, left in ((NAMESPACE, []), (OTHER_USER, [1]), (OTHER_TENANT, [1])):
-        assert [held.version for held in await store.versions(one, [("s", 1)])] == left
-        assert [held.version for held in await store.versions(one, [("a", 1)])] == [1]
+    for entry, left in ((NAMESPACE, []), (OTHER_USER, [1]), (OTHER_TENANT, [1])):
+        assert [held.version for held in await store.versions(entry, [("s", 1)])] == left
+        assert [held.version for held in await store.versions(entry, [("a", 1)])] == [1]
 
 
 async def test_row_security_cannot_be_asked_away(store: PostgresStore, postgres_url: str) -> None:
@@ -227,7 +227,7 @@ POISONS = (
 async def test_a_poisoned_connection_shows_and_writes_the_asked_namespace(
     store: PostgresStore, poison: list[str]
 ) -> None:
-    every_connection(store, lambda db: [db.execute(one.encode()) for one in poison])
+    every_connection(store, lambda db: [db.execute(item.encode()) for item in poison])
     await works_for_each(store)
 
 
@@ -265,22 +265,22 @@ def every_connection(store: PostgresStore, spoil: Callable[[psycopg.Connection[A
     """Do something to all connections that the store keeps, and leave them as they are."""
     assert store._state is not None
     connections = store._state.connections
-    with connections.borrowed() as one, connections.borrowed() as other:
-        kept = [one, other]
+    with connections.borrowed() as item, connections.borrowed() as other:
+        kept = [item, other]
     assert connections._idle == kept[::-1]
     for connection in kept:
         spoil(connection)
 
 
 async def works_for_each(store: PostgresStore) -> None:
-    for number, one in enumerate(EVERYWHERE):
-        before = await store.head(one)
+    for number, item in enumerate(EVERYWHERE):
+        before = await store.head(item)
         name = f"new{number}"
-        await store.apply(a_batch(a_put(name, namespace=one), namespace=one))
-        assert (await store.head(one)).rev == before.rev + 1
-        assert {memory.namespace for memory in await store.find(one)} == {one}
-        assert [memory.id for memory in await store.get(one, [f"new{n}" for n in range(3)])] == [name]
-        assert (await store.scan(one, before.rev)).rows[0].id == name
+        await store.apply(a_batch(a_put(name, namespace=item), namespace=item))
+        assert (await store.head(item)).rev == before.rev + 1
+        assert {memory.namespace for memory in await store.find(item)} == {item}
+        assert [memory.id for memory in await store.get(item, [f"new{n}" for n in range(3)])] == [name]
+        assert (await store.scan(item, before.rev)).rows[0].id == name
     assert await store.namespaces() == sorted(EVERYWHERE)
 
 
@@ -295,8 +295,8 @@ async def test_crafted_names_are_names(store: PostgresStore, path: str) -> None:
     assert await store.find(crafted) == []
     assert await store.count(crafted, parse({"id": "a"})) == 0
     await store.apply(a_batch(a_put("mine", namespace=crafted), namespace=crafted))
-    assert [one.id for one in await store.find(crafted)] == ["mine"]
-    assert [one.id for one in await store.find(NAMESPACE)] == ["a"]
+    assert [item.id for item in await store.find(crafted)] == ["mine"]
+    assert [item.id for item in await store.find(NAMESPACE)] == ["a"]
     assert crafted in await store.namespaces()
 
 
@@ -342,8 +342,8 @@ async def test_a_wall_with_a_hole_is_not_opened(
             with pytest.raises(StoreUnavailable, match=said):
                 await other.open()
         finally:
-            for one in close_it:
-                db.execute(one.encode())
+            for item in close_it:
+                db.execute(item.encode())
     await other.open()
     await other.close()
 
@@ -399,7 +399,7 @@ async def test_an_owner_that_is_no_superuser_is_held_to_row_security_too(
     await owned.apply(a_batch(a_put("a")))
     assert await owned.make_search(NAMESPACE, 2)
     await owned.save_digest(NAMESPACE, 1, b"as if")
-    every_word = Legs(Open(), b"\x00\x3c\x00\x00", 5, word(1), 5)
+    every_word = Legs(OpenRows(), b"\x00\x3c\x00\x00", 5, word(1), 5)
     found = await owned.look(NAMESPACE, every_word)
     assert (found.near.ids, found.holding.ids) == (["a"], ["a"])
     await owned.close()

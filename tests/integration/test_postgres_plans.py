@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from memwarden.filters import parse
-from memwarden.records import Link, Namespace, State
+from memwarden.records import Link, MemoryState, Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.sql.columns import teach
@@ -21,9 +21,12 @@ ROWS = 400
 ASKED: dict[str, tuple[Callable[[Reader, Namespace], object], str]] = {
     "head": (lambda reader, here: reader.head(here), "namespaces_pkey"),
     "get": (lambda reader, here: reader.get(here, ["m5", "m9"], False), "memories_pkey"),
-    "newest": (lambda reader, here: reader.find(here, (), 10, "created_at", True, State.ACTIVE), "memories_by_time"),
+    "newest": (
+        lambda reader, here: reader.find(here, (), 10, "created_at", True, MemoryState.ACTIVE),
+        "memories_by_time",
+    ),
     "tail of a thread": (
-        lambda reader, here: reader.find(here, parse({"thread_id": "t3"}), 10, "written", True, State.ACTIVE),
+        lambda reader, here: reader.find(here, parse({"thread_id": "t3"}), 10, "written", True, MemoryState.ACTIVE),
         "memories_by_thread",
     ),
     "what changed": (lambda reader, here: reader.scan(here, ROWS - 1), "memories_by_rev"),
@@ -83,7 +86,7 @@ def test_each_question_uses_its_index(filled: str, name: str) -> None:
         teach(db)
         noting: Any = Noting(db)
         ask(Reader(noting, 30), here)
-        plans = [plan_of(db, here, *one) for one in noting.asked]
+        plans = [plan_of(db, here, *item) for item in noting.asked]
     assert any(index in plan for plan in plans), "\n".join(plans)
     assert not any("Seq Scan on memories" in plan or "Seq Scan on journal" in plan for plan in plans), "\n".join(plans)
 

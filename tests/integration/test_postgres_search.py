@@ -15,7 +15,7 @@ from psycopg import errors
 
 from memwarden import AsyncWarden
 from memwarden.errors import StoreUnavailable
-from memwarden.recall.large.registry import Larges
+from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
@@ -43,7 +43,7 @@ async def exactly(url: str, **config: Any) -> AsyncIterator[AsyncWarden]:
         yield warden
 
 
-def larges(warden: AsyncWarden) -> Larges:
+def larges(warden: AsyncWarden) -> LargeNamespaces:
     return warden._parts.working.larges
 
 
@@ -114,8 +114,10 @@ async def test_where_all_rows_are_found_scores_are_those_of_the_index_in_memory(
         for question in QUESTIONS:
             found = await warden.scope(user="ana").query(question, top_k=10, threshold=0)
             wanted = await exact.scope(user="ana").query(question, top_k=10, threshold=0)
-            assert [one.id for one in found.items] == [one.id for one in wanted.items]
-            assert [one.score for one in found.items] == pytest.approx([one.score for one in wanted.items], abs=1e-5)
+            assert [item.id for item in found.items] == [item.id for item in wanted.items]
+            assert [item.score for item in found.items] == pytest.approx(
+                [item.score for item in wanted.items], abs=1e-5
+            )
             assert found.confidence == pytest.approx(wanted.confidence, abs=1e-5)
             assert (found.text, found.rev, found.relevant) == (wanted.text, wanted.rev, wanted.relevant)
         assert warden._parts.working.indexes.held(HERE) is None
@@ -131,11 +133,11 @@ async def test_the_second_process_searches_too(large: str) -> None:
 
 async def test_what_is_written_changed_or_forgotten_shows_in_the_next_answer(new_database: Callable[[], str]) -> None:
     url = new_database()
-    async with opened(url) as one, opened(url) as other:
-        await fill(one, 320)
-        await made_ready(one)
-        me, you = one.scope(user="ana"), other.scope(user="ana")
-        larges(other).reach = larges(one).reach = Reach(newest=1)  # only the search finds it
+    async with opened(url) as entry, opened(url) as other:
+        await fill(entry, 320)
+        await made_ready(entry)
+        me, you = entry.scope(user="ana"), other.scope(user="ana")
+        larges(other).reach = larges(entry).reach = Reach(newest=1)  # only the search finds it
 
         async def answered(question: str) -> list[str]:
             found = await you.query(question, top_k=3, threshold=0)
@@ -175,7 +177,7 @@ async def test_filters_and_allowlists_hold_in_the_database(
             assert len(found.items) == len(wanted.items)
             assert len(best.intersection(item.id for item in found.items)) >= 0.6 * len(best)
             every = await exact.scope(user="ana", agent=agent).find(filters, limit=1_000)
-            assert {item.id for item in found.items} <= {one.id for one in every}
+            assert {item.id for item in found.items} <= {item.id for item in every}
 
 
 async def test_memories_that_are_always_there_are_there(large: str) -> None:
@@ -193,7 +195,7 @@ async def test_explain_names_the_gates_of_what_was_looked_at(large: str) -> None
 async def test_a_question_does_not_answer_itself(large: str) -> None:
     async with opened(large) as warden:
         me = warden.scope(user="ana")
-        (said,) = [one.text for one in await me.find({"channel": "turn", "thread_id": "t7"}, limit=1)]
+        (said,) = [item.text for item in await me.find({"channel": "turn", "thread_id": "t7"}, limit=1)]
         again = await me.query(said, top_k=5, threshold=0, explain=True)
         assert said not in [item.memory.text for item in again.items]
         assert "echo" in {cut.gate for cut in again.cut}
@@ -202,7 +204,7 @@ async def test_a_question_does_not_answer_itself(large: str) -> None:
 async def test_context_delta_and_the_past_of_a_large_namespace(large: str) -> None:
     async with opened(large) as warden, exactly(large) as exact:
         me, same = warden.scope(user="ana", thread="new"), exact.scope(user="ana", thread="new")
-        block, wanted = [await one.context(MESSAGES) for one in (me, same)]
+        block, wanted = [await item.context(MESSAGES) for item in (me, same)]
         assert "Tomas sings in the choir of Bristol." in block.text
         assert block.rev == wanted.rev
         assert await me.delta(since_rev=0) == await same.delta(since_rev=0)
@@ -219,13 +221,13 @@ async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(new_da
         await fill(warden, 320)
         await made_ready(warden)
         assert indexes(url) == dict.fromkeys(names(HERE), True)
-        ids = [one.id for one in await warden.scope(user="ana").find(limit=100)]
-        for one in ids[:50]:
-            await warden.scope(user="ana").forget(one)
+        ids = [item.id for item in await warden.scope(user="ana").find(limit=100)]
+        for item in ids[:50]:
+            await warden.scope(user="ana").forget(item)
         await larges(warden)._renew(searching(warden), HERE)  # 270 are left: fewer than 300, but not by much
         assert indexes(url) == dict.fromkeys(names(HERE), True)
-        for one in ids[50:]:
-            await warden.scope(user="ana").forget(one)
+        for entry in ids[50:]:
+            await warden.scope(user="ana").forget(entry)
         await larges(warden)._renew(searching(warden), HERE)
         assert indexes(url) == {}
         assert await larges(warden).ready(HERE) is None

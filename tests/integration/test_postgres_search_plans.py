@@ -17,7 +17,7 @@ from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.search.searcher import Searcher
 from memwarden.stores.postgres.search.vector_indexes import names
 from memwarden.stores.postgres.sql.columns import teach
-from memwarden.stores.shared.search import Legs, Open, word
+from memwarden.stores.shared.search import Legs, OpenRows, word
 from memwarden.testing.examples import a_batch, a_memory
 
 HERE, OTHER = Namespace("test", "user/large"), Namespace("test", "user/other")
@@ -57,11 +57,11 @@ def filled(new_database: Callable[[], str]) -> str:
 
 
 LEGS = {
-    "near": (Legs(Open(), vector=half(1) + half(0), near=20), names(HERE).near),
-    "always": (Legs(Open(), always=("general", "none")), names(HERE).category),
-    "newest": (Legs(Open(), newest=20), "memories_by_n"),
-    "in time": (Legs(Open(), times=((0, 10**16),), in_time=20), "memories_by_time"),
-    "filtered": (Legs(Open(), filtered=20), "memories_by_n"),
+    "near": (Legs(OpenRows(), vector=half(1) + half(0), near=20), names(HERE).near),
+    "always": (Legs(OpenRows(), always=("general", "none")), names(HERE).category),
+    "newest": (Legs(OpenRows(), newest=20), "memories_by_n"),
+    "in time": (Legs(OpenRows(), times=((0, 10**16),), in_time=20), "memories_by_time"),
+    "filtered": (Legs(OpenRows(), filtered=20), "memories_by_n"),
 }
 
 
@@ -72,7 +72,7 @@ def test_each_leg_goes_by_its_index(filled: str, name: str) -> None:
         teach(db)
         noting: Any = Noting(db)
         Searcher(noting, 30).look(HERE, legs)
-        plans = [plan(db, *one) for one in noting.asked]
+        plans = [plan(db, *item) for item in noting.asked]
     assert any(f"Scan using {index}" in plan or f"Backward using {index}" in plan for plan in plans), "\n".join(plans)
     assert not any("Seq Scan" in plan for plan in plans), "\n".join(plans)
 
@@ -81,7 +81,7 @@ def test_the_turns_around_are_read_by_thread(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
         teach(db)
         noting: Any = Noting(db)
-        found = Searcher(noting, 30).around(HERE, [("t5", 110)], 3, Open())
+        found = Searcher(noting, 30).around(HERE, [("t5", 110)], 3, OpenRows())
         assert len(found.n) == 8 * 7
         assert "memories_by_thread" in plan(db, *noting.asked[0])
 
@@ -108,11 +108,11 @@ def test_words_are_found_by_index_past_row_security(filled: str) -> None:
 def test_rows_of_another_large_namespace_are_not_found(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
         teach(db)
-        legs = Legs(Open(), half(1) + half(0), 2_000, word(10**6), 10_000, 5_000)
+        legs = Legs(OpenRows(), half(1) + half(0), 2_000, word(10**6), 10_000, 5_000)
         found = Searcher(db, 30).look(HERE, legs)
         assert (len(found.near.n), len(found.holding.n), len(found.newest.n)) == (8 * 1_000, 8 * 334, 8 * 1_000)
         nobody = Searcher(db, 30).look(Namespace("test2", "user/large"), legs)
-        assert not any(one.n for one in nobody[2:])
+        assert not any(item.n for item in nobody[2:])
         assert (nobody.head.rev, nobody.digest) == (0, None)
 
 

@@ -26,7 +26,7 @@ LOGIN = "memwarden_upgrade_login"
 
 @pytest.mark.parametrize("number", LANDED)
 def test_what_landed_is_frozen(number: int) -> None:
-    script = next(one.script for one in schema.migrations() if one.number == number).decode()
+    script = next(migration.script for migration in schema.migrations() if migration.number == number).decode()
     bare = re.sub(r"--[^\n]*|\s+", "", script)
     assert sha256(bare.encode()).hexdigest()[:16] == LANDED[number], "write another migration; users have run this one"
 
@@ -47,7 +47,7 @@ def owned(new_database: Callable[[], str]) -> Iterator[str]:
         db.execute(f"DROP ROLE {LOGIN}".encode())
 
 
-@pytest.mark.parametrize("number", sorted(int(one.stem[-4:]) for one in OLD.glob("postgres_*.mwbackup")))
+@pytest.mark.parametrize("number", sorted(int(item.stem[-4:]) for item in OLD.glob("postgres_*.mwbackup")))
 async def test_a_database_of_every_schema_opens(number: int, owned: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rows came from a backup that the memwarden of that schema made; the tables are those of that schema."""
     backup = OLD / f"postgres_{number:04}.mwbackup"
@@ -59,15 +59,15 @@ async def test_a_database_of_every_schema_opens(number: int, owned: str, monkeyp
     store = PostgresStore(owned)
     await store.open()
     assert (await store.about()).schema == known[-1].number
-    heads = [(one, (await store.head(one)).rev) for one in await store.namespaces()]
-    assert tuple(Stand(one.tenant, one.path, rev) for one, rev in heads) == stands
+    heads = [(namespace, (await store.head(namespace)).rev) for namespace in await store.namespaces()]
+    assert tuple(Stand(item.tenant, item.path, rev) for item, rev in heads) == stands
     for namespace, rev in heads:
         states = [Told()]
         journal = await store.journal(namespace, limit=1000)
         replay(journal, states)
         check_steps(journal)
         found = await check_store(store, namespace, states[-1])
-        assert any("lives in Porto" in one.text for one in found.values())
+        assert any("lives in Porto" in item.text for item in found.values())
         assert (await store.apply(a_batch(Remove(next(iter(found))), namespace=namespace))).rev == rev + 1
     await store.close()
     assert await store.examine() == []
@@ -81,8 +81,8 @@ async def test_earlier_contents_of_state_leave_a_database_that_kept_all(owned: s
         for number in range(2):
             await me.state.save("count", number)
             await me.sessions.finalize_current_cycle("A", f"q{12 + number}", "a")
-        for one, newest in (("state:count", 16), ("session:A", 26)):
-            held = await warden.store.versions(me.who.namespace, [(one, version) for version in range(1, newest + 1)])
+        for item, newest in (("state:count", 16), ("session:A", 26)):
+            held = await warden.store.versions(me.who.namespace, [(item, version) for version in range(1, newest + 1)])
             assert [memory.version for memory in held] == list(range(newest - 10, newest + 1))
-            assert len(await me.history(one, limit=100)) == newest
+            assert len(await me.history(item, limit=100)) == newest
         assert (await me.sessions.load("A"))["conversation_memory"]["summary"].startswith("User: q0\n")

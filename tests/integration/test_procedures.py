@@ -22,7 +22,7 @@ def told(me: BoundScope) -> BoundScope:
 
 
 def steps_of(me: BoundScope) -> list[str]:
-    return [one.text for one in me.find({"channel": "procedural"})]
+    return [item.text for item in me.find({"channel": "procedural"})]
 
 
 def shown(warden: Warden, agent: str | None, **given: Any) -> str:
@@ -41,7 +41,7 @@ def test_steps_are_kept_when_somebody_asks_for_that(warden: Warden) -> None:
     assert kept.sources == (me.find({"channel": "turn", "role": "user"})[0].id,)
     me.look_through(again=True)
     assert len(steps_of(me)) == 1
-    assert not [one for one in me.find({"channel": ["semantic", "insight"]}) if "queue" in one.text]
+    assert not [item for item in me.find({"channel": ["semantic", "insight"]}) if "queue" in item.text]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_steps_are_in_no_default_context(warden: Warden) -> None:
         assert "migration" not in them.context([message], threshold=0.0, explain=True).text
         assert "migration" not in them.query(QUESTION, threshold=0.0, top_k=50, since_rev=0).text
         assert "migration" not in them.query(QUESTION, threshold=0.0, filters={"channel": "procedural"}).text
-        assert not [one for one in them.delta(0).bullets if "migration" in one]
+        assert not [bullet for bullet in them.delta(0).bullets if "migration" in bullet]
     explained = me.query(QUESTION, threshold=0.0, explain=True)
     assert {cut.gate for cut in explained.cut if cut.id == kept.id} == {"procedural"}
 
@@ -107,8 +107,8 @@ def test_steps_change_no_fact_and_no_fact_changes_steps(warden: Warden) -> None:
     me.remember("1. Run the migration.", channel="procedural")
     (again,) = me.remember("Run the migration.", category="tasks").results
     assert again.outcome == "merged"
-    assert sorted(one.channel for one in me.find()) == ["procedural", "semantic"]
-    assert all(not me.relations(one.id) for one in me.find())
+    assert sorted(item.channel for item in me.find()) == ["procedural", "semantic"]
+    assert all(not me.relations(item.id) for item in me.find())
 
 
 def test_without_their_category_there_are_no_steps(url: str) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from memwarden.records import Batch, Change, Namespace, Put, Receipt, WriteMode
+from memwarden.records import Batch, JournalEntry, Namespace, Put, Receipt, WriteMode
 from memwarden.tiers.backend import ContextItem
 
 
-def journal(warden: Warden, path: str) -> list[Change]:
+def journal(warden: Warden, path: str) -> list[JournalEntry]:
     return warden._loop.run(warden.store.journal(Namespace("default", path)))
 
 
@@ -26,10 +26,10 @@ def test_an_item_goes_to_its_project_and_both_journals_say_so(warden: Warden) ->
     assert task.get("decision-1") is not None
     (added,) = journal(warden, "project/p1")
     assert added.meta == {"from": "task/k1", "id": "decision-1", "version": 1}
-    assert [(one.event, one.meta) for one in journal(warden, "task/k1")] == [
+    assert [(item.event, item.meta) for item in journal(warden, "task/k1")] == [
         ("ADD", None), ("PROMOTE", {"to": "project/p1", "id": copy_id}),
     ]  # fmt: skip
-    assert project.promote(copy_id, "global") in [one.context_item_id for one in warden.backend("global").list_all()]
+    assert project.promote(copy_id, "global") in [item.context_item_id for item in warden.backend("global").list_all()]
 
 
 @pytest.mark.parametrize("batches", [1, 2])
@@ -53,8 +53,8 @@ def test_a_call_after_a_kill_goes_on(warden: Warden, monkeypatch: pytest.MonkeyP
         else:
             task.promote("d", "project/p1")
     first = task.promote("d", "project/p1")
-    assert [one.context_item_id for one in project.list_all()] == [first]
-    assert [one.event for one in journal(warden, "task/k1")].count("PROMOTE") == 1
+    assert [item.context_item_id for item in project.list_all()] == [first]
+    assert [item.event for item in journal(warden, "task/k1")].count("PROMOTE") == 1
 
 
 def test_a_copy_that_says_something_else_by_now_is_left_alone(warden: Warden) -> None:
@@ -64,7 +64,7 @@ def test_a_copy_that_says_something_else_by_now_is_left_alone(warden: Warden) ->
     everywhere.modify_preference(copy_id, "Spaces.", confirm=True)
     with pytest.raises(Conflict, match=copy_id):
         warden.backend("project/p1").promote("d", "global")
-    assert [one.payload for one in everywhere.list_all()] == [{"preference": "Spaces."}]
+    assert [item.payload for item in everywhere.list_all()] == [{"preference": "Spaces."}]
 
 
 def test_what_is_changed_between_the_copy_and_the_note_stays_changed(
@@ -87,7 +87,7 @@ def test_what_is_changed_between_the_copy_and_the_note_stays_changed(
     task.promote("d", "project/p1")
     (item,) = task.list_all()
     assert item.importance == pytest.approx(0.8)
-    assert [one.event for one in journal(warden, "task/k1")] == ["ADD", *["UPDATE"] * 3, "PROMOTE"]
+    assert [item.event for item in journal(warden, "task/k1")] == ["ADD", *["UPDATE"] * 3, "PROMOTE"]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def ask(warden: Warden, query: str, **arguments: Any) -> QueryResult:
 def test_the_answer_comes_first(warden: Warden, question: str, source: str) -> None:
     result = ask(warden, question)
     assert result
-    assert source in [one for item in result.items[:2] for one in item.sources]
+    assert source in [source for item in result.items[:2] for source in item.sources]
     assert 0 < result.items[0].score <= 1
     assert result.confidence == pytest.approx(max(item.score for item in result.items))
 

@@ -27,12 +27,12 @@ async def me(url: str) -> AsyncIterator[AsyncScope]:
 
 
 async def stated(me: AsyncScope, *texts: str, **fields: Any) -> list[str]:
-    return [one.id or "" for one in (await me.remember(list(texts), **fields)).results]
+    return [result.id or "" for result in (await me.remember(list(texts), **fields)).results]
 
 
-async def link(me: AsyncScope, one: str, *others: str, strength: float = 0.8) -> None:
+async def link(me: AsyncScope, text: str, *others: str, strength: float = 0.8) -> None:
     """The first is linked the most."""
-    links = tuple(Link(one, other, strength=strength - 0.1 * number) for number, other in enumerate(others))
+    links = tuple(Link(text, other, strength=strength - 0.1 * number) for number, other in enumerate(others))
     await me._parts.store.apply(Batch(me.who.namespace, links, clock.now()))
 
 
@@ -77,10 +77,10 @@ async def test_they_pass_the_gates(me: AsyncScope) -> None:
     planner = warden_of(me).scope(agent="planner")
     assert related(await planner.query(QUESTION, top_k=1)) == [good]
     assert related(await planner.query(QUESTION, top_k=1, filters={"tags": "x"})) == []
-    assert [one.to_id for one in await planner.relations(fact)] == sorted([over, good])
+    assert [relation.to_id for relation in await planner.relations(fact)] == sorted([over, good])
     await me.forget(good)
     assert related(await planner.query(QUESTION, top_k=1)) == []
-    assert [one.to_id for one in await planner.relations(fact)] == [over]
+    assert [relation.to_id for relation in await planner.relations(fact)] == [over]
 
 
 async def test_they_stay_within_the_budget(me: AsyncScope) -> None:

@@ -58,8 +58,8 @@ def test_a_long_message_that_contains_thanks_still_can_be(warden: Warden) -> Non
 def test_several_texts_and_messages_become_a_memory_each(warden: Warden) -> None:
     me = warden.scope(user="ana")
     result = me.remember(["Ana has a dog.", {"role": "user", "name": "Ana", "content": "I drive a van.", "id": "m9"}])
-    assert [one.outcome for one in result.results] == ["created", "created"]
-    dog, van = (me.get(str(one.id)) for one in result.results)
+    assert [item.outcome for item in result.results] == ["created", "created"]
+    dog, van = (me.get(str(item.id)) for item in result.results)
     assert (dog.text, dog.role, dog.sources) == ("Ana has a dog.", None, ())
     assert (van.text, van.role, van.name, van.sources) == ("I drive a van.", "user", "Ana", ("m9",))
 
@@ -95,18 +95,20 @@ def test_search_by_tag_and_by_conversation(warden: Warden) -> None:
     me.remember("Ana has a dog.", tags=["pets"])
     me.remember("Ana drives a van.", tags=["car"])
     warden.scope(user="ana", thread="t2").observe({"role": "user", "content": "I sold the van."})
-    assert [one.text for one in me.find({"tags": ["pets", "garden"]})] == ["Ana has a dog."]
-    assert [one.text for one in me.find({"thread_id": "t2"})] == ["I sold the van."]
+    assert [item.text for item in me.find({"tags": ["pets", "garden"]})] == ["Ana has a dog."]
+    assert [item.text for item in me.find({"thread_id": "t2"})] == ["I sold the van."]
 
 
 def test_what_is_forgotten_is_in_no_answer(warden: Warden) -> None:
     me = warden.scope(user="ana")
-    kept, gone = (one.id for one in me.remember(["Ana has a dog called Rex.", "Ana has a cat called Mio."]).results)
+    kept, gone = (
+        result.id for result in me.remember(["Ana has a dog called Rex.", "Ana has a cat called Mio."]).results
+    )
     assert me.query("What is the cat called?").items[0].id == gone
     result = me.forget(str(gone))
-    assert [one.outcome for one in result.results] == ["deleted"]
-    assert [one.id for one in me.find()] == [kept]
-    assert gone not in [one.id for one in me.query("What is the cat called?", threshold=0.0, top_k=10).items]
+    assert [item.outcome for item in result.results] == ["deleted"]
+    assert [item.id for item in me.find()] == [kept]
+    assert gone not in [item.id for item in me.query("What is the cat called?", threshold=0.0, top_k=10).items]
     with pytest.raises(NotFound, match=str(gone)):
         me.get(str(gone))
 

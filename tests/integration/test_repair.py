@@ -65,7 +65,7 @@ def held(path: Path) -> Any:
         store = SqliteStore(path)
         await store.open()
         try:
-            return [await seal(store, one) for one in (NAMESPACE, OTHER_TENANT)]
+            return [await seal(store, item) for item in (NAMESPACE, OTHER_TENANT)]
         finally:
             await store.close()
 
@@ -74,8 +74,8 @@ def held(path: Path) -> Any:
 
 def change(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for one in statements:
-            db.execute(one)
+        for statement in statements:
+            db.execute(statement)
 
 
 def page_of(path: Path, name: str) -> int:
@@ -170,7 +170,7 @@ def test_nothing_is_wrong_and_nothing_is_done(path: Path) -> None:
     assert repair(path).copy is None
     assert sha256(path.read_bytes()).hexdigest() == before
     assert "Nothing is wrong" in cli("doctor", "--repair", "--db", f"sqlite:///{path}")
-    assert [one.name for one in path.parent.iterdir()] == ["a.db"]
+    assert [item.name for item in path.parent.iterdir()] == ["a.db"]
 
 
 @pytest.mark.parametrize("harm", MENDABLE)
@@ -183,14 +183,14 @@ def test_it_is_found_and_mended(harm: str, path: Path) -> None:
     shutil.copy(path, path.with_name("harmed.db"))
     harmed = sha256(path.read_bytes()).hexdigest()
     found = json.loads(cli("doctor", "--json", "--db", f"sqlite:///{path}", code=1))["wrong"]
-    assert [(one["kind"], bool(one["mend"])) for one in found] == [(kind, True)]
+    assert [(item["kind"], bool(item["mend"])) for item in found] == [(kind, True)]
     assert said in found[0]["said"]
     assert sha256(path.read_bytes()).hexdigest() == harmed, "looking changed it"
     told = json.loads(cli("doctor", "--repair", "--json", "--db", f"sqlite:///{path}"))
     assert (told["mended"], told["wrong"]) == (found, [])
     copy = Path(told["copy"])
     assert copy.name.startswith("a.db.before-repair.")
-    assert [one._asdict() for one in examine(copy)] == found, "the copy is the store as it was"
+    assert [item._asdict() for item in examine(copy)] == found, "the copy is the store as it was"
     if harm != "versions":
         assert held(path) == before
     again = json.loads(cli("doctor", "--repair", "--json", "--db", f"sqlite:///{path}"))
@@ -225,7 +225,7 @@ def test_what_is_lost_is_told_and_not_made_up(harm: str, path: Path) -> None:
     assert "backup restore" in told.replace("\n", "")  # lines break where the file's name is long
     after = cli("doctor", "--repair", "--db", f"sqlite:///{path}", code=1)
     assert "WRONG" in after
-    assert any(not one.mend for one in examine(path))
+    assert any(not item.mend for item in examine(path))
 
 
 @pytest.mark.parametrize("table", ["memories", "journal", "signals", "namespaces"])
@@ -275,9 +275,9 @@ def test_writers_go_on_after_a_repair(path: Path) -> None:
         assert (await store.apply(a_batch(a_put("before")))).rev == 143
         change(path, "DROP INDEX memories_by_rev", "UPDATE namespaces SET rows = 1")
         overwritten = repair(path)
-        assert {one.kind for one in overwritten.done} == {"index", "counter"}
+        assert {item.kind for item in overwritten.done} == {"index", "counter"}
         assert (await store.apply(a_batch(a_put("after")))).rev == 144
-        assert [one.id for one in await store.get(NAMESPACE, ["before", "after"])] == ["before", "after"]
+        assert [item.id for item in await store.get(NAMESPACE, ["before", "after"])] == ["before", "after"]
         await store.close()
 
     asyncio.run(live_on())
@@ -322,7 +322,7 @@ def test_a_kill_at_any_point_of_a_repair_loses_nothing(points: Sequence[int], pa
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
         killed += done.returncode == -signal.SIGKILL
-        left = {one.kind for one in examine(mine)}
+        left = {item.kind for item in examine(mine)}
         assert left in ({"index", "counter"}, {"bloat"}, set()), "all of it was done, or nothing"
         repair(mine)
         assert examine(mine) == []
@@ -340,7 +340,7 @@ def test_what_lies_in_no_namespace_is_told(table: str, path: Path) -> None:
         "checkpoints": "VALUES (77, 't', '', 'i', NULL, '', NULL, '[]', '[]', '{}', 'k', x'', '{}')",
     }
     change(path, f"INSERT INTO {table} {values[table]}")
-    assert [(one.kind, one.where, one.mend) for one in examine(path)] == [("content", table, "")]
+    assert [(item.kind, item.where, item.mend) for item in examine(path)] == [("content", table, "")]
 
 
 def test_a_store_of_items_alone_is_not_called_empty(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.shared.health import Finding
+from memwarden.stores.shared.health import HealthFinding
 from memwarden.stores.transfer.backup import read
 from memwarden.stores.transfer.move import seal
 from memwarden.stores.url import store_at
@@ -42,19 +42,19 @@ async def held(url: str) -> Any:
     store = store_at(url)
     await store.open()
     try:
-        return [await seal(store, one) for one in (NAMESPACE, OTHER_TENANT)]
+        return [await seal(store, item) for item in (NAMESPACE, OTHER_TENANT)]
     finally:
         await store.close()
 
 
-def examined(url: str) -> list[Finding]:
+def examined(url: str) -> list[HealthFinding]:
     return asyncio.run(PostgresStore(url).examine())
 
 
 def change(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as db:
-        for one in statements:
-            db.execute(one.encode())
+        for statement in statements:
+            db.execute(statement.encode())
 
 
 @pytest.fixture
@@ -111,10 +111,10 @@ def test_it_is_found_and_mended(harm: str, url: str, tmp_path: Path) -> None:
     statement, kind, said = MENDABLE[harm]
     change(url, statement)
     found = json.loads(cli("doctor", "--json", "--db", url, code=1))["wrong"]
-    assert [(one["kind"], bool(one["mend"])) for one in found] == [(kind, True)]
+    assert [(item["kind"], bool(item["mend"])) for item in found] == [(kind, True)]
     assert said in found[0]["said"]
     assert "--backup FILE" in cli("doctor", "--repair", "--db", url, code=2)
-    assert [one._asdict() for one in examined(url)] == found, "without a copy nothing is done"
+    assert [item._asdict() for item in examined(url)] == found, "without a copy nothing is done"
     copy = tmp_path / "b.mwbackup"
     told = json.loads(cli("doctor", "--repair", "--backup", str(copy), "--json", "--db", url))
     assert (told["mended"], told["wrong"], told["copy"]) == (found, [], str(copy))
@@ -135,7 +135,7 @@ def test_it_is_found_and_mended(harm: str, url: str, tmp_path: Path) -> None:
 )
 def test_what_is_lost_is_told_and_not_made_up(harm: str, url: str, tmp_path: Path) -> None:
     change(url, harm)
-    assert any(not one.mend for one in examined(url))
+    assert any(not item.mend for item in examined(url))
     told = cli("doctor", "--repair", "--backup", str(tmp_path / "b"), "--db", url, code=1)
     assert "WRONG" in told
     assert "backup restore" in told.replace("\n", "")  # lines break where the file's name is long

@@ -27,7 +27,7 @@ def played(url: str) -> Replay:
 
 
 def untimed(answers: tuple[Answer, ...]) -> list[Answer]:
-    return [replace(one, seconds=0.0) for one in answers]
+    return [replace(answer, seconds=0.0) for answer in answers]
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
@@ -37,4 +37,4 @@ def test_every_engine_gives_the_same_answers(engine: str, reference: Replay, pos
     assert (mine.turns, mine.refused) == (reference.turns, reference.refused)
     assert quality.turn_table(mine.answers) == quality.turn_table(reference.answers)
     assert quality.session_table(mine.answers) == quality.session_table(reference.answers)
-    assert any(one.turns for one in mine.answers)
+    assert any(answer.turns for answer in mine.answers)

@@ -52,7 +52,7 @@ def stored(file: Path) -> list[tuple[str | None, str]]:
     """What was said after the conversation before."""
     with Warden.open(f"sqlite:///{file}") as warden:
         turns = warden.scope(user="ana").find({"channel": "turn"}, order_by="written", descending=False)
-    return [(one.role, one.text) for one in turns[1:]]
+    return [(turn.role, turn.text) for turn in turns[1:]]
 
 
 def test_the_loop_around_openai(talk: Talk, file: Path, upstream: Upstream) -> None:
@@ -62,7 +62,7 @@ def test_the_loop_around_openai(talk: Talk, file: Path, upstream: Upstream) -> N
     lines = talk("openai_loop.py", lines=(ASKED, "And now?"))
     assert (lines[0], lines[-1]) == ("", "Almond cake.")
     assert lines[1].startswith("(no answer: ")
-    refused, answered = (one["messages"] for one in upstream.prompts())
+    refused, answered = (prompt["messages"] for prompt in upstream.prompts())
     assert refused[0]["content"].startswith(f"{SYSTEM}\n\n<memories>\n")
     assert TOLD.removeprefix("Please remember: ") in refused[0]["content"]
     assert refused[1:] == [{"role": "user", "content": ASKED}]
@@ -87,7 +87,7 @@ def test_the_loop_around_anthropic(talk: Talk, file: Path, upstream: Upstream) -
     assert [block["type"] for block in called["content"]] == ["text", "tool_use"]
     assert told["content"][0]["tool_use_id"] == "toolu_1"
     assert json.loads(told["content"][0]["content"])["success"] is True
-    assert [one["role"] for one in third["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert [item["role"] for item in third["messages"]] == ["user", "assistant", "user", "assistant", "user"]
     answers = [("assistant", "A moment."), ("assistant", "Almond cake.")]
     assert stored(file) == [("user", ASKED), *answers, ("user", "Thanks."), ("assistant", "Bye.")]
     with Warden.open(f"sqlite:///{file}") as warden:
@@ -121,12 +121,12 @@ def test_the_agent_of_langgraph(talk: Talk, file: Path, upstream: Upstream) -> N
     upstream.says("At four.", after="When")
     lines = talk("langgraph_agent.py", "tuesday", lines=(ASKED, "When is it ready?"))
     assert lines == ["The almond cake.", "At four."]
-    first, second, third = (one["messages"] for one in upstream.prompts())
+    first, second, third = (prompt["messages"] for prompt in upstream.prompts())
     assert TOLD.removeprefix("Please remember: ") in first[0]["content"]
     assert first[1:] == [{"role": "user", "content": ASKED}]
     assert second[:2] == first
     assert second[3] == {"role": "tool", "tool_call_id": "call_1", "content": "almonds"}
-    assert [one["role"] for one in third if one["role"] != "system"] == [
+    assert [item["role"] for item in third if item["role"] != "system"] == [
         "user",
         "assistant",
         "tool",

@@ -32,7 +32,7 @@ def test_sessions_are_listed_and_shown_as_they_are(tmp_path: Path) -> None:
     assert "[4] USER: And now?" in shown
     assert "\x1b" not in shown
     told = json.loads(cli(db, "show", "ABC123", "--json"))
-    assert [one["role"] for one in told["agent_receives"]] == ["system", "user", "assistant"]
+    assert [item["role"] for item in told["agent_receives"]] == ["system", "user", "assistant"]
     assert "no session is stored under" in cli(db, "show", "none", code=3)
     with Warden.open(db) as warden:
         assert warden.scope(user="ana").sessions.load("ABC123") == before

@@ -54,7 +54,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Watched]:
 
 async def test_sqlite_filters_and_limits_itself(store: Watched) -> None:
     """B6.1: as many rows come out of SQLite as the caller gets."""
-    await store.apply(a_batch(*(Put(one, SIGNALS) for one in VARIED)))
+    await store.apply(a_batch(*(Put(item, SIGNALS) for item in VARIED)))
     others = [a_put(f"x{i}", namespace=OTHER_USER) for i in range(50)]
     await store.apply(a_batch(*others, namespace=OTHER_USER))
     for filters, expected in FILTERS:
@@ -73,8 +73,8 @@ async def test_values_are_bound_and_not_written_into_the_statement(tmp_path: Pat
     await store.open()
     quote = "x' OR '1'='1"
     await store.apply(a_batch(a_put("a", role=quote, tags=(quote,)), a_put("b")))
-    assert [one.id for one in await store.find(NAMESPACE, parse({"role": quote}))] == ["a"]
-    assert [one.id for one in await store.find(NAMESPACE, parse({"tags": quote}))] == ["a"]
+    assert [item.id for item in await store.find(NAMESPACE, parse({"role": quote}))] == ["a"]
+    assert [item.id for item in await store.find(NAMESPACE, parse({"tags": quote}))] == ["a"]
     await store.close()
 
 
@@ -82,8 +82,8 @@ async def test_batches_that_wait_together_share_a_commit(store: Watched) -> None
     await store.apply(a_batch(a_put("first")))
     store.statements.clear()
     await asyncio.gather(*(store.apply(a_batch(a_put(f"m{i}"))) for i in range(100)))
-    assert sum(one == "COMMIT" for one in store.statements) <= 5
-    assert sum(one.startswith("SAVEPOINT") for one in store.statements) == 100
+    assert sum(statement == "COMMIT" for statement in store.statements) <= 5
+    assert sum(statement.startswith("SAVEPOINT") for statement in store.statements) == 100
 
 
 async def test_a_cancelled_caller_is_no_error_of_the_loop(store: Watched) -> None:
@@ -192,7 +192,7 @@ async def test_values_that_sqlite_cannot_hold_spare_other_batches(store: Watched
     answers = await asyncio.gather(
         store.apply(a_batch(a_put("a"))), store.apply(broken), store.apply(a_batch(a_put("b"))), return_exceptions=True
     )
-    assert [type(one).__name__ for one in answers] == ["Receipt", "InvalidInput", "Receipt"]
+    assert [type(answer).__name__ for answer in answers] == ["Receipt", "InvalidInput", "Receipt"]
 
 
 async def test_questions_are_answered_by_an_index(store: Watched, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_questions_are_answered_by_an_index(store: Watched, tmp_path: Path
     await store.relations(NAMESPACE, ["a"])
     await store.thread(NAMESPACE, "t1")
     db = sqlite3.connect(tmp_path / "memory.db")
-    asked = [one for one in store.statements if one.startswith("SELECT")]
+    asked = [statement for statement in store.statements if statement.startswith("SELECT")]
     assert len(asked) >= 7
     for sql in asked:
         steps = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}")]
@@ -231,4 +231,4 @@ async def test_close_lets_go_of_threads_and_log(store: Watched, tmp_path: Path) 
 
 
 def _names(folder: Path) -> list[str]:
-    return [one.name for one in folder.iterdir()]
+    return [item.name for item in folder.iterdir()]

@@ -79,16 +79,16 @@ async def test_a_file_of_the_first_schema_keeps_everything(tmp_path: Path) -> No
     store = SqliteStore(path)
     await store.open()
     found = await store.find(NAMESPACE, order_by="written", descending=False)
-    assert [(one.id, one.text, one.version, one.valid_to) for one in found] == [
+    assert [(item.id, item.text, item.version, item.valid_to) for item in found] == [
         ("said", "I moved to Lisbon.", 1, None),
         ("fact", "Ana lives in Lisbon.", 2, None),
     ]
-    assert [one.text for one in await store.versions(NAMESPACE, [("fact", 1)])] == ["Ana lives in Porto."]
+    assert [version.text for version in await store.versions(NAMESPACE, [("fact", 1)])] == ["Ana lives in Porto."]
     journal = await store.journal(NAMESPACE)
-    assert [(one.seq, one.step, one.channel) for one in journal] == [
+    assert [(item.seq, item.step, item.channel) for item in journal] == [
         (1, 1, "turn"), (2, 2, "semantic"), (3, 3, "semantic"), (4, 4, "semantic"), (5, 5, "semantic"),
     ]  # fmt: skip
-    assert [one.state for one in await store.get(NAMESPACE, ["gone"], removed=True)] == ["soft_deleted"]
+    assert [item.state for item in await store.get(NAMESPACE, ["gone"], removed=True)] == ["soft_deleted"]
     receipt = await store.apply(a_batch(Remove("fact"), namespace=NAMESPACE))
     assert receipt.rev == 6
     await store.close()
@@ -139,7 +139,7 @@ def an_old_store(number: int, path: Path) -> Path:
 @pytest.mark.parametrize("name", LANDED)
 def test_what_landed_is_frozen(name: str) -> None:
     number = int(name[:4])
-    statements = next(one.statements for one in file.migrations() if one.number == number)
+    statements = next(migration.statements for migration in file.migrations() if migration.number == number)
     bare = re.sub(r"--[^\n]*|\s+", "", "".join(statements))
     assert sha256(bare.encode()).hexdigest()[:16] == LANDED[name], "write another migration; users have run this one"
 
@@ -157,24 +157,24 @@ async def test_a_store_of_every_schema_opens_after_a_copy_was_kept(number: int, 
         if number > 1:
             check_steps(journal)
         if number == 1:  # it kept signals of another shape for what was written past the public API
-            found = {one.id: one for one in await store.find(namespace, limit=1000)}
-            assert {one.id: one.version for one in found.values()} == states[-1].active
+            found = {item.id: item for item in await store.find(namespace, limit=1000)}
+            assert {item.id: item.version for item in found.values()} == states[-1].active
         else:
             found = await check_store(store, namespace, states[-1])
-        texts = [one.text for one in found.values()]
+        texts = [item.text for item in found.values()]
         assert all(any(part in text for text in texts) for part in TEXTS[number]), texts
         assert (await store.apply(a_batch(Remove(next(iter(found))), namespace=namespace))).rev == len(journal) + 1
     assert (await store.about()).schema == file.migrations()[-1].number
     await store.close()
     kept = copies(path)
     assert len(kept) == (number < file.migrations()[-1].number)
-    for one in kept:
-        assert one.name.startswith(f"old.db.schema-{number}.")
-        manifest = read(one)
+    for item in kept:
+        assert item.name.startswith(f"old.db.schema-{number}.")
+        manifest = read(item)
         assert (manifest.schema, [stand.path for stand in manifest.namespaces]) == (number, ["user/ana", "user/tom"])
-        shutil.unpack_archive(one, tmp_path / "out", "zip")
+        shutil.unpack_archive(item, tmp_path / "out", "zip")
         assert dump(tmp_path / "out" / "store.db") == before
-        await SqliteStore(tmp_path / "again.db").restore(one)
+        await SqliteStore(tmp_path / "again.db").restore(item)
         again = SqliteStore(tmp_path / "again.db")
         await again.open()
         assert (await again.about()).schema == file.migrations()[-1].number
@@ -191,8 +191,8 @@ async def test_checkpoints_of_an_old_store_are_kept(tmp_path: Path) -> None:
     for namespace in await store.namespaces():
         found = await store.checkpoints.get(namespace, "t")
         assert found is not None
-        assert (found.saved.links, [one.data for one in found.values]) == ((("a", "1"),), [b"\x00a"])
-        assert [one.data for one in found.writes] == [b"v"]
+        assert (found.saved.links, [value.data for value in found.values]) == ((("a", "1"),), [b"\x00a"])
+        assert [write.data for write in found.writes] == [b"v"]
     await store.close()
     with closing(sqlite3.connect(tmp_path / "old.db")) as db:
         states = [json.loads(data)["graph_state"] for (data,) in db.execute(SHOWN)]
@@ -251,7 +251,7 @@ async def test_without_room_for_a_copy_nothing_is_changed(tmp_path: Path, monkey
         with pytest.raises(StoreFull, match=r"was not upgraded.*make room"):
             await opened(path)
     assert dump(path) == dump(an_old_store(1, tmp_path / "same.db"))
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["old.db", "same.db"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["old.db", "same.db"]
     await opened(path)
     assert len(copies(path)) == 1
 
@@ -353,8 +353,8 @@ def test_a_kill_at_any_point_of_an_upgrade_loses_nothing(points: Sequence[int], 
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             (schema,) = db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         assert schema == file.migrations()[-1].number or dump(path) == before
-        for one in copies(path):
-            assert read(one).namespaces == (Stand("default", "user/ana", 8), Stand("firm", "user/tom", 8))
+        for copy in copies(path):
+            assert read(copy).namespaces == (Stand("default", "user/ana", 8), Stand("firm", "user/tom", 8))
         asyncio.run(opened(path))
         assert len(copies(path)) in (1, 2)
         assert not list(folder.glob("*.partial")), "what a kill left is taken away by the next upgrade"

@@ -27,7 +27,7 @@ def test_what_is_saved_comes_back_and_the_last_write_wins(ana: BoundScope) -> No
         saved = ana.state.save("kudos_givers_2025", value, description="who gave kudos")
         assert ana.state.load("kudos_givers_2025") == value
     assert (saved.key, saved.description) == ("kudos_givers_2025", "who gave kudos")
-    assert [one.key for one in ana.state.list_keys()] == ["kudos_givers_2025"]
+    assert [list_key.key for list_key in ana.state.list_keys()] == ["kudos_givers_2025"]
     with pytest.raises(NotFound, match="no state is saved under 'other'"):
         ana.state.load("other")
 
@@ -41,7 +41,7 @@ def test_state_survives_and_its_history_is_told(tmp_path: Any) -> None:
         assert warden.state.load("a") == 2
         me = warden.scope()
         first = me.history("state:a")
-        assert [one.event for one in first] == ["ADD", "UPDATE"]
+        assert [item.event for item in first] == ["ADD", "UPDATE"]
         me.undo(first[-1].seq)
         assert warden.state.load("a") == 1
 
@@ -75,8 +75,8 @@ def test_clear_takes_out_what_matches_and_nothing_else(ana: BoundScope, warden: 
     assert ana.state.clear("kudos*", dry_run=True) == ["kudos_1", "kudos_2"]
     assert len(ana.state.list_keys()) == 3
     assert ana.state.clear("kudos*") == ["kudos_1", "kudos_2"]
-    assert [one.key for one in ana.state.list_keys()] == ["route_1"]
-    assert [one.text for one in ana.find({"channel": "semantic"})] == ["Ana keeps bees."]
+    assert [list_key.key for list_key in ana.state.list_keys()] == ["route_1"]
+    assert [item.text for item in ana.find({"channel": "semantic"})] == ["Ana keeps bees."]
     assert warden.scope(user="ben").state.load("kudos_1") == 1
     ana.restore("state:kudos_1")
     assert ana.state.load("kudos_1") == "kudos_1"
@@ -90,7 +90,7 @@ def test_a_key_expires(ana: BoundScope, monkeypatch: pytest.MonkeyPatch) -> None
     ana.state.save("never", 1)
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now + timedelta(minutes=2))
-    assert [one.key for one in ana.state.list_keys()] == ["later", "never"]
+    assert [list_key.key for list_key in ana.state.list_keys()] == ["later", "never"]
     assert list(ana.state.search("*")) == ["later", "never"]
     with pytest.raises(NotFound):
         ana.state.load("soon")
@@ -191,7 +191,7 @@ def test_words_of_a_key() -> None:
 
 def test_the_four_tools_answer_as_design_a_says(ana: BoundScope) -> None:
     tools = ana.tools()
-    assert [one.name for one in tools.tools][2:] == ["saveState", "loadState", "listStateKeys", "searchState"]
+    assert [tool.name for tool in tools.tools][2:] == ["saveState", "loadState", "listStateKeys", "searchState"]
     saved = tools.call_tool("saveState", {"key": "kudos_givers", "value": GIVERS, "description": "who gave kudos"})
     assert saved == {"success": True, "key": "kudos_givers", "size_bytes": 30}
     assert tools.call_tool("loadState", {"key": "kudos_givers"}) == {"success": True, "value": GIVERS}
@@ -229,7 +229,7 @@ def test_a_wrong_call_is_answered_not_raised(ana: BoundScope) -> None:
 def test_who_may_only_read_cannot_write(ana: BoundScope) -> None:
     ana.state.save("a", 1)
     tools = ana.tools("read")
-    assert [one.name for one in tools.tools][1:] == ["loadState", "listStateKeys", "searchState"]
+    assert [tool.name for tool in tools.tools][1:] == ["loadState", "listStateKeys", "searchState"]
     assert tools.call_tool("loadState", {"key": "a"})["value"] == 1
     with pytest.raises(Denied, match="may only read"):
         tools.call_tool("saveState", {"key": "a", "value": 2})
@@ -240,20 +240,20 @@ def test_who_may_only_read_cannot_write(ana: BoundScope) -> None:
 
 def test_schemas_for_openai_and_anthropic(ana: BoundScope) -> None:
     tools = ana.tools()
-    theirs = {one["function"]["name"]: one["function"] for one in tools.openai()}
+    theirs = {item["function"]["name"]: item["function"] for item in tools.openai()}
     assert theirs["searchState"]["parameters"] == {
         "type": "object",
         "properties": {"pattern": {"type": "string", "description": "Search pattern (e.g., 'kudos*', '*_givers')"}},
         "required": ["pattern"],
         "additionalProperties": False,
     }
-    assert [one["input_schema"] for one in tools.anthropic()] == [one["parameters"] for one in theirs.values()]
-    assert all(one["description"] for one in tools.anthropic())
-    assert {one.name: one.permissions for one in tools.tools} == {
+    assert [item["input_schema"] for item in tools.anthropic()] == [their["parameters"] for their in theirs.values()]
+    assert all(item["description"] for item in tools.anthropic())
+    assert {tool.name: tool.permissions for tool in tools.tools} == {
         "searchMemories": "read", "createMemory": "write",
         "saveState": "write", "loadState": "read", "listStateKeys": "read", "searchState": "read"
     }  # fmt: skip
-    assert all(one.returns and one.description for one in tools.tools)
+    assert all(tool.returns and tool.description for tool in tools.tools)
 
 
 async def test_a_tool_of_ones_own_stands_beside_them() -> None:
@@ -304,7 +304,7 @@ def test_a_secret_is_no_key(ana: BoundScope) -> None:
 def test_what_others_put_into_the_channel_breaks_nothing(ana: BoundScope, warden: Warden) -> None:
     ana.state.save("a", 1)
     ana.remember("Something else.", channel="state", source="state")
-    assert [one.key for one in ana.state.list_keys()] == ["a"]
+    assert [list_key.key for list_key in ana.state.list_keys()] == ["a"]
     assert ana.overseer().relevant("Something else") == {}
     from memwarden.tiers.backend import ContextItem
 

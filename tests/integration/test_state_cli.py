@@ -23,9 +23,9 @@ def test_state_by_hand(tmp_path: Path) -> None:
     assert json.loads(cli(db, "get", "route", "--json")) == {"key": "route", "value": "river loop"}
     assert "no state is saved under" in cli(db, "get", "none", code=3)
     listed = json.loads(cli(db, "list", "--json"))
-    assert [(one["key"], one["preview"]) for one in listed] == [("kudos_1", '["Ben"]'), ("route", '"river loop"')]
+    assert [(item["key"], item["preview"]) for item in listed] == [("kudos_1", '["Ben"]'), ("route", '"river loop"')]
     assert "river loop" in cli(db, "list", "r*")
     assert "kudos_1" in cli(db, "clear", "kudos*", "--dry-run")
     assert json.loads(cli(db, "clear", "kudos*", "--json")) == {"cleared": ["kudos_1"], "dry_run": False}
-    assert [one["key"] for one in json.loads(cli(db, "list", "--json"))] == ["route"]
+    assert [load["key"] for load in json.loads(cli(db, "list", "--json"))] == ["route"]
     assert "No state" in cli(db, "list", "kudos*")

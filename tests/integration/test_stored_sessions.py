@@ -25,9 +25,9 @@ def test_the_six_methods_work_by_id(warden: Warden) -> None:
     assert entry is not None
     assert entry["result"] == "rain"
     memory = sessions.load("A")["conversation_memory"]
-    assert [one["user_question"] for one in memory["exchanges"]] == [f"q{number}" for number in range(2, 12)]
+    assert [item["user_question"] for item in memory["exchanges"]] == [f"q{number}" for number in range(2, 12)]
     assert memory["summary"] == "User: q0\nAssistant: a\nUser: q1\nAssistant: a"
-    roles = [one["role"] for one in sessions.prepare_messages_for_agent("A", "and now?")]
+    roles = [item["role"] for item in sessions.prepare_messages_for_agent("A", "and now?")]
     assert roles == ["system", "system", *["user", "assistant"] * 10, "user"]
     sessions.finalize_current_cycle("A", "and now?", "a")
     assert next(iter(sessions.load("A")["conversation_memory"]["tool_cache"].values()))["remaining_duration"] == 1
@@ -58,7 +58,7 @@ def test_a_session_that_is_cleared_begins_anew(warden: Warden) -> None:
     assert not sessions.clear("A")
     assert sessions.list_ids() == ["B"]
     sessions.finalize_current_cycle("A", "again", "a")
-    assert [one["user_question"] for one in sessions.load("A")["conversation_memory"]["exchanges"]] == ["again"]
+    assert [item["user_question"] for item in sessions.load("A")["conversation_memory"]["exchanges"]] == ["again"]
 
 
 def test_an_exchange_with_a_key_is_taken_in_once(warden: Warden) -> None:
@@ -114,10 +114,10 @@ async def test_many_at_once_lose_nothing(url: str) -> None:
     import asyncio
 
     shared = not url.startswith(("memory", "json"))
-    async with AsyncWarden.open(url, config={"embedder": "none"}) as one:
+    async with AsyncWarden.open(url, config={"embedder": "none"}) as item:
         other = AsyncWarden.open(url, config={"embedder": "none"}) if shared else None
         try:
-            wardens = [one] if other is None else [one, await other.__aenter__()]
+            wardens = [item] if other is None else [item, await other.__aenter__()]
             calls = [
                 warden.sessions.finalize_current_cycle("A", f"{number}-{count}", "a")
                 for number, warden in enumerate(wardens)
@@ -127,7 +127,7 @@ async def test_many_at_once_lose_nothing(url: str) -> None:
         finally:
             if other is not None:
                 await other.close()
-        memory = (await one.sessions.load("A"))["conversation_memory"]
+        memory = (await item.sessions.load("A"))["conversation_memory"]
         assert len(memory["exchanges"]) + memory["summary"].count("User: ") == len(calls)
 
 
@@ -136,8 +136,8 @@ def test_the_history_of_a_session_does_not_grow_for_ever(warden: Warden) -> None
     for number in range(30):
         me.sessions.finalize_current_cycle("A", f"q{number}", "a")
         me.state.save("count", number)
-    for one in ("session:A", "state:count"):
-        history = me.history(one, limit=100)
+    for item in ("session:A", "state:count"):
+        history = me.history(item, limit=100)
         assert [entry.event for entry in history] == ["ADD", *["UPDATE"] * 29], "the journal stays whole"
         there = [entry.new.version for entry in history if entry.new is not None]
         assert there == list(range(20, 31)), "of the contents the last ten stay, and what it is now"

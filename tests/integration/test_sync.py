@@ -136,11 +136,11 @@ def test_many_threads_may_write_and_close_at_once(url: str, threads: ThreadPoolE
     writers = [threads.submit(write, number) for number in range(4)]
     time.sleep(0.2)
     closers = [threads.submit(warden.close) for _ in range(3)]
-    for one in (*writers, *closers):
-        one.result(20)
+    for item in (*writers, *closers):
+        item.result(20)
     if url.startswith("sqlite"):  # what was acknowledged is there
         with Warden.open(url, config=WORDS) as again:
-            there = {one.id for one in again.scope(user="ana").find(limit=100_000)}
+            there = {item.id for item in again.scope(user="ana").find(limit=100_000)}
             assert written
             assert set(written) <= there
 

@@ -102,11 +102,11 @@ READS: dict[str, Call] = {
             (AsyncGlobalMemoryStore, "everywhere"),
         )
         for verb, call in {
-            "query": lambda site, one=attribute: getattr(site, one).query({"kind": "decision"}),
-            "get": lambda site, one=attribute: getattr(site, one).get(site.thought),
-            "list_all": lambda site, one=attribute: getattr(site, one).list_all(),
-            "count": lambda site, one=attribute: getattr(site, one).count(),
-            "history": lambda site, one=attribute: getattr(site, one).history(),
+            "query": lambda site, item=attribute: getattr(site, item).query({"kind": "decision"}),
+            "get": lambda site, item=attribute: getattr(site, item).get(site.thought),
+            "list_all": lambda site, item=attribute: getattr(site, item).list_all(),
+            "count": lambda site, item=attribute: getattr(site, item).count(),
+            "history": lambda site, item=attribute: getattr(site, item).history(),
         }.items()
     },
     "AsyncTaskMemoryStore.get_stage_outputs": lambda site: site.task.get_stage_outputs("plan"),
@@ -147,7 +147,7 @@ async def test_events_of_a_project_name_no_user() -> None:
         item = await project.add_decision("Clocks are UTC.")
         await project.pin(item.context_item_id)
         told = await _events(project)
-        assert [(one.op, one.user_id) for one in told] == [("update", None), ("create", None)]
+        assert [(item.op, item.user_id) for item in told] == [("update", None), ("create", None)]
 
 
 async def test_a_context_that_is_built_leaves_an_event_in_its_task() -> None:
@@ -161,16 +161,16 @@ async def test_a_context_that_is_built_leaves_an_event_in_its_task() -> None:
         with pytest.raises(UnknownAgent):
             await assembler.build_context(TASK, ContextRequest(500, agent="nobody"))
         told = await _events(task, descending=False)
-        assert [(one.node, one.op, one.status, one.reason) for one in told] == [
+        assert [(item.node, item.op, item.status, item.reason) for item in told] == [
             ("context", "search", "skipped", "nothing_there"),
             ("context", "search", "ok", ""),
             ("context", "search", "skipped", "nothing_fits"),
             ("context", "search", "error", "UnknownAgent"),
         ]
-        assert [one.sim is None for one in told] == [True, False, True, True]
-        assert [one.agent_id for one in told] == [None, None, None, "nobody"]
-        assert {(one.namespace.path, one.user_id, one.memory_id) for one in told} == {("task/k", None, None)}
-        assert all(one.ms is not None for one in told)
+        assert [item.sim is None for item in told] == [True, False, True, True]
+        assert [item.agent_id for item in told] == [None, None, None, "nobody"]
+        assert {(item.namespace.path, item.user_id, item.memory_id) for item in told} == {("task/k", None, None)}
+        assert all(item.ms is not None for item in told)
 
 
 async def test_a_context_is_built_without_events_when_they_are_off() -> None:

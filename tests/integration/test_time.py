@@ -42,7 +42,7 @@ def test_days_of_the_question_find_what_was_said_on_them_or_speaks_of_them(
 ) -> None:
     pair(warden, TALK)
     result = warden.scope(user="pair").query(question, threshold=0.0, top_k=3)
-    assert source in [one for item in result.items for one in item.sources]
+    assert source in [source for item in result.items for source in item.sources]
     item = next(item for item in result.items if item.sources == (source,))
     assert next(part.value for part in item.why.features if part.name == "on_day") > 0
 

@@ -42,7 +42,7 @@ def assistant(content: Any) -> dict[str, Any]:
 
 
 def said(found: list[Memory]) -> list[tuple[str | None, str]]:
-    return [(one.role, one.text) for one in found]
+    return [(item.role, item.text) for item in found]
 
 
 def turns_of(warden: Warden, thread: str = "t1") -> list[tuple[str | None, str]]:
@@ -88,7 +88,7 @@ def test_memories_are_in_the_prompt_and_both_sides_are_stored(warden: Warden) ->
         assert turn.heard({"choices": [{"message": {"role": "assistant", "content": "Rice cakes."}}]}) == "Rice cakes."
     assert messages == [{"role": "system", "content": "Be brief."}, user(ASKED)]
     assert turns_of(warden) == [("user", ASKED), ("assistant", "Rice cakes.")]
-    assert [one.outcome for one in turn.stored] == ["created", "created"]
+    assert [item.outcome for item in turn.stored] == ["created", "created"]
     assert turn.failures == ()
 
 
@@ -98,38 +98,38 @@ def test_a_conversation_that_is_handed_over_whole_is_stored_once(warden: Warden)
         messages.append(user(f"Question {number}"))
         with me.turn(messages) as turn:
             messages.append({"role": "assistant", "content": turn.heard("The same answer.")})
-    assert turns_of(warden) == [(one["role"], one["content"]) for one in messages]
+    assert turns_of(warden) == [(message["role"], message["content"]) for message in messages]
 
 
-def test_without_memory_everything_passes_untouched(one: Warden) -> None:
-    me, messages = one.scope(user="ana", thread="t1"), [user(MIA)]
+def test_without_memory_everything_passes_untouched(warden: Warden) -> None:
+    me, messages = warden.scope(user="ana", thread="t1"), [user(MIA)]
     with me.turn(messages, ChatSettings()) as turn:
         assert turn.messages is messages
         assert list(turn.stream(["Rice ", "cakes."])) == ["Rice ", "cakes."]
-    assert turns_of(one) == []
+    assert turns_of(warden) == []
 
 
-def test_the_arguments_of_a_call_go_in_and_come_out(one: Warden) -> None:
-    me = one.scope(user="ana", thread="t0")
+def test_the_arguments_of_a_call_go_in_and_come_out(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t0")
     me.observe([user(MIA)])
     request = {"model": "m", "system": "Be brief.", "messages": [user(ASKED)]}
-    with one.scope(user="ana", thread="t1").turn(request) as turn:
+    with warden.scope(user="ana", thread="t1").turn(request) as turn:
         assert turn.request == {**request, "system": f"Be brief.\n\n{turn.block.text}"}
         assert turn.messages == [user(ASKED)]
         turn.heard({"content": [{"type": "text", "text": "Rice cakes."}, {"type": "tool_use", "name": "x"}]})
-    assert turns_of(one) == [("user", ASKED), ("assistant", "Rice cakes.")]
+    assert turns_of(warden) == [("user", ASKED), ("assistant", "Rice cakes.")]
 
 
-def test_several_answers_of_one_turn_keep_their_order(one: Warden) -> None:
-    with one.scope(user="ana", thread="t1").turn([user("What is the weather?")]) as turn:
+def test_several_answers_of_one_turn_keep_their_order(warden: Warden) -> None:
+    with warden.scope(user="ana", thread="t1").turn([user("What is the weather?")]) as turn:
         turn.heard("Let me look.")
         assert "".join(turn.stream(["It ", "rains."])) == "It rains."
         turn.heard("")
-    assert turns_of(one)[1:] == [("assistant", "Let me look."), ("assistant", "It rains.")]
+    assert turns_of(warden)[1:] == [("assistant", "Let me look."), ("assistant", "It rains.")]
 
 
-def test_ids_of_the_application_are_kept(one: Warden) -> None:
-    me = one.scope(user="ana", thread="t1")
+def test_ids_of_the_application_are_kept(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
     messages = [user("One?", id="q1")]
     with me.turn(messages) as turn:
         messages.append({"role": "assistant", "content": turn.heard("One.", id="a1"), "id": "a1"})
@@ -150,29 +150,29 @@ def test_a_turn_that_is_repeated_with_its_key_is_stored_once(warden: Warden) -> 
 
 @pytest.mark.parametrize("begun", ['{"a":', [{"type": "text", "text": '{"a":'}]])
 @pytest.mark.parametrize("form", ["anthropic", "openai_chat"])
-def test_with_a_key_an_answer_that_is_begun_is_no_answer_yet(one: Warden, form: str, begun: Any) -> None:
+def test_with_a_key_an_answer_that_is_begun_is_no_answer_yet(warden: Warden, form: str, begun: Any) -> None:
     request = {"messages": [user("Earlier"), assistant("Sure"), user("As JSON?"), assistant(begun)]}
-    me = one.scope(user="ana", thread="t1")
+    me = warden.scope(user="ana", thread="t1")
     for _ in range(2):
         with me.turn(request, form=form, key="k1") as turn:
             turn.heard("1}")
-    assert turns_of(one) == [("user", "As JSON?"), ("assistant", '{"a":1}')]
+    assert turns_of(warden) == [("user", "As JSON?"), ("assistant", '{"a":1}')]
     with me.turn([*request["messages"][2:3], assistant('{"a":1}'), user("And b?")]) as turn:
         turn.heard("2")
-    assert [words for _, words in turns_of(one)] == ["As JSON?", '{"a":1}', "And b?", "2"]
+    assert [words for _, words in turns_of(warden)] == ["As JSON?", '{"a":1}', "And b?", "2"]
 
 
-def test_with_a_key_an_answer_that_calls_tools_is_one(one: Warden) -> None:
+def test_with_a_key_an_answer_that_calls_tools_is_one(warden: Warden) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     looks = assistant("Let me look.") | {"tool_calls": [call]}
-    with one.scope(user="ana", thread="t1").turn([user("Rain?"), looks], key="k2") as turn:
+    with warden.scope(user="ana", thread="t1").turn([user("Rain?"), looks], key="k2") as turn:
         turn.heard("It rains.")
-    assert turns_of(one) == [("assistant", "It rains.")]
+    assert turns_of(warden) == [("assistant", "It rains.")]
 
 
 @pytest.mark.parametrize("late", ["stream", "words"])
-def test_a_stream_that_is_read_after_its_turn_is_an_error_at_once(one: Warden, late: str) -> None:
-    me = one.scope(user="ana", thread="t1")
+def test_a_stream_that_is_read_after_its_turn_is_an_error_at_once(warden: Warden, late: str) -> None:
+    me = warden.scope(user="ana", thread="t1")
 
     def handler() -> Iterator[str]:
         with me.turn([user("Tell me")]) as turn:
@@ -181,7 +181,7 @@ def test_a_stream_that_is_read_after_its_turn_is_an_error_at_once(one: Warden, l
     heard: list[str] = []
     with pytest.raises(InvalidInput, match="the turn is over"):
         heard.extend(handler())
-    assert (heard, turns_of(one)) == ([], [("user", "Tell me")])
+    assert (heard, turns_of(warden)) == ([], [("user", "Tell me")])
 
 
 async def test_a_stream_that_is_read_after_its_warden_is_an_error_at_once(tmp_path: Path) -> None:
@@ -200,14 +200,14 @@ async def test_a_stream_that_is_read_after_its_warden_is_an_error_at_once(tmp_pa
 
 
 @pytest.mark.parametrize("words", range(0, len(WORDS) + 1, 4))
-def test_a_stream_that_is_left_stores_what_was_delivered(one: Warden, words: int) -> None:
+def test_a_stream_that_is_left_stores_what_was_delivered(warden: Warden, words: int) -> None:
     delivered = []
-    with one.scope(user="ana", thread="t1").turn([user("Tell me")]) as turn:
+    with warden.scope(user="ana", thread="t1").turn([user("Tell me")]) as turn:
         for number, piece in enumerate(turn.stream(iter([*WORDS, "and so on"]))):
             delivered.append(piece)
             if number == words:
                 break
-    assert turns_of(one) == [("user", "Tell me"), ("assistant", "".join(delivered))]
+    assert turns_of(warden) == [("user", "Tell me"), ("assistant", "".join(delivered))]
 
 
 def broken_off(turn: Any, words: int) -> Generator[str]:
@@ -224,8 +224,8 @@ def test_a_stream_that_breaks_off_stores_what_was_delivered(warden: Warden) -> N
     assert turns_of(warden) == [("user", "Tell me"), ("assistant", "word0 word1 word2 ")]
 
 
-def test_a_generator_that_is_closed_or_thrown_away_stores_what_was_delivered(one: Warden) -> None:
-    me = one.scope(user="ana", thread="t1")
+def test_a_generator_that_is_closed_or_thrown_away_stores_what_was_delivered(warden: Warden) -> None:
+    me = warden.scope(user="ana", thread="t1")
     closed = broken_off(me.turn([user("Tell me")]), 5)
     assert next(closed) == "word0 "
     closed.close()
@@ -233,7 +233,7 @@ def test_a_generator_that_is_closed_or_thrown_away_stores_what_was_delivered(one
     assert [next(dropped), next(dropped)] == ["word0 ", "word1 "]
     del dropped
     gc.collect()
-    assert turns_of(one) == [
+    assert turns_of(warden) == [
         ("user", "Tell me"),
         ("assistant", "word0 "),
         ("user", "And this?"),
@@ -372,30 +372,30 @@ async def test_work_is_begun_again_when_it_was_broken_off_itself() -> None:
 
 
 def test_a_turn_goes_out_without_memories_when_they_cannot_be_found(
-    one: Warden, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    warden: Warden, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    me = one.scope(user="ana", thread="t1")
+    me = warden.scope(user="ana", thread="t1")
     with monkeypatch.context() as patch:
-        down(patch, one, "apply", "scan", "head")
+        down(patch, warden, "apply", "scan", "head")
         with caplog.at_level(logging.WARNING), me.turn([user(MIA)]) as turn:
             assert turn.messages == [user(MIA)]
             assert not turn.block
             patch.undo()  # it is back before the answer is there
             turn.heard("Rice cakes.")
     assert [type(each) for each in turn.failures] == [StoreUnavailable] * 2
-    assert turns_of(one) == [("user", MIA), ("assistant", "Rice cakes.")]
+    assert turns_of(warden) == [("user", MIA), ("assistant", "Rice cakes.")]
     assert "goes on" in caplog.text
     assert "Mia" not in caplog.text
     assert any(each.status == "error" and each.reason == "StoreUnavailable" for each in me.events())
 
 
-def test_what_could_not_be_stored_is_told_after_the_answer(one: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
-    me = one.scope(user="ana", thread="t1")
+def test_what_could_not_be_stored_is_told_after_the_answer(warden: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = warden.scope(user="ana", thread="t1")
     with monkeypatch.context() as patch:
         turn = me.turn([user(MIA)])
         turn.__enter__()
         turn.heard("Rice cakes.")
-        down(patch, one, "apply")
+        down(patch, warden, "apply")
         with pytest.raises(NotKept) as told:
             turn.__exit__(None, None, None)
         assert isinstance(told.value.__cause__, StoreUnavailable)
@@ -404,19 +404,19 @@ def test_what_could_not_be_stored_is_told_after_the_answer(one: Warden, monkeypa
             list(broken_off(me.turn([user(MIA), user("And?")]), 2))
         assert "could not be stored" in failed.value.__notes__[0]
     me.observe(told.value.messages)
-    assert turns_of(one) == [("user", MIA), ("assistant", "Rice cakes.")]
+    assert turns_of(warden) == [("user", MIA), ("assistant", "Rice cakes.")]
 
 
-def test_a_store_that_hangs_does_not_hold_up_the_conversation(one: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_hangs_does_not_hold_up_the_conversation(warden: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang(*args: Any, **named: Any) -> Any:
         await asyncio.sleep(60)
 
-    me = one.scope(user="ana", thread="t1")
+    me = warden.scope(user="ana", thread="t1")
     monkeypatch.setattr(turns, "BEFORE_SECONDS", 0.05)
     monkeypatch.setattr(turns, "AFTER_SECONDS", 0.05)
     with monkeypatch.context() as patch:
         for name in ("apply", "head", "scan"):
-            patch.setattr(one.store, name, hang)
+            patch.setattr(warden.store, name, hang)
         with pytest.raises(NotKept) as told, me.turn([user(MIA)]) as turn:
             turn.heard("Rice cakes.")
     assert [each["content"] for each in told.value.messages] == [MIA, "Rice cakes."]
@@ -439,7 +439,7 @@ async def test_a_search_that_takes_too_long_goes_on_beside(me: AsyncScope, monke
     monkeypatch.setattr(turns, "BEFORE_SECONDS", 0.1)
     for _ in range(3):
         async with me.turn([user(ASKED)]) as turn:
-            assert [type(one) for one in turn.failures] == [TimeoutError]
+            assert [type(failure) for failure in turn.failures] == [TimeoutError]
     assert len(begun) == 1
     ready.set()
     await asyncio.wait(me._parts.late.values())
@@ -452,20 +452,20 @@ class Odd:
     """No response of anybody."""
 
 
-def test_an_answer_that_cannot_be_read_ends_no_turn(one: Warden) -> None:
+def test_an_answer_that_cannot_be_read_ends_no_turn(warden: Warden) -> None:
     odd = [Odd(), "Rice ", {"choices": 7}, "cakes.", None]
-    with one.scope(user="ana", thread="t1").turn([user(MIA)]) as turn:
+    with warden.scope(user="ana", thread="t1").turn([user(MIA)]) as turn:
         assert turn.heard(Odd()) == ""
         assert list(turn.stream(odd)) == odd
-    assert turns_of(one) == [("user", MIA), ("assistant", "Rice cakes.")]
+    assert turns_of(warden) == [("user", MIA), ("assistant", "Rice cakes.")]
     assert turn.failures
 
 
 @pytest.mark.parametrize("settings", [ON, replace(ON, memory_injection_mode="user_prefix"), OWN])
-def test_what_was_put_in_is_never_stored(one: Warden, settings: ChatSettings) -> None:
+def test_what_was_put_in_is_never_stored(warden: Warden, settings: ChatSettings) -> None:
     """The application keeps the prompt as its history, and the model repeats the block, whole and cut off."""
-    one.scope(user="ana", thread="t0").observe([user(MIA)])
-    me, messages = one.scope(user="ana", thread="t1"), []
+    warden.scope(user="ana", thread="t0").observe([user(MIA)])
+    me, messages = warden.scope(user="ana", thread="t1"), []
     for number, ending in enumerate((None, -20, None)):
         messages.append(user(f"{ASKED} {number}"))
         with me.turn(messages, settings) as turn:
@@ -473,14 +473,14 @@ def test_what_was_put_in_is_never_stored(one: Warden, settings: ChatSettings) ->
             messages = list(turn.messages)
             answer = f"Rice cakes. {number}\n{turn.block.text[:ending]}"
             messages.append({"role": "assistant", "content": turn.heard(answer)})
-    assert turns_of(one) == [
+    assert turns_of(warden) == [
         pair for number in range(3) for pair in (("user", f"{ASKED} {number}"), ("assistant", f"Rice cakes. {number}"))
     ]
 
 
 def facts(warden: Warden) -> list[str]:
     found = warden.scope(user="ana").find({"channel": "semantic"}, order_by="written", descending=False)
-    return [one.text for one in found]
+    return [item.text for item in found]
 
 
 @pytest.mark.parametrize("extraction", ["off", "every_turn"])
@@ -509,21 +509,21 @@ def test_the_thread_is_looked_through_as_the_turn_says(extraction: str) -> None:
         assert len(facts(warden)) > known
 
 
-def test_a_turn_that_fails_is_looked_through_later(one: Warden) -> None:
+def test_a_turn_that_fails_is_looked_through_later(warden: Warden) -> None:
     every = replace(ON, memory_extraction_mode="every_turn")
-    with pytest.raises(ConnectionError), one.scope(user="ana", thread="t1").turn([user(MIA)], every):
+    with pytest.raises(ConnectionError), warden.scope(user="ana", thread="t1").turn([user(MIA)], every):
         raise ConnectionError
-    assert facts(one) == []
+    assert facts(warden) == []
 
 
 @pytest.mark.parametrize("wrong", ["text", 7, [], [7], {"model": "m"}])
-def test_what_is_no_request_is_refused_before_anything_happens(one: Warden, wrong: Any) -> None:
+def test_what_is_no_request_is_refused_before_anything_happens(warden: Warden, wrong: Any) -> None:
     with pytest.raises(InvalidInput):
-        one.scope(user="ana").turn(wrong)
+        warden.scope(user="ana").turn(wrong)
 
 
-def test_a_turn_is_used_once(one: Warden) -> None:
-    turn = one.scope(user="ana").turn([user("Hm")])
+def test_a_turn_is_used_once(warden: Warden) -> None:
+    turn = warden.scope(user="ana").turn([user("Hm")])
     with pytest.raises(InvalidInput, match="not open"):
         turn.heard("early")
     with turn:
@@ -547,8 +547,8 @@ def test_a_turn_is_used_once(one: Warden) -> None:
         ({"role": "user", "content": {"text": MIA}}, "messages[1].content is text or a list of parts, not dict"),
     ],
 )
-def test_a_malformed_message_is_told(one: Warden, caplog: pytest.LogCaptureFixture, bad: Any, why: str) -> None:
-    me = one.scope(user="ana", thread="t1")
+def test_a_malformed_message_is_told(warden: Warden, caplog: pytest.LogCaptureFixture, bad: Any, why: str) -> None:
+    me = warden.scope(user="ana", thread="t1")
     with caplog.at_level(logging.WARNING), me.turn([user("My name is Hal"), bad]) as turn:
         assert turn.messages[-1] == bad
         turn.heard("okay")
@@ -557,28 +557,28 @@ def test_a_malformed_message_is_told(one: Warden, caplog: pytest.LogCaptureFixtu
     assert why in str(failure)
     assert why in caplog.text
     assert "Mia" not in caplog.text
-    assert turns_of(one) == [("user", "My name is Hal"), ("assistant", "okay")]
+    assert turns_of(warden) == [("user", "My name is Hal"), ("assistant", "okay")]
 
 
-def test_what_has_no_words_is_no_failure(one: Warden) -> None:
+def test_what_has_no_words_is_no_failure(warden: Warden) -> None:
     called = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function"}]}
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
     told = {"role": "tool", "tool_call_id": "c1", "content": "4"}
-    with one.scope(user="ana", thread="t1").turn([user(""), image, called, told, user("Four?")]) as turn:
+    with warden.scope(user="ana", thread="t1").turn([user(""), image, called, told, user("Four?")]) as turn:
         turn.heard("Yes.")
     assert turn.failures == ()
 
 
-def test_the_log_says_why_an_answer_cannot_be_read(one: Warden, caplog: pytest.LogCaptureFixture) -> None:
-    me = one.scope(user="ana", thread="t1")
+def test_the_log_says_why_an_answer_cannot_be_read(warden: Warden, caplog: pytest.LogCaptureFixture) -> None:
+    me = warden.scope(user="ana", thread="t1")
     with caplog.at_level(logging.WARNING), me.turn([user(MIA)]) as turn:
         turn.heard({"text": "Rice cakes."})
     assert "InvalidInput: a response is a text or has 'choices', unlike this dict" in caplog.text
 
 
-def test_settings_that_leave_memory_off_are_told(one: Warden, caplog: pytest.LogCaptureFixture) -> None:
+def test_settings_that_leave_memory_off_are_told(warden: Warden, caplog: pytest.LogCaptureFixture) -> None:
     turns._tell_that_memory_is_off.cache_clear()
-    me = one.scope(user="ana", thread="t1")
+    me = warden.scope(user="ana", thread="t1")
     for settings in (ChatSettings(), None, ON):
         me.turn([user(MIA)], settings)
     assert "use_memory" not in caplog.text

@@ -48,18 +48,18 @@ def upstream(tokens: int) -> Iterator[dict[str, Any]]:
 def told(turn: Any, tokens: int) -> Generator[str]:
     """An application's own generator around a turn."""
     with turn:
-        for one in turn.stream(upstream(tokens)):
-            if "content" in one["choices"][0]["delta"]:
-                yield word(one)
+        for item in turn.stream(upstream(tokens)):
+            if "content" in item["choices"][0]["delta"]:
+                yield word(item)
 
 
 def leave(turn: Any, tokens: int) -> list[str]:
     heard: list[str] = []
     with turn:
-        for one in turn.stream(map(event, TOKENS)):
+        for item in turn.stream(map(event, TOKENS)):
             if tokens == 0:
                 break  # the turn has no way to know that nobody read the one that it passed on
-            heard.append(word(one))
+            heard.append(word(item))
             if len(heard) == tokens:
                 break
     return heard if tokens else [TOKENS[0]]
@@ -70,8 +70,8 @@ def fail(turn: Any, tokens: int) -> list[str]:
 
     def read() -> None:
         with turn:
-            for one in turn.stream(map(event, TOKENS)):
-                heard.append(word(one))
+            for item in turn.stream(map(event, TOKENS)):
+                heard.append(word(item))
                 if len(heard) >= tokens:
                     raise Gone
 
@@ -110,14 +110,16 @@ def test_what_was_delivered_is_stored(tmp_path: Path, abort: Callable[[Any, int]
             delivered[tokens] = abort(me.turn([ASKED]), tokens)
         for tokens, heard in delivered.items():
             turns = warden.scope(user="ana").find({"thread_id": f"t{tokens}"}, order_by="written", descending=False)
-            check([(one.role, one.text) for one in turns], heard, begun=tokens > 0 or abort not in (close, throw_away))
+            check(
+                [(turn.role, turn.text) for turn in turns], heard, begun=tokens > 0 or abort not in (close, throw_away)
+            )
 
 
 def test_a_token_that_is_taken_in_too_late_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def passed_on(events: Any, take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
-        for one in events:
-            yield one
-            take(one)
+        for event in events:
+            yield event
+            take(event)
 
     monkeypatch.setattr(turns, "passed_on", passed_on)
     with pytest.raises(AssertionError, match="Dear"):
@@ -139,13 +141,13 @@ def test_a_character_that_the_provider_split(pieces: list[str], stored: str) -> 
         me = warden.scope(user="ana", thread="t")
         with me.turn([ASKED]) as turn:
             assert list(turn.stream(pieces)) == pieces
-        assert [one.text for one in me.find({"role": "assistant"})] == [stored]
+        assert [item.text for item in me.find({"role": "assistant"})] == [stored]
 
 
 async def later(tokens: int, waits: asyncio.Event | None) -> AsyncIterator[dict[str, Any]]:
     """The stream, which hangs after so many tokens, or breaks off."""
-    for one in TOKENS[:tokens]:
-        yield event(one)
+    for item in TOKENS[:tokens]:
+        yield event(item)
     if waits is None:
         raise Gone
     waits.set()
@@ -174,8 +176,8 @@ async def _cancelled(turn: Any, tokens: int, sent: int, *, abort_here: bool) -> 
 
     async def read() -> None:
         async with turn:
-            async for one in turn.stream(later(sent, waits)):
-                heard.append(word(one))
+            async for item in turn.stream(later(sent, waits)):
+                heard.append(word(item))
                 if len(heard) == tokens and abort_here:
                     waits.set()
                     await asyncio.sleep(60)
@@ -189,8 +191,8 @@ async def run_out_of_time(turn: Any, tokens: int) -> list[str]:
 
     async def read() -> None:
         async with turn, asyncio.timeout(None) as limit:
-            async for one in turn.stream(later(tokens, asyncio.Event())):
-                heard.append(word(one))
+            async for item in turn.stream(later(tokens, asyncio.Event())):
+                heard.append(word(item))
                 if len(heard) == tokens:
                     limit.reschedule(0)
 
@@ -204,8 +206,8 @@ async def lose_later(turn: Any, tokens: int) -> list[str]:
 
     async def read() -> None:
         async with turn:
-            async for one in turn.stream(later(tokens, None)):
-                heard.append(word(one))
+            async for item in turn.stream(later(tokens, None)):
+                heard.append(word(item))
 
     with pytest.raises(Gone):
         await read()
@@ -215,8 +217,8 @@ async def lose_later(turn: Any, tokens: int) -> list[str]:
 async def close_later(turn: Any, tokens: int) -> list[str]:
     async def words() -> AsyncIterator[str]:
         async with turn:
-            async for one in turn.stream(later(len(TOKENS), None)):
-                yield word(one)
+            async for item in turn.stream(later(len(TOKENS), None)):
+                yield word(item)
 
     reading = words()
     heard = [await anext(reading) for _ in range(tokens)]
@@ -238,14 +240,14 @@ async def test_what_was_delivered_is_stored_later(
             found = await warden.scope(user="ana").find(
                 {"thread_id": f"t{tokens}"}, order_by="written", descending=False
             )
-            check([(one.role, one.text) for one in found], heard, begun=tokens > 0 or abort is not close_later)
+            check([(item.role, item.text) for item in found], heard, begun=tokens > 0 or abort is not close_later)
 
 
 async def leave_chat(stream: Any, tokens: int) -> list[str]:
     heard: list[str] = []
     async with stream:
-        async for one in stream:
-            heard.append(one)
+        async for item in stream:
+            heard.append(item)
             if len(heard) == tokens:
                 break
     return heard
@@ -256,8 +258,8 @@ async def fail_in_chat(stream: Any, tokens: int) -> list[str]:
 
     async def read() -> None:
         async with stream:
-            async for one in stream:
-                heard.append(one)
+            async for item in stream:
+                heard.append(item)
                 if len(heard) == tokens:
                     raise Gone
 
@@ -271,8 +273,8 @@ async def cancel_chat(stream: Any, tokens: int) -> list[str]:
 
     async def read() -> None:
         async with stream:
-            async for one in stream:
-                heard.append(one)
+            async for item in stream:
+                heard.append(item)
                 if len(heard) == tokens:
                     waits.set()
                     await asyncio.sleep(60)
@@ -285,8 +287,8 @@ async def lose_chat(stream: Any, tokens: int) -> list[str]:
     heard: list[str] = []
 
     async def read() -> None:
-        async for one in stream:
-            heard.append(one)
+        async for item in stream:
+            heard.append(item)
 
     with pytest.raises(Gone):
         await read()
@@ -297,8 +299,8 @@ def speaking(words: list[str], *, breaks_off: bool) -> Callable[[Any], AsyncIter
     """A model that says these words."""
 
     async def pieces(messages: Any) -> AsyncIterator[str]:
-        for one in words:
-            yield one
+        for word in words:
+            yield word
         if breaks_off:
             raise Gone
 
@@ -317,7 +319,7 @@ def speaking(words: list[str], *, breaks_off: bool) -> Callable[[Any], AsyncIter
 async def test_what_a_chat_delivered_is_stored_and_in_its_session(
     tmp_path: Path, abort: Callable[[Any, int], Awaitable[list[str]]]
 ) -> None:
-    words, lost = [one for one in TOKENS if one], abort is lose_chat
+    words, lost = [item for item in TOKENS if item], abort is lose_chat
     async with AsyncWarden.open(f"sqlite:///{tmp_path}/m.db", {"embedder": "none"}) as warden:
         for tokens in range(1, len(words) + 1):
             me = warden.scope(user="ana", thread=f"t{tokens}")
@@ -325,6 +327,6 @@ async def test_what_a_chat_delivered_is_stored_and_in_its_session(
             heard = await abort(me.chat(model).stream(str(ASKED["content"])), tokens)
             assert heard == words[:tokens]
             found = await me.find({"channel": "turn", "thread_id": f"t{tokens}"}, order_by="written", descending=False)
-            check([(one.role, one.text) for one in found], heard)
+            check([(item.role, item.text) for item in found], heard)
             session = (await me.sessions.load(f"t{tokens}"))["conversation_memory"]["exchanges"]
             assert session == [{"user_question": ASKED["content"], "final_answer": "".join(heard)}]

@@ -25,12 +25,12 @@ def user(text: str) -> dict[str, Any]:
 def turns_of(warden: Warden, thread: str) -> list[tuple[str | None, str]]:
     filters = {"channel": "turn", "thread_id": thread}
     found = warden.scope(user="ana").find(filters, order_by="written", descending=False)
-    return [(one.role, one.text) for one in found]
+    return [(item.role, item.text) for item in found]
 
 
 def outside_blocks(messages: list[dict[str, Any]]) -> str:
     """The words of a prompt that stand in no block, told without the product's own rules."""
-    text = "\n".join(one["content"] for one in messages)
+    text = "\n".join(message["content"] for message in messages)
     while "<memories>" in text:
         before, _, rest = text.partition("<memories>")
         text = before + rest.partition("</memories>")[2]
@@ -54,11 +54,11 @@ def test_a_kept_history_is_stored_once_and_an_outsider_stays_in_the_block(mode: 
                 assert "Graz" not in outside_blocks(messages)
                 turn.heard("Rice cakes.")
             messages.append({"role": "assistant", "content": "Rice cakes."})
-        assert any("Graz" in one["content"] for one in messages)
+        assert any("Graz" in message["content"] for message in messages)
         assert turns_of(warden, "t1") == [
-            one
+            item
             for asked in (ASKED, "And to drink?\n", f"What of Mia's peanuts? {ASKED}")
-            for one in (("user", asked), ("assistant", "Rice cakes."))
+            for item in (("user", asked), ("assistant", "Rice cakes."))
         ]
 
 
@@ -74,7 +74,7 @@ def test_what_the_application_put_in_itself_goes_out(mode: str, known: bool) -> 
             given, ChatSettings(use_memory=True, memory_injection_mode=mode)
         ) as turn:
             assert bool(turn.block) == known
-            text = "\n".join(one["content"] for one in turn.messages)
+            text = "\n".join(message["content"] for message in turn.messages)
             assert TASK in text
             assert NEWS in text
             turn.heard("Rice cakes.")
@@ -112,11 +112,11 @@ def test_a_field_that_cannot_be_kept_costs_no_memory(form: str, odd: dict[str, A
         me = warden.scope(user="ana", thread="t1")
         me.remember(MIA)
         with me.turn(request, form=form) as turn:
-            assert [one.text for one in turn.block.items] == [MIA]
+            assert [item.text for item in turn.block.items] == [MIA]
             turn.heard("Rice cakes.")
         assert turn.failures == ()
         assert [text for _, text in turns_of(warden, "t1")] == ["We live in Linz.", "I see.", ASKED, "Rice cakes."]
-        assert [one.name for one in me.find({"channel": "turn"}) if one.text == ASKED] == [asked.get("name")]
+        assert [item.name for item in me.find({"channel": "turn"}) if item.text == ASKED] == [asked.get("name")]
 
 
 def test_a_field_that_is_left_out_is_told_once(

@@ -193,7 +193,7 @@ def test_a_conversation_is_stored_once_and_holds_no_block(
         for role, words in (("user", question), ("assistant", answer))
     ]
     assert "<memories>" in str(upstream.prompts()[1])
-    assert not any("<memories>" in one.text for one in me.find())
+    assert not any("<memories>" in item.text for item in me.find())
 
 
 @pytest.mark.parametrize("status", [429, 500, None], ids=["busy", "down", "hangs up"])
@@ -342,7 +342,7 @@ def test_a_stable_prompt_begins_with_all_of_the_last(
         assert prompt[api.talk_of][: len(last[api.talk_of])] == last[api.talk_of]
         assert {**prompt, api.talk_of: 0} == {**last, api.talk_of: 0}
     assert [meter.add(prompt).of_last for prompt in prompts] == [0, 1, 1]
-    assert [str(one).count("in the cellar") for one in prompts] == [0, 1, 1]
+    assert [str(prompt).count("in the cellar") for prompt in prompts] == [0, 1, 1]
 
 
 @pytest.fixture
@@ -388,7 +388,7 @@ async def test_asynchronous_clients(api: Api, async_clients: AsyncClients, upstr
             await reading
         turns = await me.find({"channel": "turn"}, order_by="written", descending=False)
     assert words == ANSWER[:12]
-    assert [(one.role, one.text) for one in turns] == [
+    assert [(turn.role, turn.text) for turn in turns] == [
         ("user", QUESTION), ("assistant", ANSWER), ("user", QUESTION), ("assistant", ANSWER),
         ("user", "Which nuts are they?"), ("assistant", words),
     ]  # fmt: skip
@@ -408,7 +408,7 @@ async def test_conversations_at_the_same_time_keep_apart(async_clients: AsyncCli
             async for _ in turn.stream(await api.call(async_clients)(**turn.request, stream=True)):
                 pass
         turns = await me.find({"channel": "turn"}, order_by="written", descending=False)
-        return tuple(one.text for one in turns)
+        return tuple(turn.text for turn in turns)
 
     async with AsyncWarden.open("memory://", config={}) as warden:
         threads = await asyncio.gather(

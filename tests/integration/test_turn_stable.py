@@ -46,7 +46,7 @@ def one(tmp_path: Path) -> Iterator[Warden]:
 def filled(warden: Warden) -> list[str]:
     """Three memories; their ids."""
     written = warden.scope(user="hero").remember([NORTH, GUILD, ALE])
-    return [str(one.id) for one in written.results]
+    return [str(result.id) for result in written.results]
 
 
 def asked(warden: Warden, history: list[dict[str, Any]], text: str, settings: ChatSettings = STABLE, **who: Any) -> Any:
@@ -60,11 +60,11 @@ def asked(warden: Warden, history: list[dict[str, Any]], text: str, settings: Ch
 
 
 def memories_in(content: str) -> list[str]:
-    return [one for one in (NORTH, GUILD, ALE) if one in content]
+    return [item for item in (NORTH, GUILD, ALE) if item in content]
 
 
 def held(request: Sequence[Any]) -> list[list[str]]:
-    return [memories_in(one["content"]) for one in request]
+    return [memories_in(item["content"]) for item in request]
 
 
 def test_what_stands_in_a_prompt_stays_there(warden: Warden) -> None:
@@ -99,48 +99,48 @@ def test_it_survives_a_restart_and_is_one_for_several_processes(tmp_path: Path) 
         assert asked(warden, history, "Thanks again.")[:8] == fourth
 
 
-def test_nothing_is_written_when_nothing_changes(one: Warden) -> None:
-    filled(one)
+def test_nothing_is_written_when_nothing_changes(warden: Warden) -> None:
+    filled(warden)
     history: list[dict[str, Any]] = []
-    asked(one, history, GATE)
-    me = one.scope(user="hero")
+    asked(warden, history, GATE)
+    me = warden.scope(user="hero")
     before = [entry for entry in me.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
-    asked(one, history, "Thanks.")
-    asked(one, history, "Which gate was unguarded at dawn again?")
+    asked(warden, history, "Thanks.")
+    asked(warden, history, "Which gate was unguarded at dawn again?")
     after = [entry for entry in me.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
     assert len(before) == len(after) == 1
 
 
 @pytest.mark.parametrize("text", [GATE, SUPPLIES], ids=["snapshot", "delta"])
 @pytest.mark.parametrize("how", ["forget", "update", "expire"])
-def test_what_is_forgotten_or_changed_leaves_at_once(one: Warden, text: str, how: str) -> None:
-    north, guild, _ = filled(one)
+def test_what_is_forgotten_or_changed_leaves_at_once(warden: Warden, text: str, how: str) -> None:
+    north, guild, _ = filled(warden)
     history: list[dict[str, Any]] = []
-    asked(one, history, GATE)
-    second = asked(one, history, SUPPLIES)
+    asked(warden, history, GATE)
+    second = asked(warden, history, SUPPLIES)
     assert held(second) == [[NORTH], [], [], [GUILD]]
     memory_id, words = (north, NORTH) if text == GATE else (guild, GUILD)
-    me = one.scope(user="hero")
+    me = warden.scope(user="hero")
     if how == "forget":
         me.forget([memory_id])
     elif how == "update":
         me.update(memory_id, text="Nobody knows it any more.")
     else:
         me.update(memory_id, valid_to="2026-01-01T00:00:00Z", valid_from="2025-01-01T00:00:00Z")
-    third = asked(one, history, INN)
+    third = asked(warden, history, INN)
     assert words not in json.dumps(third)
     assert ALE in json.dumps(third)
     if text == SUPPLIES:
         assert third[:3] == second[:3]  # what stood before it stays
 
 
-def test_refresh_makes_it_anew(one: Warden) -> None:
-    filled(one)
+def test_refresh_makes_it_anew(warden: Warden) -> None:
+    filled(warden)
     history: list[dict[str, Any]] = []
-    asked(one, history, GATE)
-    asked(one, history, SUPPLIES)
+    asked(warden, history, GATE)
+    asked(warden, history, SUPPLIES)
     history.append(user(INN))
-    me = one.scope(user="hero", thread="quest")
+    me = warden.scope(user="hero", thread="quest")
     with me.turn(history, STABLE) as turn:
         assert held(turn.request) == [[NORTH], [], [], [GUILD], [], [ALE]]
         me.remember("The innkeeper's ale is good on Sundays.")
@@ -149,11 +149,11 @@ def test_refresh_makes_it_anew(one: Warden) -> None:
         assert "good on Sundays" in turn.messages[0]["content"]
         turn.heard("On Sundays.")
     history.append(assistant("On Sundays."))
-    assert asked(one, history, "Thanks.")[:6] == turn.request
+    assert asked(warden, history, "Thanks.")[:6] == turn.request
 
 
-def test_refresh_in_another_mode_searches_again(one: Warden) -> None:
-    me = one.scope(user="hero", thread="quest")
+def test_refresh_in_another_mode_searches_again(warden: Warden) -> None:
+    me = warden.scope(user="hero", thread="quest")
     with me.turn([user(GATE)], replace(STABLE, memory_injection_mode="system_append")) as turn:
         assert turn.request == [user(GATE)]
         me.remember(NORTH)
@@ -165,38 +165,38 @@ def test_refresh_in_another_mode_searches_again(one: Warden) -> None:
         assert off.request == [user(GATE)]
 
 
-def test_a_history_that_keeps_what_was_put_in_is_no_other_conversation(one: Warden) -> None:
-    filled(one)
+def test_a_history_that_keeps_what_was_put_in_is_no_other_conversation(warden: Warden) -> None:
+    filled(warden)
     history: list[dict[str, Any]] = []
-    asked(one, history, GATE)
-    second = asked(one, history, SUPPLIES)
+    asked(warden, history, GATE)
+    second = asked(warden, history, SUPPLIES)
     kept = [*second, assistant("Noted."), user("Thanks.")]
-    with one.scope(user="hero", thread="quest").turn(kept, STABLE) as turn:
+    with warden.scope(user="hero", thread="quest").turn(kept, STABLE) as turn:
         turn.heard("You are welcome.")
     assert turn.request[:4] == second
     assert held(turn.request) == [[NORTH], [], [], [GUILD], [], []]
 
 
 @pytest.mark.parametrize("mode", ["system_append", "context_message", "user_prefix"])
-def test_blocks_do_not_pile_up_in_a_history_that_keeps_them(one: Warden, mode: str) -> None:
-    filled(one)
+def test_blocks_do_not_pile_up_in_a_history_that_keeps_them(warden: Warden, mode: str) -> None:
+    filled(warden)
     settings = replace(STABLE, memory_injection_mode=mode, memory_context_prefix="Of old:", memory_context_suffix="")
     messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]
     for text in (GATE, SUPPLIES, INN):
-        messages = asked(one, messages, text, settings)
+        messages = asked(warden, messages, text, settings)
         assert json.dumps(messages).count("<memories>") == 1
-        assert [memory for one in held(messages) for memory in one] == {GATE: [NORTH], SUPPLIES: [GUILD], INN: [ALE]}[
+        assert [memory for item in held(messages) for memory in item] == {GATE: [NORTH], SUPPLIES: [GUILD], INN: [ALE]}[
             text
         ]
         messages.append(assistant("Noted."))
 
 
-def test_each_thread_and_each_agent_has_its_own(one: Warden) -> None:
-    filled(one)
-    asked(one, [], GATE)
-    assert held(asked(one, [], SUPPLIES, thread="other")) == [[GUILD], []]
-    assert held(asked(one, [], INN, agent="supervisor")) == [[ALE], []]
-    assert held(asked(one, [], GATE)) == [[NORTH], []]
+def test_each_thread_and_each_agent_has_its_own(warden: Warden) -> None:
+    filled(warden)
+    asked(warden, [], GATE)
+    assert held(asked(warden, [], SUPPLIES, thread="other")) == [[GUILD], []]
+    assert held(asked(warden, [], INN, agent="supervisor")) == [[ALE], []]
+    assert held(asked(warden, [], GATE)) == [[NORTH], []]
 
 
 async def test_turns_of_one_message_at_once_give_one_prompt(tmp_path: Path) -> None:
@@ -211,21 +211,21 @@ async def test_turns_of_one_message_at_once_give_one_prompt(tmp_path: Path) -> N
             return turn.request
 
         history = [user(GATE)]
-        made = await asyncio.gather(*(ask(one, history, "k1") for one in (first, second) * 3))
-        assert all(one == made[0] for one in made)
+        made = await asyncio.gather(*(ask(item, history, "k1") for item in (first, second) * 3))
+        assert all(item == made[0] for item in made)
         history += [assistant("Noted."), user(SUPPLIES)]
-        made = await asyncio.gather(*(ask(one, history, "k2") for one in (first, second) * 3))
-        assert all(one == made[0] for one in made)
+        made = await asyncio.gather(*(ask(item, history, "k2") for item in (first, second) * 3))
+        assert all(item == made[0] for item in made)
         assert held(made[0]) == [[NORTH], [], [], [GUILD]]
 
 
-def test_the_arguments_of_a_call_to_anthropic(one: Warden) -> None:
-    filled(one)
+def test_the_arguments_of_a_call_to_anthropic(warden: Warden) -> None:
+    filled(warden)
     meter, messages = PrefixMeter(), list[dict[str, Any]]()
     for text in (GATE, SUPPLIES, INN):
         messages.append(user(text))
         request = {"model": "m", "max_tokens": 9, "system": "Be brief.", "messages": messages}
-        with one.scope(user="hero", thread="quest").turn(request, STABLE) as turn:
+        with warden.scope(user="hero", thread="quest").turn(request, STABLE) as turn:
             turn.heard("Noted.")
         share = meter.add(turn.request)
         messages.append(assistant("Noted."))
@@ -244,10 +244,10 @@ def test_no_other_agent_reads_what_stands_in_a_prompt() -> None:
         (ill,) = warden.scope(user="hero").remember("Rosa has asthma and wheezes.", category="health").results
         history: list[dict[str, Any]] = []
         assert "wheezes" in str(asked(warden, history, "Does Rosa have asthma?", agent="nurse"))
-        records = [one.id for one in warden.scope(user="hero").find() if one.id.startswith("in-prompt:")]
+        records = [item.id for item in warden.scope(user="hero").find() if item.id.startswith("in-prompt:")]
         assert len(records) == 1
         cook = warden.scope(user="hero", agent="cook", thread="quest")
-        assert [one.id for one in cook.find() if one.id == records[0]] == []
+        assert [item.id for item in cook.find() if item.id == records[0]] == []
         assert "wheezes" not in str(cook.history(limit=1000))
         with pytest.raises(NotFound):
             cook.get(records[0])

@@ -28,7 +28,7 @@ def test_both_sdks_get_what_was_scripted_and_what_they_sent_is_kept(upstream: Up
     message = claude.messages.create(model="claude-opus-5", max_tokens=9, system=system, messages=ASKED)
     assert message.content[0].type == "text"
 
-    assert [one.path for one in upstream.received()] == ["/v1/chat/completions", "/v1/responses", "/v1/messages"]
+    assert [item.path for item in upstream.received()] == ["/v1/chat/completions", "/v1/responses", "/v1/messages"]
     assert upstream.prompts() == [
         {"model": "gpt-5", "messages": ASKED},
         {"model": "gpt-5", "input": ASKED, "instructions": "Be short."},

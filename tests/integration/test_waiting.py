@@ -12,7 +12,7 @@ from test_cli import Cli
 from memwarden import AsyncWarden, format_context
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
-from memwarden.records import Change, Link
+from memwarden.records import JournalEntry, Link
 from memwarden.remember.undo import inverse
 from memwarden.security.injection.redact import LEFT_OUT
 from memwarden.testing.examples import NAMESPACE, START
@@ -39,9 +39,9 @@ async def held(me: AsyncScope, text: str = ORDER, category: str = "activity") ->
 
 async def candidate(me: AsyncScope) -> str:
     await me.observe(KAYAK)
-    (one,) = await me.waiting("candidate")
-    assert one.memory.text == "The user has a blue kayak."
-    return one.memory.id
+    (item,) = await me.waiting("candidate")
+    assert item.memory.text == "The user has a blue kayak."
+    return item.memory.id
 
 
 async def prompts(me: AsyncScope) -> str:
@@ -65,11 +65,11 @@ async def last_step(me: AsyncScope) -> int:
 async def test_what_waits_is_listed_with_the_reason(me: AsyncScope) -> None:
     first, second = await candidate(me), await held(me)
     found = await me.waiting()
-    assert [(one.memory.id, one.memory.state) for one in found] == [(second, "quarantined"), (first, "candidate")]
+    assert [(item.memory.id, item.memory.state) for item in found] == [(second, "quarantined"), (first, "candidate")]
     assert found[0].why == "it looks like orders for an assistant (classic, wording)"
     assert found[1].why
-    assert [one.id for one in await me.waiting(limit=1)] == [second]
-    assert [one.memory.id for one in await me.waiting("candidate")] == [first]
+    assert [item.id for item in await me.waiting(limit=1)] == [second]
+    assert [item.memory.id for item in await me.waiting("candidate")] == [first]
     await me.propose_context({"city": "Lisbon"})
     assert len(await me.waiting()) == 2  # that one is listed by consents
     for state in ("proposed", "active", 7):
@@ -78,16 +78,16 @@ async def test_what_waits_is_listed_with_the_reason(me: AsyncScope) -> None:
 
 
 async def test_a_released_text_is_found_and_no_prompt_shows_its_orders(me: AsyncScope) -> None:
-    one = await held(me)
-    assert [each.outcome for each in (await me.release(one)).results] == ["created"]
+    item = await held(me)
+    assert [each.outcome for each in (await me.release(item)).results] == ["created"]
     assert await me.waiting() == []
-    memory = await me.get(one)
+    memory = await me.get(item)
     assert (memory.text, memory.trust, memory.purge_at) == (ORDER, "external", None)
     shown = await prompts(me)
     assert LEFT_OUT in shown
     assert "AcmePay" not in shown
     assert "previous instructions" not in shown
-    entries = await me.history(one)
+    entries = await me.history(item)
     assert [(each.event, each.actor) for each in entries] == [("QUARANTINE", None), ("CONFIRM", "ana")]
 
 
@@ -111,9 +111,9 @@ async def test_no_prompt_shows_what_it_was_held_back_for(tmp_path: Path, text: s
 
 async def test_a_text_that_a_person_vouches_for_is_shown_whole_and_corrects(me: AsyncScope) -> None:
     (old,) = (await me.remember("Ana lives in Berlin.")).results
-    one = await held(me)
-    await me.release(one, vouch=True)
-    assert (await me.get(one)).trust == "person"
+    item = await held(me)
+    await me.release(item, vouch=True)
+    assert (await me.get(item)).trust == "person"
     assert "AcmePay" in await prompts(me)
     (told,) = (await me.release(await held(me, f"Ana lives in Lisbon now. {ORDER}"))).results
     assert told.outcome == "created"
@@ -121,19 +121,19 @@ async def test_a_text_that_a_person_vouches_for_is_shown_whole_and_corrects(me: 
 
 
 async def test_a_candidate_is_judged_against_what_is_known_as_it_comes_in(me: AsyncScope) -> None:
-    one = await candidate(me)
+    item = await candidate(me)
     (known,) = (await me.remember("The user has a blue kayak!", key="k")).results
-    assert (known.outcome, known.id == one) == ("created", False)
-    (told,) = (await me.release(one)).results
+    assert (known.outcome, known.id == item) == ("created", False)
+    (told,) = (await me.release(item)).results
     assert (told.outcome, told.id) == ("merged", known.id)
     assert [each.text for each in await me.find({"channel": "semantic"})] == ["The user has a blue kayak!"]
     assert await me.waiting() == []
-    merged, confirmed = await last_step(me), (await me.history(one))[1]
+    merged, confirmed = await last_step(me), (await me.history(item))[1]
     assert confirmed.event == "CONFIRM"
     await me.undo(merged)
-    assert {each.id for each in await me.find({"channel": "semantic"})} == {one, known.id}
+    assert {each.id for each in await me.find({"channel": "semantic"})} == {item, known.id}
     await me.undo(confirmed.step)
-    assert [each.memory.id for each in await me.waiting("candidate")] == [one]
+    assert [each.memory.id for each in await me.waiting("candidate")] == [item]
 
 
 async def test_a_released_candidate_takes_the_place_of_an_older_value() -> None:
@@ -142,7 +142,7 @@ async def test_a_released_candidate_takes_the_place_of_an_older_value() -> None:
         (old,) = (await me.remember("The user's budget is large.", created_at="2026-01-01")).results
         await me.observe([{"role": "user", "content": "My budget is small now."}, KAYAK[1]])
         found = await me.waiting("candidate")
-        assert [one.memory.text for one in found] == ["The user's budget is small."]
+        assert [item.memory.text for item in found] == ["The user's budget is small."]
         (told,) = (await me.release(found[0].memory.id)).results
         assert told.outcome == "superseded"
         assert (await me.get(str(old.id))).valid_to is not None
@@ -150,28 +150,28 @@ async def test_a_released_candidate_takes_the_place_of_an_older_value() -> None:
 
 @pytest.mark.parametrize("vouch", [False, True])
 async def test_a_release_is_undone_and_that_too(me: AsyncScope, vouch: bool) -> None:
-    one = await held(me)
+    item = await held(me)
     before = (await me.waiting())[0].memory
-    await me.release(one, vouch=vouch)
+    await me.release(item, vouch=vouch)
     told = await me.undo(await last_step(me))
     assert [each.outcome for each in told.results] == ["quarantined"]
     (back,) = await me.waiting()
     assert (back.memory.text, back.memory.trust, back.why) == (ORDER, before.trust, "it looks like orders for an "
             "assistant (classic, wording)")  # fmt: skip
     with pytest.raises(NotFound):
-        await me.get(one)
+        await me.get(item)
     assert "AcmePay" not in await prompts(me)
     await me.undo(await last_step(me))
-    assert (await me.get(one)).trust == ("person" if vouch else "external")
+    assert (await me.get(item)).trust == ("person" if vouch else "external")
     await me.undo(await last_step(me))
     assert len(await me.waiting()) == 1
-    await me.release(one)
+    await me.release(item)
     assert await me.waiting() == []
 
 
 async def test_what_is_given_up_is_gone_and_an_undo_lets_it_wait_again(me: AsyncScope) -> None:
-    one, other = await held(me), await candidate(me)
-    for each, outcome in ((one, "quarantined"), (other, "proposed")):
+    item, other = await held(me), await candidate(me)
+    for each, outcome in ((item, "quarantined"), (other, "proposed")):
         until = next(each_.memory.purge_at for each_ in await me.waiting() if each_.memory.id == each)
         assert [result.outcome for result in (await me.discard(each)).results] == ["deleted"]
         assert each not in [waits.memory.id for waits in await me.waiting()]
@@ -183,10 +183,10 @@ async def test_what_is_given_up_is_gone_and_an_undo_lets_it_wait_again(me: Async
         assert (again.purge_at is None) == (until is None)
         with pytest.raises(Conflict, match="undone already"):
             await me.undo(discarded)
-    await me.discard(one)
+    await me.discard(item)
     for decide in (me.discard, me.release):
         with pytest.raises(Conflict, match="does not wait"):
-            await decide(one)
+            await decide(item)
     await me.release(other)
     with pytest.raises(Conflict, match="does not wait"):
         await me.release(other)
@@ -195,12 +195,12 @@ async def test_what_is_given_up_is_gone_and_an_undo_lets_it_wait_again(me: Async
 
 
 async def test_what_was_heard_again_waits_again_when_that_is_undone(me: AsyncScope) -> None:
-    one = await candidate(me)
+    item = await candidate(me)
     await warden_of(me).scope(user="ana", thread="t2").observe(KAYAK)
-    assert [each.id for each in await me.find({"channel": "semantic"})] == [one]
-    confirmed = next(each.step for each in await me.history(one) if each.event == "CONFIRM")
+    assert [each.id for each in await me.find({"channel": "semantic"})] == [item]
+    confirmed = next(each.step for each in await me.history(item) if each.event == "CONFIRM")
     await me.undo(confirmed)
-    assert [each.memory.id for each in await me.waiting("candidate")] == [one]
+    assert [each.memory.id for each in await me.waiting("candidate")] == [item]
 
 
 async def test_an_agent_decides_on_candidates_that_it_may_read_and_on_nothing_else(me: AsyncScope) -> None:
@@ -215,7 +215,7 @@ async def test_an_agent_decides_on_candidates_that_it_may_read_and_on_nothing_el
     with pytest.raises(NotFound):
         await planner.release(mine)
     reader = warden.scope(user="ana", agent="supervisor")
-    assert [one.memory.id for one in await reader.waiting()] == [mine]
+    assert [item.memory.id for item in await reader.waiting()] == [mine]
     for refused in (reader.release(text), reader.discard(text), reader.waiting("quarantined")):
         with pytest.raises(Denied, match="held back"):
             await refused
@@ -236,7 +236,7 @@ async def test_an_agent_decides_on_candidates_that_it_may_read_and_on_nothing_el
 def test_what_an_edge_was_is_not_taken_for_what_waited() -> None:
     """The edge began at a memory that was not active, so that no version stands in its entry."""
     told = {"to": "b", "type": "related_to", "was": 1.0}
-    unlinked = Change(5, NAMESPACE, "UNLINK", "a", None, None, None, None, START, "semantic", 5, told)
+    unlinked = JournalEntry(5, NAMESPACE, "UNLINK", "a", None, None, None, None, START, "semantic", 5, told)
     assert inverse([unlinked], {}, {}, START, START) == (Link("a", "b", "related_to", 1.0, meta={"undoes": 5}),)
 
 
@@ -249,18 +249,18 @@ async def test_a_proposal_waits_for_consent_and_for_nothing_else(me: AsyncScope)
 
 
 async def test_two_decisions_at_once_are_one(me: AsyncScope) -> None:
-    one = await held(me)
-    answers = await asyncio.gather(me.release(one), me.discard(one), me.release(one), return_exceptions=True)
+    item = await held(me)
+    answers = await asyncio.gather(me.release(item), me.discard(item), me.release(item), return_exceptions=True)
     assert sum(isinstance(each, Conflict) for each in answers) == 2, answers
-    assert len(await me.history(one)) == 2
+    assert len(await me.history(item)) == 2
 
 
 async def test_an_item_that_was_held_back_can_be_let_in(me: AsyncScope) -> None:
     items = warden_of(me).backend("user/ana")
     await items.add(ContextItem("page", "note", payload={"text": ORDER}, source=PAGE))
-    (one,) = await me.waiting("quarantined")
-    await me.release(one.memory.id)
-    assert [each.context_item_id for each in await items.list_all()] == [one.memory.id]
+    (item,) = await me.waiting("quarantined")
+    await me.release(item.memory.id)
+    assert [each.context_item_id for each in await items.list_all()] == [item.memory.id]
 
 
 @pytest.mark.parametrize("bad", [None, 7, ""])
@@ -287,7 +287,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert "looks like orders" in listed
     assert "characters, --json has all)" in listed
     whole = cli.inside("waiting", "list", "--state", "quarantined", "--json").json
-    assert {one["memory"]["id"] for one in whole} == {kept, long}
+    assert {item["memory"]["id"] for item in whole} == {kept, long}
     assert "Nothing waits" in cli.inside("waiting", "list", "--state", "candidate").out
     assert "state is one of" in cli.inside("waiting", "list", "--state", "open", code=2).err
     assert "held back" in cli.inside("waiting", "release", kept, "--agent", "supervisor", code=4).err

@@ -77,14 +77,14 @@ def bees(warden: Warden) -> list[str]:
     talk = [{"role": "user", "content": text} for text in said]
     turns = warden.scope(user="ana").observe(talk)
     warden.backend("user/ana").add(ContextItem("item-1", "note", payload={"text": "The barn is painted red."}))
-    return [str(one.id) for one in turns.results]
+    return [str(result.id) for result in turns.results]
 
 
 def test_what_people_said_is_no_item(warden: Warden) -> None:
     turns = bees(warden)
     backend = warden.backend("user/ana")
-    assert [one.context_item_id for one in backend.list_all()] == ["item-1"]
-    assert [one.context_item_id for one in backend.query({})] == ["item-1"]
+    assert [item.context_item_id for item in backend.list_all()] == ["item-1"]
+    assert [item.context_item_id for item in backend.query({})] == ["item-1"]
     assert backend.query({"context_item_id": turns}) == []
     assert backend.query({"channel": "turn"}) == []
     assert backend.count() == 1
@@ -96,5 +96,5 @@ def test_a_search_by_embedding_finds_items_and_no_turns(warden: Warden) -> None:
     bees(warden)
     question = wordllama.shared().embed(["Where do the bees live?"])[0].tolist()
     found = warden.backend("user/ana").query_semantic(question, 1)
-    assert [one.context_item_id for one in found] == ["item-1"]
+    assert [item.context_item_id for item in found] == ["item-1"]
     assert len(warden.backend("user/ana").query_semantic(question, 10)) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memwarden.recall.rank.date_match import closeness, overlap, unpack
 from memwarden.text.dates import recognizer
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
-from memwarden.text.dates.spans import MOST_STORED, Span, decode, encode
+from memwarden.text.dates.spans import MOST_STORED, DaySpan, decode, encode
 from memwarden.text.dates.words import LANGUAGES
 
 WORDS = sorted({word for language in LANGUAGES.values() for word in language.words})
@@ -31,7 +31,7 @@ texts = st.one_of(
 clocks = st.datetimes(min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31))
 languages = st.sampled_from([None, "en", "de", "fr", "es", "ja", "zh", "xx"])
 days = st.dates()
-spans = st.builds(lambda a, b: Span(min(a, b), max(a, b), "", True), days, days)
+spans = st.builds(lambda a, b: DaySpan(min(a, b), max(a, b), "", True), days, days)
 
 
 @given(texts, clocks, languages)
@@ -61,7 +61,7 @@ def test_questions_are_read_without_a_crash(text: str, now: datetime, since: dat
 
 
 @given(st.lists(spans, max_size=9))
-def test_stored_spans_come_back(named: list[Span]) -> None:
+def test_stored_spans_come_back(named: list[DaySpan]) -> None:
     stored = encode(named)
     assert len(stored) <= 8 * MOST_STORED
     assert set(decode(stored)) <= {(span.first, span.last) for span in named}
@@ -71,16 +71,16 @@ def test_stored_spans_come_back(named: list[Span]) -> None:
 
 
 @given(st.lists(st.lists(spans, max_size=3), max_size=6), st.lists(spans, max_size=3))
-def test_overlap_is_what_a_loop_finds(rows: list[list[Span]], asked: list[Span]) -> None:
+def test_overlap_is_what_a_loop_finds(rows: list[list[DaySpan]], asked: list[DaySpan]) -> None:
     places, numbers = unpack(map(encode, rows))
     met = overlap(places, numbers, len(rows), asked)
     shares = closeness(places, numbers, len(rows), asked)
     for place, row in enumerate(rows):
-        shared = [_share(one, span) for one in row for span in asked]
+        shared = [_share(item, span) for item in row for span in asked]
         assert met[place] == any(share > 0 for share in shared)
         assert np.isclose(shares[place], max(shared, default=0), atol=1e-5)
 
 
-def _share(row: Span, asked: Span) -> float:
+def _share(row: DaySpan, asked: DaySpan) -> float:
     common = min(row.last, asked.last) - max(row.first, asked.first) + timedelta(1)
     return max(common, timedelta(0)) / (row.last - row.first + timedelta(1))

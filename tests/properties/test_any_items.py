@@ -58,7 +58,7 @@ def warden(
 
 def held(store: BaseStore, *, prefix: tuple[str, ...] = (), conditions: Any = None) -> set[tuple[Any, ...]]:
     found = store.search(prefix, filter=conditions, limit=1_000)
-    return {(one.namespace, one.key, repr(sorted(one.value.items()))) for one in found}
+    return {(item.namespace, item.key, repr(sorted(item.value.items()))) for item in found}
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -79,7 +79,7 @@ def test_ours_and_langgraphs_hold_the_same(
     for conditions in filters:
         assert held(ours, conditions=conditions) == held(in_memory, conditions=conditions)
     whole = ours.search((), limit=1_000)
-    assert [one for start in range(0, len(whole) + 2, 2) for one in ours.search((), limit=2, offset=start)] == whole
-    for one in whole:
-        assert ours.batch([GetOp(one.namespace, one.key), SearchOp(one.namespace)])[0].value == one.value  # type: ignore[union-attr]
+    assert [item for start in range(0, len(whole) + 2, 2) for item in ours.search((), limit=2, offset=start)] == whole
+    for item in whole:
+        assert ours.batch([GetOp(item.namespace, item.key), SearchOp(item.namespace)])[0].value == item.value  # type: ignore[union-attr]
     connection.close()

@@ -20,15 +20,15 @@ from memwarden.recall.time.past import as_known, edges_at
 from memwarden.records import (
     Batch,
     BatchChange,
-    Change,
     Edge,
     Event,
+    JournalEntry,
     Link,
     Memory,
+    MemoryState,
     Put,
     Remove,
     Restore,
-    State,
     Unlink,
     WriteMode,
 )
@@ -45,7 +45,7 @@ steps = st.one_of(
     st.tuples(st.just("remember"), texts, which),
     st.tuples(st.just("update"), texts, which),
     st.tuples(st.just("close"), st.sampled_from([-DAY, DAY]), which),
-    st.tuples(st.just("remove"), st.sampled_from(list(State)[1:]), which),
+    st.tuples(st.just("remove"), st.sampled_from(list(MemoryState)[1:]), which),
     st.tuples(st.just("restore"), st.none(), which),
     st.tuples(st.just("link"), st.sampled_from([0.5, 0.9]), which),
     st.tuples(st.just("unlink"), st.none(), which),
@@ -63,21 +63,21 @@ async def take(me: AsyncScope, known: list[str], step: tuple[str, Any, int]) -> 
     if not known:
         return
     store, namespace = me._parts.store, me.who.namespace
-    one, other = known[number % len(known)], known[(number + 1) % len(known)]
-    active = await store.get(namespace, [one])
+    item, other = known[number % len(known)], known[(number + 1) % len(known)]
+    active = await store.get(namespace, [item])
     change: BatchChange
     if verb in ("update", "close") and active:
         new = replace(active[0], text=value) if verb == "update" else replace(active[0], valid_to=clock.now() + value)
         (signals,) = make_signals([(new.text, new.created_at)], None)
         change = Put(new, signals, WriteMode.UPDATE, event=Event.UPDATE if verb == "update" else Event.SUPERSEDE)
     elif verb == "remove":
-        change = Remove(one, value)
+        change = Remove(item, value)
     elif verb == "link":
-        change = Link(one, other, strength=value)
+        change = Link(item, other, strength=value)
     elif verb == "unlink":
-        change = Unlink(one, other)
+        change = Unlink(item, other)
     else:
-        change = Restore(one)
+        change = Restore(item)
     await store.apply(Batch(namespace, (change,), clock.now()))
 
 
@@ -86,8 +86,8 @@ async def answers(me: AsyncScope, as_of: int | None) -> tuple[list[list[Memory]]
         await me.find(as_of=as_of),
         await me.find({"importance": 0.5}, order_by="updated_at", descending=False, as_of=as_of, limit=3),
     ]
-    found = [await me.query(one, threshold=0.0, top_k=50, budget_tokens=None, as_of=as_of) for one in QUESTIONS]
-    return lists, [sorted((item.memory.text, item.score) for item in one.items) for one in found]
+    found = [await me.query(item, threshold=0.0, top_k=50, budget_tokens=None, as_of=as_of) for item in QUESTIONS]
+    return lists, [sorted((item.memory.text, item.score) for item in entry.items) for entry in found]
 
 
 async def compare(url: str, script: list[tuple[str, Any, int]]) -> None:
@@ -102,11 +102,11 @@ async def compare(url: str, script: list[tuple[str, Any, int]]) -> None:
         for rev, lists, found in snapshots:
             then_lists, then_found = await answers(me, rev)
             assert then_lists == lists
-            assert [[text for text, _ in one] for one in then_found] == [[text for text, _ in one] for one in found]
-            for one, other in zip(then_found, found, strict=True):
-                assert [score for _, score in one] == pytest.approx([score for _, score in other], abs=2e-3)
+            assert [[text for text, _ in item] for item in then_found] == [[text for text, _ in item] for item in found]
+            for item, other in zip(then_found, found, strict=True):
+                assert [score for _, score in item] == pytest.approx([score for _, score in other], abs=2e-3)
         again = [await answers(me, rev) for rev, *_ in snapshots[-2:]]  # from what is kept
-        assert [one[0] for one in again] == [one[1] for one in snapshots[-2:]]
+        assert [item[0] for item in again] == [snapshot[1] for snapshot in snapshots[-2:]]
 
 
 @settings(max_examples=40, deadline=None)
@@ -118,9 +118,9 @@ def test_as_of_a_revision_answers_as_at_it(script: list[tuple[str, Any, int]]) -
 
 
 def test_edges_are_taken_back_by_what_the_journal_says_was_there() -> None:
-    def change(seq: int, event: Event, to: str, **meta: Any) -> Change:
+    def change(seq: int, event: Event, to: str, **meta: Any) -> JournalEntry:
         told = {"to": to, "type": "related_to", **meta}
-        return Change(seq, NAMESPACE, event, "a", 1, 1, None, None, START, "semantic", seq, told)
+        return JournalEntry(seq, NAMESPACE, event, "a", 1, 1, None, None, START, "semantic", seq, told)
 
     now = [Edge("a", kind, "related_to", 0.9, kind != "gone") for kind in ("kept", "new", "stronger", "gone")]
     changes = [
@@ -144,7 +144,7 @@ def test_what_ended_is_told_as_it_is_known_now() -> None:
         "backdated": row("backdated", 4, valid_from=START - DAY),
     }
     known = as_known(recorded, now, clock.microseconds(START))
-    ends = {one.id: one.valid_to for one in known}
+    ends = {item.id: item.valid_to for item in known}
     assert ends == {
         "moved": clock.microseconds(START + 2 * DAY),
         "forgotten": clock.microseconds(START + DAY),

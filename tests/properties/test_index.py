@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memwarden import AsyncWarden, filters
 from memwarden.recall.index.columns import Columns
 from memwarden.recall.index.namespace_index import Indexes
-from memwarden.records import Item
+from memwarden.records import RecallItem
 
 SUBJECTS = ["Ana", "Ben", "the dog", "our flat", "the van", "Ida's baby"]
 PREDICATES = ["loves peanuts", "was sold in March", "lives by the harbour", "needs a vet?", "sleeps", "likes 花茶"]
@@ -36,25 +36,25 @@ steps = st.one_of(
 
 
 async def take(warden: AsyncWarden, step: tuple[Any, ...]) -> None:
-    verb, one, two = step
+    verb, item, two = step
     if verb == "observe":
-        await warden.scope(user="u", thread=one).observe(two)
+        await warden.scope(user="u", thread=item).observe(two)
     elif verb == "remember":
-        await warden.scope(user="u", thread=one).remember(two)
+        await warden.scope(user="u", thread=item).remember(two)
     elif verb == "ask":
-        await warden.scope(user="u").query(one, threshold=0.0)
+        await warden.scope(user="u").query(item, threshold=0.0)
     elif memories := await warden.scope(user="u").find(order_by="written", descending=False):
-        await warden.scope(user="u").forget(memories[one % len(memories)].id)
+        await warden.scope(user="u").forget(memories[item % len(memories)].id)
 
 
 async def answers(warden: AsyncWarden) -> list[tuple[float, list[tuple[str, float]]]]:
     """What every question finds; texts instead of ids, which differ from store to store."""
     me = warden.scope(user="u")
     found = [await me.query(question, top_k=100, threshold=0.0, budget_tokens=None) for question in QUESTIONS]
-    return [(round(one.confidence, 4), [rounded(item) for item in one.items]) for one in found]
+    return [(round(entry.confidence, 4), [rounded(item) for item in entry.items]) for entry in found]
 
 
-def rounded(item: Item) -> tuple[str, float]:
+def rounded(item: RecallItem) -> tuple[str, float]:
     return item.memory.text, round(item.score, 4)
 
 
@@ -73,12 +73,12 @@ CLOSE = 2e-3
 """The last digits of a score depend on the order in which floats are added."""
 
 
-def same(one: list[Any], other: list[Any]) -> bool:
+def same(item: list[Any], other: list[Any]) -> bool:
     """Whether the same texts are found with the same scores; only those whose scores are this close may change places.
 
     Both answers are ordered by score, so it is enough that each text has the same scores in both.
     """
-    for (confidence, items), (other_confidence, other_items) in zip(one, other, strict=True):
+    for (confidence, items), (other_confidence, other_items) in zip(item, other, strict=True):
         if abs(confidence - other_confidence) > CLOSE or not (falling(items) and falling(other_items)):
             return False
         pairs = sorted(items), sorted(other_items)
@@ -90,7 +90,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
 
 
 def falling(items: list[tuple[str, float]]) -> bool:
-    return all(one[1] >= other[1] for one, other in pairwise(items))
+    return all(item[1] >= other[1] for item, other in pairwise(items))
 
 
 @settings(max_examples=40, deadline=None)

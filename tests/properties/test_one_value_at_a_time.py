@@ -39,8 +39,8 @@ async def check(url: str, told: list[int], moved: list[int], corrections: list[C
         ids = []
         for city, written, since in zip(CITIES, told, moved, strict=False):
             now = day(written)
-            (one,) = (await me.remember(f"Ana lives in {city}.", valid_from=day(since))).results
-            ids.append(one.id or "")
+            (item,) = (await me.remember(f"Ana lives in {city}.", valid_from=day(since))).results
+            ids.append(item.id or "")
         begins = list(moved)
         for number, (which, since) in enumerate(corrections):
             now = day(told[-1]) + timedelta(hours=number + 1)

@@ -233,8 +233,8 @@ def every_mutant() -> list[tuple[str, str, str, str]]:
             wordings = (base,) if isinstance(base, str) else base
             for who, whom in WRITTEN.get(language, PEOPLE):
                 said = [wording.format(who=who, whom=whom) for wording in wordings]
-                for one in said:
-                    for kind, changed in mutants(one, language, who, whom):
+                for item in said:
+                    for kind, changed in mutants(item, language, who, whom):
                         out.extend((language, kind, other, changed) for other in said if changed not in said)
     return out
 
@@ -275,10 +275,10 @@ texts = st.one_of(st.text(max_size=200), st.lists(words, max_size=25).map(" ".jo
 
 @given(texts, texts, st.one_of(st.none(), st.floats(-1, 1)))
 def test_any_two_texts_are_judged_and_same_is_symmetric(old: str, new: str, cosine: float | None) -> None:
-    one, two = judge(old, new, cosine=cosine), judge(new, old, cosine=cosine)
-    assert (one.label == "same") == (two.label == "same")
-    assert one.label != "same" or one.guards == ()
-    assert one == judge(old, new, cosine=cosine)
+    item, two = judge(old, new, cosine=cosine), judge(new, old, cosine=cosine)
+    assert (item.label == "same") == (two.label == "same")
+    assert item.label != "same" or item.guards == ()
+    assert item == judge(old, new, cosine=cosine)
 
 
 @given(texts)

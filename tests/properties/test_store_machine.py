@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from memwarden.filters import Where
-from memwarden.records import Batch, Memory, Namespace, Receipt, Scan, State
+from memwarden.records import Batch, Memory, MemoryState, Namespace, Receipt, Scan
 from memwarden.stores.jsonfile import JsonStore
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres import PostgresStore
@@ -47,7 +47,7 @@ def test_postgres_answers_as_the_reference_does(emptied: Callable[[], str]) -> N
 
 class _ForgetsAnUpdate(MemoryStore):
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
-        return await super().versions(namespace, [(one, 1 if version == 2 else version) for one, version in wanted])
+        return await super().versions(namespace, [(item, 1 if version == 2 else version) for item, version in wanted])
 
 
 class _SkipsTombstones(MemoryStore):
@@ -57,7 +57,7 @@ class _SkipsTombstones(MemoryStore):
 
 
 class _DropsACondition(MemoryStore):
-    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+    async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         return await super().count(namespace, where[1:], state=state)
 
 

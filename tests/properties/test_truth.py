@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, NotFound
-from memwarden.records import Change, Link, Memory, Put, Remove, Signals, WriteResult
+from memwarden.records import JournalEntry, Link, Memory, Put, Remove, Signals, WriteResult
 from memwarden.remember import writer
 from memwarden.remember.resolve import resolution, resolver
 from memwarden.remember.undo import inverse
@@ -99,7 +99,7 @@ class Witness:
     def __init__(self, me: AsyncScope) -> None:
         self.me = me
         self.store, self.namespace = me._parts.store, me.who.namespace
-        self.journal: list[Change] = []
+        self.journal: list[JournalEntry] = []
         self.states = [Told()]
         self.contents: dict[Key, Memory] = {}
         self.lists: dict[int, list[Memory]] = {0: []}
@@ -111,10 +111,10 @@ class Witness:
     async def call(self, verb: str, given: Any, number: int) -> None:
         """Make one call and look at everything. A call that is refused must leave all as it was."""
         before, known = self.rev, sorted(self.states[-1].last)
-        one = known[number % len(known)] if known else "none"
+        item = known[number % len(known)] if known else "none"
         result = None
         with suppress(Conflict, NotFound):
-            result = await self._do(verb, given, number, one, known)
+            result = await self._do(verb, given, number, item, known)
         await self.look()
         if result is None:
             assert self.rev == before, f"{verb} was refused and wrote all the same"
@@ -127,7 +127,7 @@ class Witness:
         elif verb == "undo":
             self._check_undone(before - number % before, before)
 
-    async def _do(self, verb: str, given: Any, number: int, one: str, known: list[str]) -> WriteResult:
+    async def _do(self, verb: str, given: Any, number: int, text: str, known: list[str]) -> WriteResult:
         me = self.me
         if verb == "remember":
             return await me.remember(given, created_at=MAY + timedelta(days=number))
@@ -138,19 +138,19 @@ class Witness:
             return await me.observe([said])
         if verb == "update":
             change = {"text": given} if isinstance(given, str) else {"importance": given}
-            turn = (one, 1) in self.contents and self.contents[one, 1].channel == "turn"
-            return await me.update(one, **({"importance": 0.7} if turn else change))
+            turn = (text, 1) in self.contents and self.contents[text, 1].channel == "turn"
+            return await me.update(text, **({"importance": 0.7} if turn else change))
         if verb == "pin":
-            return await me.pin(one, given)
+            return await me.pin(text, given)
         if verb == "forget":
-            some = [known[(number + place) % len(known)] for place in range(given)] if known else [one]
+            some = [known[(number + place) % len(known)] for place in range(given)] if known else [text]
             return await me.forget(list(dict.fromkeys(some)))
         if verb == "restore":
-            return await me.restore(one)
+            return await me.restore(text)
         if verb in ("release", "discard"):
             waits = sorted(self.states[-1].apart)
-            one = waits[number % len(waits)] if waits else one
-            return await (me.discard(one) if verb == "discard" else me.release(one, vouch=given))
+            text = waits[number % len(waits)] if waits else text
+            return await (me.discard(text) if verb == "discard" else me.release(text, vouch=given))
         return await me.undo(self.rev - number % self.rev if self.rev else 1)
 
     async def look(self) -> None:
@@ -168,25 +168,25 @@ class Witness:
     async def _check_contents(self, found: dict[str, Memory]) -> None:
         """What a version holds never changes, whatever becomes of the memory."""
         written = {(entry.memory_id, entry.new_version) for entry in self.journal if entry.new_version is not None}
-        wanted = sorted((one, version) for one, version in written if version is not None)
+        wanted = sorted((item, version) for item, version in written if version is not None)
         held = await self.store.versions(self.namespace, wanted)
-        assert [(one.id, one.version) for one in held] == wanted, "a version is missing"
-        for one in held:
-            assert self.contents.setdefault((one.id, one.version), one) == one, f"version {one.version} changed"
-        for one in found.values():
-            assert one == self.contents[one.id, one.version]
+        assert [(item.id, item.version) for item in held] == wanted, "a version is missing"
+        for item in held:
+            assert self.contents.setdefault((item.id, item.version), item) == item, f"version {item.version} changed"
+        for element in found.values():
+            assert element == self.contents[element.id, element.version]
 
     async def check_past(self) -> None:
         """As of each revision that was looked at, the list is the one that was given then."""
         for rev, listed in self.lists.items():
             assert await self.me.find(as_of=rev, limit=1000) == listed, f"as of {rev}"
 
-    def _at(self, rev: int, one: str) -> Memory | None:
+    def _at(self, rev: int, text: str) -> Memory | None:
         """The content of a memory at a revision, None when it was not active."""
-        version = self.states[rev].active.get(one)
-        return content(None if version is None else self.contents[one, version])
+        version = self.states[rev].active.get(text)
+        return content(None if version is None else self.contents[text, version])
 
-    def _step(self, seq: int) -> list[Change]:
+    def _step(self, seq: int) -> list[JournalEntry]:
         return [entry for entry in self.journal if entry.step == self.journal[seq - 1].step]
 
     def _check_remembered(self, before: int, result: WriteResult) -> None:
@@ -195,11 +195,11 @@ class Witness:
         added = {entry.memory_id for entry in entries if entry.event in ("ADD", "QUARANTINE")}
         assert len(added) == len(result.results)
         merged = [entry for entry in entries if entry.event == "MERGE" and entry.new_version is not None]
-        assert len(merged) == sum(one.outcome == "merged" for one in result.results)
+        assert len(merged) == sum(item.outcome == "merged" for item in result.results)
         for entry in merged:
             assert (entry.meta or {})["of"] not in state.active, "merged and active"
-        for one in result.results:
-            assert (one.id in state.active) == (one.outcome != "quarantined"), f"{one} is not so"
+        for item in result.results:
+            assert (item.id in state.active) == (item.outcome != "quarantined"), f"{item} is not so"
         for entry in entries:
             if entry.event == "SUPERSEDE":
                 by = (entry.meta or {})["by"]
@@ -212,19 +212,19 @@ class Witness:
         step = self._step(seq)
         first, last = step[0].seq, step[-1].seq
         memories = {entry.memory_id for entry in step if "LINK" not in entry.event}
-        for one in self.states[-1].last:
-            if one in memories:
-                assert self._at(before, one) == self._at(last, one), f"{one} was not as the step had left it"
-                assert self._at(self.rev, one) == self._at(first - 1, one), f"{one} is not as it was before"
-                now, then = (self.states[rev].apart.get(one) for rev in (self.rev, first - 1))
-                assert now == then, f"{one} waits, or does not wait, otherwise than before"
+        for item in self.states[-1].last:
+            if item in memories:
+                assert self._at(before, item) == self._at(last, item), f"{item} was not as the step had left it"
+                assert self._at(self.rev, item) == self._at(first - 1, item), f"{item} is not as it was before"
+                now, then = (self.states[rev].apart.get(item) for rev in (self.rev, first - 1))
+                assert now == then, f"{item} waits, or does not wait, otherwise than before"
             else:
-                assert self.states[-1].active.get(one) == self.states[before].active.get(one), f"{one} changed too"
+                assert self.states[-1].active.get(item) == self.states[before].active.get(item), f"{item} changed too"
         self._check_undone_edges(step, before)
         for entry in self.journal[before:]:
             assert (entry.meta or {})["undoes"] == step[0].step
 
-    def _check_undone_edges(self, step: Sequence[Change], before: int) -> None:
+    def _check_undone_edges(self, step: Sequence[JournalEntry], before: int) -> None:
         now, just_before, then = (self.states[rev].edges for rev in (self.rev, before, step[0].seq - 1))
         keys = {
             (entry.memory_id, str(entry.meta["to"]), str(entry.meta["type"]))
@@ -241,13 +241,16 @@ class Witness:
         touched = {entry.memory_id for entry in step}
         later = [entry for entry in self.journal[step[-1].seq :] if entry.memory_id in touched]
         ends = {
-            end for one in step if one.event == "UNLINK" and one.meta for end in (one.memory_id, str(one.meta["to"]))
+            end
+            for item in step
+            if item.event == "UNLINK" and item.meta
+            for end in (item.memory_id, str(item.meta["to"]))
         }
-        absent, apart = ends - self.states[-1].active.keys(), any(_held_back(one) for one in step)
+        absent, apart = ends - self.states[-1].active.keys(), any(_held_back(item) for item in step)
         assert later or absent or apart, f"undo of {seq} was refused, and nothing had come after it"
 
 
-def _held_back(entry: Change) -> bool:
+def _held_back(entry: JournalEntry) -> bool:
     """Whether an entry says that a new text was held back."""
     return entry.event == "QUARANTINE" and "undoes" not in (entry.meta or {})
 
@@ -297,19 +300,19 @@ def _drops_the_last_change(*given: Any) -> tuple[Any, ...]:
 def _closes_nothing_again(*given: Any) -> tuple[Any, ...]:
     """Puts old contents back, but leaves a validity that was closed as it is now."""
     return tuple(
-        replace(one, memory=replace(one.memory, valid_to=MAY)) if isinstance(one, Put) else one
-        for one in inverse(*given)
+        replace(item, memory=replace(item.memory, valid_to=MAY)) if isinstance(item, Put) else item
+        for item in inverse(*given)
     )
 
 
-def _merges_without_removing(*given: Any, **named: Any) -> resolution.Settled:
+def _merges_without_removing(*given: Any, **named: Any) -> resolution.Resolution:
     settled = resolution.settle(*given, **named)
-    return replace(settled, changes=tuple(one for one in settled.changes if not isinstance(one, Remove)))
+    return replace(settled, changes=tuple(change for change in settled.changes if not isinstance(change, Remove)))
 
 
-def _supersedes_without_a_link(*given: Any, **named: Any) -> resolution.Settled:
+def _supersedes_without_a_link(*given: Any, **named: Any) -> resolution.Resolution:
     settled = resolution.settle(*given, **named)
-    kept = tuple(one for one in settled.changes if not (isinstance(one, Link) and one.type == "supersedes"))
+    kept = tuple(change for change in settled.changes if not (isinstance(change, Link) and change.type == "supersedes"))
     return replace(settled, changes=kept)
 
 
@@ -321,13 +324,13 @@ def _takes_no_heed(*given: Any) -> None:
     """Instead of what refuses an undo when something later stands on it."""
 
 
-async def _without_deletes(self: MemoryStore, *given: Any, **named: Any) -> list[Change]:
-    return [one for one in await _JOURNAL(self, *given, **named) if one.event != "DELETE"]
+async def _without_deletes(self: MemoryStore, *given: Any, **named: Any) -> list[JournalEntry]:
+    return [item for item in await _JOURNAL(self, *given, **named) if item.event != "DELETE"]
 
 
 async def _latest_version(self: MemoryStore, namespace: Any, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
-    now = {one.id: one for one in await self.get(namespace, [one for one, _ in wanted], removed=True)}
-    return [replace(now[one], version=version) for one, version in wanted]
+    now = {item.id: item for item in await self.get(namespace, [item for item, _ in wanted], removed=True)}
+    return [replace(now[item], version=version) for item, version in wanted]
 
 
 _JOURNAL = MemoryStore.journal
@@ -343,7 +346,7 @@ BROKEN: tuple[tuple[Any, str, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize(("where", "name", "broken"), BROKEN, ids=[one[2].__name__ for one in BROKEN])
+@pytest.mark.parametrize(("where", "name", "broken"), BROKEN, ids=[item[2].__name__ for item in BROKEN])
 def test_what_is_broken_is_found_out(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, broken: Any) -> None:
     monkeypatch.setattr(where, name, broken)
 

@@ -14,22 +14,22 @@ from memwarden.errors import ModelUnavailable
 from memwarden.models import json_answers
 from memwarden.recall.nearby import Near
 from memwarden.remember.resolve.model_judge import MOST_PAIRS, SCHEMA, judged_by_model
-from memwarden.remember.resolve.resolution import Pair
+from memwarden.remember.resolve.resolution import NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import a_memory
 from memwarden.testing.scripted import ScriptedModel
 
 
-def a_pair(label: str = "check", guards: tuple[str, ...] = (), name: str = "old", newer: bool = True) -> Pair:
+def a_pair(label: str = "check", guards: tuple[str, ...] = (), name: str = "old", newer: bool = True) -> NeighbourPair:
     judgement = Judgement(label, "a rule", guards)  # type: ignore[arg-type]
-    return Pair(a_memory(name), Near(name, 0.7, 0.9), judgement, newer)
+    return NeighbourPair(a_memory(name), Near(name, 0.7, 0.9), judgement, newer)
 
 
 def relations(*told: str) -> str:
     return json.dumps({"relations": list(told)})
 
 
-async def labels(model: ScriptedModel, *pairs: Pair) -> list[str]:
+async def labels(model: ScriptedModel, *pairs: NeighbourPair) -> list[str]:
     return [pair.judgement.label for pair in await judged_by_model(model, "the new one", pairs)]
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from memwarden.records import Finding, Fix
+from memwarden.records import AuditFinding, Fix
 from memwarden.remember.resolve.audit.findings import (
-    Known,
+    OrderedMemory,
     Twins,
     alone,
     contradictions,
@@ -22,21 +22,21 @@ from memwarden.testing.examples import START, a_memory
 from memwarden.text.flags import Flag
 
 
-def known(memory_id: str, day: int = 0) -> Known:
-    return Known(replace(a_memory(memory_id), created_at=START + timedelta(days=day)), day)
+def known(memory_id: str, day: int = 0) -> OrderedMemory:
+    return OrderedMemory(replace(a_memory(memory_id), created_at=START + timedelta(days=day)), day)
 
 
-A, B, C = (known(one, day) for day, one in enumerate("abc"))
+A, B, C = (known(item, day) for day, item in enumerate("abc"))
 
 
-def pair(older: Known, newer: Known, label: str) -> Twins:
+def pair(older: OrderedMemory, newer: OrderedMemory, label: str) -> Twins:
     return Twins(older, newer, label, "a rule")
 
 
 def test_what_goes_for_one_is_kept_for_none() -> None:
     """B says what A says, C says what B says, but not what A says: C stays."""
     found = duplicates([pair(B, C, "same"), pair(A, B, "same")], ())
-    assert [one.ids for one in found] == [("a", "b")]
+    assert [item.ids for item in found] == [("a", "b")]
 
 
 @pytest.mark.parametrize("going", ["a", "b"])
@@ -59,8 +59,8 @@ def test_the_next_newer_one_ends_a_fact(turned: bool) -> None:
 
 
 def test_of_two_facts_of_one_moment_the_one_written_first_is_the_older() -> None:
-    first = Known(a_memory("first", text="Ana lives in Berlin now."), 1)
-    second = Known(a_memory("second", text="Ana lives in Lisbon now."), 2)
+    first = OrderedMemory(a_memory("first", text="Ana lives in Berlin now."), 1)
+    second = OrderedMemory(a_memory("second", text="Ana lives in Lisbon now."), 2)
     found = twins(second, first, None)
     assert found is not None
     assert (found.older, found.newer, found.label) == (first, second, "supersede")
@@ -68,7 +68,7 @@ def test_of_two_facts_of_one_moment_the_one_written_first_is_the_older() -> None
 
 @pytest.mark.parametrize(("text", "flags"), [("It was chatter then.", Flag.CHATTER), ("Thank you!", 0), ("👋", 0)])
 def test_chatter_is_told_by_its_flag_or_its_words(text: str, flags: int) -> None:
-    assert [one.kind for one in alone(a_memory("a", text=text), flags)] == ["chatter"]
+    assert [item.kind for item in alone(a_memory("a", text=text), flags)] == ["chatter"]
     assert alone(a_memory("a", text=text, channel="turn"), flags) == []
     assert alone(a_memory("a", text=text, payload={"state": 3}), flags) == []
 
@@ -90,7 +90,7 @@ def test_the_last_successor(edges: dict[str, list[str]], active: str, last: str 
 
 def test_corrections_come_first_and_nothing_is_forgotten_twice() -> None:
     forget, update = Fix("forget", "a"), Fix("update", "a", {"text": "x"})
-    findings = [Finding("duplicate", ("b", "a"), "", forget), Finding("chatter", ("a",), "", forget)]
-    corrected = [Finding("contradiction", ("a", "c"), "", update), Finding("secret", ("a",), "", update)]
+    findings = [AuditFinding("duplicate", ("b", "a"), "", forget), AuditFinding("chatter", ("a",), "", forget)]
+    corrected = [AuditFinding("contradiction", ("a", "c"), "", update), AuditFinding("secret", ("a",), "", update)]
     ordered = in_order([*findings, *corrected])
-    assert [one.kind for one in ordered] == ["secret", "contradiction", "chatter"]
+    assert [item.kind for item in ordered] == ["secret", "contradiction", "chatter"]

@@ -32,7 +32,7 @@ def test_the_defaults_are_the_designs() -> None:
     assert read_chat_settings({}) == ChatSettings()
 
 
-@pytest.mark.parametrize("name", [one.name for one in fields(ChatSettings)])
+@pytest.mark.parametrize("name", [field.name for field in fields(ChatSettings)])
 def test_each_field_is_read_by_both_names(name: str) -> None:
     others: dict[str, Any] = {
         "use_memory": True,

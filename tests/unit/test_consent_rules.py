@@ -6,7 +6,7 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.records import UserContext
-from memwarden.remember.resolve.consent.rules import Step, Verdict, Waiting, judge
+from memwarden.remember.resolve.consent.rules import ConsentVerdict, PendingProposal, Step, judge
 from memwarden.remember.resolve.consent.user_context import (
     ASKED,
     EDITABLE,
@@ -23,7 +23,9 @@ NOBODY = UserContext()
 ONE, TWO = frozenset({"m1"}), frozenset({"m1", "m2"})
 
 
-def decided(edit: Edit, signals: frozenset[str] = TWO, *waiting: Waiting, context: UserContext = NOBODY) -> Verdict:
+def decided(
+    edit: Edit, signals: frozenset[str] = TWO, *waiting: PendingProposal, context: UserContext = NOBODY
+) -> ConsentVerdict:
     return judge(context, waiting, edit, signals)
 
 
@@ -31,7 +33,7 @@ def decided(edit: Edit, signals: frozenset[str] = TWO, *waiting: Waiting, contex
 def test_what_needs_consent_waits_however_sure_it_is(field: str) -> None:
     verdict = judge(NOBODY, [], Edit(field, "x"), frozenset(map(str, range(9))), confident=True)
     assert verdict.step == Step.PROPOSE
-    waits = Waiting("p", Edit(field, "x"), ONE)
+    waits = PendingProposal("p", Edit(field, "x"), ONE)
     again = judge(NOBODY, [waits], Edit(field, "x"), frozenset("abc"), confident=True)
     assert (again.step, again.closes) == (Step.WAIT, ("p",))
 
@@ -48,20 +50,20 @@ def test_two_turns_or_an_insight_that_is_sure_are_enough_for_the_rest(edit: Edit
     assert decided(edit, ONE).step == Step.PROPOSE
     assert decided(edit, TWO).step == Step.APPLY
     assert judge(NOBODY, [], edit, frozenset(), confident=True).step == Step.APPLY
-    waits = Waiting("p", edit, ONE)
+    waits = PendingProposal("p", edit, ONE)
     assert decided(edit, ONE, waits).step == Step.WAIT  # the same turn again is no second one
     verdict = decided(edit, frozenset({"m2"}), waits)
     assert (verdict.step, verdict.closes, verdict.signals) == (Step.APPLY, ("p",), TWO)
 
 
 def test_likeness_does_not_count() -> None:
-    waits = Waiting("p", Edit("tone", "short"), ONE)
+    waits = PendingProposal("p", Edit("tone", "short"), ONE)
     assert decided(Edit("tone", "brief"), frozenset({"m2"}), waits).step == Step.PROPOSE
     assert decided(Edit("tone", "Short"), frozenset({"m2"}), waits).step == Step.APPLY
 
 
 def test_a_tone_that_is_contradicted_waits() -> None:
-    waits = Waiting("p", Edit("tone", "formal"), ONE)
+    waits = PendingProposal("p", Edit("tone", "formal"), ONE)
     assert decided(Edit("tone", "casual"), TWO, waits).step == Step.PROPOSE
     assert judge(NOBODY, [waits], Edit("tone", "casual"), ONE, confident=True).step == Step.PROPOSE
     assert decided(Edit("goals_add", "run"), TWO, waits).step == Step.APPLY
@@ -75,7 +77,7 @@ def test_what_the_person_decided_stays_until_they_decide_otherwise() -> None:
 
 def test_more_signals_for_what_waits_replace_it() -> None:
     context = by_the_person(NOBODY, Edit("tone", "formal"))
-    waits = Waiting("p", Edit("tone", "casual"), ONE)
+    waits = PendingProposal("p", Edit("tone", "casual"), ONE)
     verdict = decided(Edit("tone", "casual"), TWO, waits, context=context)
     assert (verdict.step, verdict.closes, verdict.signals) == (Step.PROPOSE, ("p",), TWO)
     assert decided(Edit("tone", "casual"), ONE, waits, context=context).step == Step.WAIT

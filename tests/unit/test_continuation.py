@@ -17,16 +17,17 @@ def thread_of(talk: list[str]) -> list[Memory]:
     """Turns ``t0``, ``t1``, ... of texts that begin with who said them: ``u`` the user, ``a`` the assistant."""
     return [
         Memory(
-            id=f"t{number}", namespace=Namespace("default", "user/ana"), text=one[2:], created_at=NOON, updated_at=NOON,
-            channel=Channel.TURN, role="user" if one[0] == "u" else "assistant", sources=(f"t{number}",),
+            id=f"t{number}", namespace=Namespace("default", "user/ana"), text=item[2:], created_at=NOON,
+            updated_at=NOON,
+            channel=Channel.TURN, role="user" if item[0] == "u" else "assistant", sources=(f"t{number}",),
         )
-        for number, one in enumerate(talk)
+        for number, item in enumerate(talk)
     ]  # fmt: skip
 
 
 def told(call: list[str], thread: list[str]) -> list[str]:
     """For each message of a call: the turn that it is, ``new``, or ``past`` for one that is not stored any more."""
-    said = [Message("user" if one[0] == "u" else "assistant", one[2:]) for one in call]
+    said = [Message("user" if item[0] == "u" else "assistant", item[2:]) for item in call]
     keys = continued(said, thread_of(thread))
     return [key.known or ("past" if key.refused == PASSED_OVER else "new") for key in keys]
 

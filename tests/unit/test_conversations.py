@@ -12,8 +12,8 @@ import pytest
 from memwarden.errors import InvalidInput
 from memwarden.surfaces.conversation_files import (
     Conversation,
-    Dropped,
-    TurnKey,
+    Omission,
+    TurnIdentity,
     locomo_time,
     read_conversations,
     with_questions,
@@ -126,10 +126,10 @@ def test_message_list_with_parts_null_tool_and_system(tmp_path: Path) -> None:
         {"role": "assistant", "content": "One\nTwo"},
     )
     assert conversation.dropped == (
-        Dropped("content parts of the type 'image_url'", 1),
-        Dropped("messages of the role 'system'", 1),
-        Dropped("messages of the role 'tool'", 1),
-        Dropped("messages without words", 1),
+        Omission("content parts of the type 'image_url'", 1),
+        Omission("messages of the role 'system'", 1),
+        Omission("messages of the role 'tool'", 1),
+        Omission("messages without words", 1),
     )
 
 
@@ -153,7 +153,7 @@ def test_messages_object_keeps_ids_and_times(tmp_path: Path) -> None:
     (conversation,) = read(tmp_path, {"messages": [message, message]})
     assert conversation.sessions[0].messages == ({**message, "id": "7"},)
     assert conversation.sessions[0].at == datetime(2026, 5, 8, 13, 56, tzinfo=UTC)
-    assert conversation.dropped == (Dropped("messages with an id that an earlier one of their thread has", 1),)
+    assert conversation.dropped == (Omission("messages with an id that an earlier one of their thread has", 1),)
 
 
 # --- memwarden's own layout
@@ -178,12 +178,12 @@ def test_own_layout_with_questions(tmp_path: Path) -> None:
     assert (conversation.layout, conversation.people, conversation.turns) == ("memwarden", ("Ines",), 3)
     assert [session.thread for session in conversation.sessions] == ["one", "session-2"]
     (question,) = conversation.questions
-    assert question.gold_turns == (TurnKey("session-2", "b"),)
+    assert question.gold_turns == (TurnIdentity("session-2", "b"),)
     assert (question.gold_sessions, question.category, question.asked_after) == (("session-2",), "easy", 2)
     assert conversation.dropped == (
-        Dropped("expected ids of several turns", 1),
-        Dropped("expected ids that name no turn", 1),
-        Dropped("questions left without evidence", 1),
+        Omission("expected ids of several turns", 1),
+        Omission("expected ids that name no turn", 1),
+        Omission("questions left without evidence", 1),
     )
 
 
@@ -235,10 +235,10 @@ def test_locomo_evidence_is_repaired_and_what_is_left_out_is_counted(tmp_path: P
     assert {question.asked_after for question in conversation.questions} == {3}
     assert conversation.questions[1].gold_sessions == ("session_1", "session_10")
     assert conversation.dropped == (
-        Dropped("dates of sessions that are not in the file", 1),
-        Dropped("evidence ids that name no turn", 3),
-        Dropped("messages without words", 1),
-        Dropped("questions left without evidence", 2),
+        Omission("dates of sessions that are not in the file", 1),
+        Omission("evidence ids that name no turn", 3),
+        Omission("messages without words", 1),
+        Omission("questions left without evidence", 2),
     )
 
 
@@ -283,12 +283,12 @@ def test_realmem_questions_see_earlier_sessions_only(tmp_path: Path) -> None:
     (question,) = conversation.questions
     assert (question.text, question.asked_after) == ("Can I eat pesto?", 1)
     assert question.gold_sessions == ("aa",)
-    assert question.gold_turns == (TurnKey("aa", "aa:1"),)
+    assert question.gold_turns == (TurnIdentity("aa", "aa:1"),)
     assert conversation.dropped == (
-        Dropped("gold sessions that are not before the question's own", 3),
-        Dropped("messages without words", 1),
-        Dropped("questions left without evidence", 1),
-        Dropped("used memories whose source turn is not in their session word for word", 1),
+        Omission("gold sessions that are not before the question's own", 3),
+        Omission("messages without words", 1),
+        Omission("questions left without evidence", 1),
+        Omission("used memories whose source turn is not in their session word for word", 1),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from memwarden.recall.rank.date_match import closeness, overlap, unpack
 from memwarden.text.dates.calendar import easter, holiday
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
-from memwarden.text.dates.spans import Span, decode, encode
+from memwarden.text.dates.spans import DaySpan, decode, encode
 
 FRIDAY = datetime(2023, 6, 9, 19, 55)
 
@@ -133,7 +133,8 @@ def test_days_outside_the_calendar_are_left_out() -> None:
 )
 def test_what_a_question_asks_about(question: str, expected: list[str]) -> None:
     assert [
-        str(one.first) if one.first == one.last else f"{one.first}..{one.last}" for one in asked_spans(question, FRIDAY)
+        str(asked_span.first) if asked_span.first == asked_span.last else f"{asked_span.first}..{asked_span.last}"
+        for asked_span in asked_spans(question, FRIDAY)
     ] == expected
 
 
@@ -153,7 +154,7 @@ def test_at_most_four_spans_are_stored_the_narrowest() -> None:
 
 
 def test_rows_that_meet_what_is_asked() -> None:
-    asked = [Span(date(2023, 5, 1), date(2023, 5, 31), "", True)]
+    asked = [DaySpan(date(2023, 5, 1), date(2023, 5, 31), "", True)]
     rows = ["I went there yesterday", "nothing", "since 2016", "last month", "next year"]
     places, numbers = unpack(encode(spans_in(row, FRIDAY)) for row in rows)
     assert overlap(places, numbers, len(rows), asked).tolist() == [False, False, True, True, False]

@@ -8,16 +8,29 @@ from typing import Any
 import pytest
 
 from memwarden.recall.time.changes import Net, bullet, delta, fitted, label, net_changes
-from memwarden.records import Change, Memory
+from memwarden.records import JournalEntry, Memory
 from memwarden.testing.examples import NAMESPACE, START, a_memory
 from memwarden.tokens import estimate
 
 
-def journal(*entries: tuple[Any, ...]) -> list[Change]:
+def journal(*entries: tuple[Any, ...]) -> list[JournalEntry]:
     """Entries as (event, id, old version, new version, meta), numbered from 11."""
     return [
-        Change(seq, NAMESPACE, str(one[0]), one[1], one[2], one[3], None, None, START, "semantic", seq, (*one, None)[4])
-        for seq, one in enumerate(entries, 11)
+        JournalEntry(
+            seq,
+            NAMESPACE,
+            str(item[0]),
+            item[1],
+            item[2],
+            item[3],
+            None,
+            None,
+            START,
+            "semantic",
+            seq,
+            (*item, None)[4],
+        )
+        for seq, item in enumerate(entries, 11)
     ]
 
 
@@ -185,7 +198,7 @@ def test_bullets(kind: str, fields: dict[str, Any], line: str) -> None:
 
 
 def test_labels() -> None:
-    assert [label(one) for one in ("goals", "recent_activity", "AI\ntopics", "x")] == [
+    assert [label(item) for item in ("goals", "recent_activity", "AI\ntopics", "x")] == [
         "Goals", "Recent activity", "AI topics", "X",
     ]  # fmt: skip
 

@@ -42,14 +42,14 @@ def test_edges_that_followed_are_those_that_are_left(scans: list[list[Edge]]) ->
             if edge.live:
                 left[edge[:3]] = edge.strength
     assert len(followed) == len(left)
-    for one in "abcdef":
-        ends = [((end, kind), s) for (a, b, kind), s in left.items() for me, end in ((a, b), (b, a)) if me == one]
-        assert followed.of(one) == {key: max(s for other, s in ends if other == key) for key, _ in ends}
+    for item in "abcdef":
+        ends = [((end, kind), s) for (a, b, kind), s in left.items() for me, end in ((a, b), (b, a)) if me == item]
+        assert followed.of(item) == {key: max(s for other, s in ends if other == key) for key, _ in ends}
     places = {name: place for place, name in enumerate("abcde")}  # f has none
     wanted = sorted(
-        (places[one], places[other], s)
+        (places[item], places[other], s)
         for (a, b, kind), s in left.items()
-        for one, other in ((a, b), (b, a))
+        for item, other in ((a, b), (b, a))
         if kind == "related_to" and {a, b} <= places.keys()
     )
     joined = followed.joined(places)
@@ -78,11 +78,11 @@ def about_boats() -> Question:
 def related(*links: Edge, allowed: str = "abcd") -> list[float]:
     question = about_boats()
     question.memo["allowed"] = np.array([name in allowed for name in TEXTS])
-    return [round(float(one), 6) for one in features.related(question, an_index(*links).view)]
+    return [round(float(item), 6) for item in features.related(question, an_index(*links).view)]
 
 
-def link(one: str, other: str, strength: float, **fields: Any) -> Edge:
-    return Edge(one, other, "related_to", strength, True)._replace(**fields)
+def link(text: str, other: str, strength: float, **fields: Any) -> Edge:
+    return Edge(text, other, "related_to", strength, True)._replace(**fields)
 
 
 def test_a_relation_lends_strength_times_what_the_other_end_has_more() -> None:

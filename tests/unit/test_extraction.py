@@ -10,7 +10,7 @@ import pytest
 
 from memwarden.records import Channel, Kind
 from memwarden.remember.extract.checks import faults, tidied, trimmed
-from memwarden.remember.extract.records import Extracted
+from memwarden.remember.extract.records import ExchangeExtract
 from memwarden.remember.extract.rules.clauses import clauses, lead_and_rest, written_out
 from memwarden.remember.extract.rules.dating import with_dates
 from memwarden.remember.extract.rules.exchange import exchange_items
@@ -20,7 +20,7 @@ from memwarden.remember.extract.rules.presuppositions import presumed
 from memwarden.remember.extract.rules.pronouns import without_pointers
 from memwarden.remember.extract.rules.rejections import vetoed, vetoed_clause
 from memwarden.remember.extract.rules.sentences import is_somebodys_words, sentences, without_openers
-from memwarden.remember.extract.rules.third_person import Rewritten, third_person
+from memwarden.remember.extract.rules.third_person import ThirdPersonText, third_person
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)  # a Wednesday
 
@@ -34,17 +34,17 @@ class Said:
     created_at: datetime | None = None
 
 
-def of_user(text: str, answer: str = "") -> Extracted:
+def of_user(text: str, answer: str = "") -> ExchangeExtract:
     turns = [Said("u1", text), *([Said("a1", answer, "assistant")] if answer else [])]
     return exchange_items(turns, two_person=False, said_at=SAID)
 
 
-def of_pair(text: str, name: str = "Ines", partner: str = "Tomas") -> Extracted:
+def of_pair(text: str, name: str = "Ines", partner: str = "Tomas") -> ExchangeExtract:
     return exchange_items([Said("t1", text, name=name)], two_person=True, said_at=SAID, partners=[name, partner])
 
 
-def facts(kept: Extracted) -> list[str]:
-    return [one.text for one in kept.facts]
+def facts(kept: ExchangeExtract) -> list[str]:
+    return [fact.text for fact in kept.facts]
 
 
 # --- sentences
@@ -65,9 +65,9 @@ def test_openers_are_cut(text: str, bare: str) -> None:
 
 def test_markup_pictures_and_asides_are_no_words_and_lines_end_sentences() -> None:
     found = sentences("**I moved** to [Oslo](http://x.y) 🎉 (finally).\n- I sold my car\n\nIs that ok?")
-    assert [one.text for one in found] == ["I moved to Oslo.", "I sold my car", "Is that ok?"]
-    assert [one.asks for one in found] == [False, False, True]
-    assert [one.listed for one in found] == [False, True, False]
+    assert [item.text for item in found] == ["I moved to Oslo.", "I sold my car", "Is that ok?"]
+    assert [item.asks for item in found] == [False, False, True]
+    assert [item.listed for item in found] == [False, True, False]
 
 
 def test_abbreviations_end_no_sentence() -> None:
@@ -75,7 +75,9 @@ def test_abbreviations_end_no_sentence() -> None:
 
 
 def test_a_partner_who_is_spoken_to_is_cut() -> None:
-    assert [one.text for one in sentences("Hey Tomas! I moved to Oslo, Tomas.", ("Tomas",))][-1] == "I moved to Oslo."
+    assert [sentence.text for sentence in sentences("Hey Tomas! I moved to Oslo, Tomas.", ("Tomas",))][
+        -1
+    ] == "I moved to Oslo."
 
 
 @pytest.mark.parametrize("text", ["```\nprint(1)\n```", "import os\nprint(os.name)", "word " * 400])
@@ -264,7 +266,7 @@ def test_what_points_outside_is_cut_or_rejected(clause: str, cut: str | None) ->
     ],
 )
 def test_the_third_person(clause: str, written: str, sure: bool) -> None:
-    assert third_person(clause, "Ines", two_person=True) == Rewritten(written, sure)
+    assert third_person(clause, "Ines", two_person=True) == ThirdPersonText(written, sure)
 
 
 @pytest.mark.parametrize("clause", ["I hurt myself", "I zorble on Mondays", "our plan is ready", "the boat is mine"])
@@ -273,7 +275,7 @@ def test_what_has_no_third_person_is_rejected(clause: str) -> None:
 
 
 def test_what_a_user_says_of_we_is_said_of_the_user() -> None:
-    assert third_person("we are moving", "the user", two_person=False) == Rewritten("the user is moving", True)
+    assert third_person("we are moving", "the user", two_person=False) == ThirdPersonText("the user is moving", True)
 
 
 # --- checks
@@ -422,7 +424,11 @@ def test_facts_of_a_user(text: str, fact: str) -> None:
 def test_what_is_no_fact_waits_or_is_passed(text: str, reason: str) -> None:
     kept = of_pair(text)
     assert "mural" not in " ".join(facts(kept))
-    assert all(reason in one.reason for one in kept.candidates if "mural" in one.text or "others" in one.text)
+    assert all(
+        reason in candidate.reason
+        for candidate in kept.candidates
+        if "mural" in candidate.text or "others" in candidate.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -434,7 +440,7 @@ def test_few_words_that_say_nothing_lasting_are_no_fact(text: str) -> None:
 
 def test_what_is_passed_says_why() -> None:
     kept = of_pair("I love that. I bought it in Oslo. Do I know you?")
-    assert [one.reason for one in kept.passed] == ["chat", "points outside of itself", "question"]
+    assert [item.reason for item in kept.passed] == ["chat", "points outside of itself", "question"]
 
 
 def test_of_a_turn_at_most_three_are_kept_the_best_first() -> None:
@@ -442,10 +448,10 @@ def test_of_a_turn_at_most_three_are_kept_the_best_first() -> None:
         "I live in Bergen. I am allergic to walnuts. My sister Mira works in Oslo. I love Mahler. I visited Vienna "
         "on Monday."
     )
-    frames = [one.frame for one in kept.facts]
+    frames = [fact.frame for fact in kept.facts]
     assert len(frames) == 3
     assert frames == sorted(frames, key=["relationship", "health", "identity", "preference"].index)
-    assert "enough of this turn is kept" in {one.reason for one in kept.passed}
+    assert "enough of this turn is kept" in {item.reason for item in kept.passed}
 
 
 def test_an_assistant_states_no_facts() -> None:
@@ -498,7 +504,7 @@ def test_other_languages_get_a_card_without_words_of_ours(text: str, word: str) 
 
 
 def test_nothing_said_keeps_nothing() -> None:
-    assert exchange_items([], two_person=False, said_at=SAID) == Extracted()
+    assert exchange_items([], two_person=False, said_at=SAID) == ExchangeExtract()
     assert exchange_items([Said("u1", "  ")], two_person=False, said_at=SAID).card is None
 
 
@@ -514,8 +520,8 @@ def test_nothing_said_keeps_nothing() -> None:
 )
 def test_what_a_user_says_without_saying_of_what_waits(text: str, tier: str, reason: str) -> None:
     kept = of_user(text)
-    items = [one for one in (*kept.facts, *kept.candidates) if not one.reason.startswith("taken for granted")]
-    assert [one.tier for one in items] == [tier]
+    items = [fact for fact in (*kept.facts, *kept.candidates) if not fact.reason.startswith("taken for granted")]
+    assert [item.tier for item in items] == [tier]
     assert reason in items[0].reason
 
 

@@ -46,7 +46,7 @@ DAY = datetime(2026, 5, 8, tzinfo=UTC)
     ],
 )
 def test_parse(filters: Mapping[str, Any] | None, conditions: list[tuple[str, str, Any]]) -> None:
-    assert list(parse(filters)) == [Condition(*one) for one in conditions]
+    assert list(parse(filters)) == [Condition(*condition) for condition in conditions]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_refusal_of_a_field_names_the_known_ones() -> None:
 @pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=lambda value: str(value)[:60])
 def test_matches(filters: Mapping[str, Any], expected: str) -> None:
     where = parse(filters)
-    assert "".join(one.id for one in VARIED if matches(where, one)) == expected
+    assert "".join(item.id for item in VARIED if matches(where, item)) == expected
 
 
 @pytest.mark.parametrize("op", ["$gt", "$gte", "$lt", "$lte"])

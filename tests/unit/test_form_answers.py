@@ -75,9 +75,9 @@ def test_a_chat_completion(message: dict[str, Any], words: str) -> None:
 def test_the_stream_of_a_chat() -> None:
     form = FORMS["openai_chat"]
     deltas = [{"role": "assistant", "content": ""}, {"content": "In "}, {"content": "Porto"}, {"refusal": "."}, {}]
-    raw = [chunk(one) for one in deltas] + [chunk({"content": "Other."}, 1)]
+    raw = [chunk(delta) for delta in deltas] + [chunk({"content": "Other."}, 1)]
     raw += [{**chunk({}), "choices": []}, chunk({"tool_calls": [{**TOOL_CALL, "index": 0}]})]
-    events = [ChatCompletionChunk.model_validate(one) for one in raw]
+    events = [ChatCompletionChunk.model_validate(item) for item in raw]
     assert "".join(map(form.delta, raw)) == "".join(map(form.delta, events)) == "In Porto."
     own = [
         ChunkEvent.model_construct(type="chunk", chunk=events[1]),
@@ -134,7 +134,7 @@ def test_the_stream_of_a_response() -> None:
         {"type": "response.output_text.done", "text": "In Porto", "logprobs": [], "sequence_number": 6, **place},
         {"type": "response.completed", "response": response(output(part("In Porto"))), "sequence_number": 7},
     ]
-    events = [TypeAdapter[Any](ResponseStreamEvent).validate_python(one) for one in raw]
+    events = [TypeAdapter[Any](ResponseStreamEvent).validate_python(item) for item in raw]
     assert "".join(map(form.delta, raw)) == "".join(map(form.delta, events)) == "In Porto."
 
 
@@ -170,7 +170,7 @@ def test_the_stream_of_anthropic() -> None:
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
         {"type": "message_stop", "message": message_of([])},
     ]
-    events = [TypeAdapter[Any](MessageStreamEvent).validate_python(one) for one in raw]
+    events = [TypeAdapter[Any](MessageStreamEvent).validate_python(item) for item in raw]
     assert "".join(map(form.delta, raw)) == "".join(map(form.delta, events)) == "In Porto."
     assert form.delta({"type": "ping"}) == ""
 

@@ -170,9 +170,9 @@ KNOWN = ["a", "a.b.c", "a.b.d.e", "a.b.d.i", "a.b.f", "a.c.f", "ab", "b.a.f", "a
 
 
 def listed(*conditions: tuple[Any, Any], max_depth: int | None = None, limit: int = 100, offset: int = 0) -> list[str]:
-    op = ListNamespacesOp(tuple(MatchCondition(*one) for one in conditions), max_depth, limit, offset)
+    op = ListNamespacesOp(tuple(MatchCondition(*condition) for condition in conditions), max_depth, limit, offset)
     namespaces.check(op)
-    return [".".join(one) for one in namespaces.listed(KNOWN, op)]
+    return [".".join(item) for item in namespaces.listed(KNOWN, op)]
 
 
 def test_listed_by_conditions() -> None:

@@ -31,7 +31,7 @@ def test_it_is_worked_out_once_and_only_when_it_is_read() -> None:
     assert times == [1]
 
 
-@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), replace])
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda item: pickle.loads(pickle.dumps(item)), replace])
 def test_a_copy_of_it_is_equal(way: object) -> None:
     why, _ = counted()
     assert way(why) == KNOWN  # type: ignore[operator]

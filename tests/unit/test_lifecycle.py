@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memwarden.lifecycle import Ends, ends, judge, may_expire
-from memwarden.records import Channel, Memory, Namespace, State
+from memwarden.records import Channel, Memory, MemoryState, Namespace
 from memwarden.testing.examples import START, a_memory
 
 DAY = timedelta(days=1)
@@ -38,7 +38,7 @@ def test_the_table_has_every_channel(channel: str, user: str, project: str) -> N
 
 
 def test_no_channel_is_left_out() -> None:
-    assert all(ends(one, "user/ana") for one in Channel)
+    assert all(ends(item, "user/ana") for item in Channel)
     assert ends("a channel of later", "user/ana") == Ends.NEVER
 
 
@@ -56,7 +56,7 @@ def test_what_was_not_used_for_sixty_days_expires(days: int, expires: bool) -> N
         {"pinned": True},
         {"channel": "procedural"},
         {"channel": "turn"},
-        {"state": State.SOFT_DELETED},
+        {"state": MemoryState.SOFT_DELETED},
         {"namespace": Namespace("test", "project/p1")},
         {"namespace": Namespace("test", "global")},
     ],

@@ -16,11 +16,11 @@ _TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.tex
 
 
 @given(_TEXTS, _TEXTS)
-def test_what_is_stored_compares_as_what_was_given(one: str, other: str) -> None:
-    assert "\x00" not in stored(one)
-    assert told(stored(one)) == one
-    assert (stored(one) < stored(other)) == (one < other)
-    assert (stored(one) == stored(other)) == (one == other)
+def test_what_is_stored_compares_as_what_was_given(text: str, other: str) -> None:
+    assert "\x00" not in stored(text)
+    assert told(stored(text)) == text
+    assert (stored(text) < stored(other)) == (text < other)
+    assert (stored(text) == stored(other)) == (text == other)
 
 
 @given(st.lists(_TEXTS, max_size=3))
@@ -30,7 +30,7 @@ def test_lists_come_back(texts: list[str]) -> None:
 
 
 def test_other_values_stay() -> None:
-    assert [stored(one) for one in (None, 1, 0.5, True, b"\x00")] == [None, 1, 0.5, True, b"\x00"]
+    assert [stored(item) for item in (None, 1, 0.5, True, b"\x00")] == [None, 1, 0.5, True, b"\x00"]
 
 
 def test_an_array_is_quoted() -> None:

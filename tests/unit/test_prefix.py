@@ -58,9 +58,9 @@ def test_the_total_is_of_all_prompts_that_had_one_before() -> None:
     assert (meter.total.of_this, meter.total.of_last) == (0.0, 0.0)
     shares = [meter.add(request) for request in ([USER], [USER, ANSWER, NEXT], [NEXT])]
     assert meter.total == PrefixShare(
-        sum(one.identical for one in shares[1:]),
-        sum(one.prompt for one in shares[1:]),
-        sum(one.last for one in shares[1:]),
+        sum(share.identical for share in shares[1:]),
+        sum(share.prompt for share in shares[1:]),
+        sum(share.last for share in shares[1:]),
     )
 
 

@@ -18,7 +18,7 @@ from memwarden.agent.relevance import (
     SAME_CONCEPT,
     SAME_TERM,
     Features,
-    Wording,
+    KeyWording,
     alike,
     asked,
     best,
@@ -38,17 +38,17 @@ from memwarden.recall.recall import Recall, Request
 from memwarden.records import Scope
 
 
-def said(key: str, description: str = "", value: str = "", language: str = "english") -> Wording:
+def said(key: str, description: str = "", value: str = "", language: str = "english") -> KeyWording:
     return wording(key, description, value, language)
 
 
-def known(goal: str, *saved: Wording, cosines: Sequence[float] | None = None) -> list[Features]:
+def known(goal: str, *saved: KeyWording, cosines: Sequence[float] | None = None) -> list[Features]:
     return features(asked(goal), saved, [0.0] * len(saved) if cosines is None else cosines)
 
 
 def how(word: str, other: str) -> float:
-    (one,), (two,) = words_in(word, "english"), words_in(other, "english")
-    return met(one, two)
+    (item,), (two,) = words_in(word, "english"), words_in(other, "english")
+    return met(item, two)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_concepts_need_are_concepts_and_no_word_stands_twice_in_one() -> No
             assert word == word.lower().strip("_")
             assert "*" not in word.strip("*")
             shown = concepts_of(plain(word.replace("*", "").replace("_", " ")).split())
-            assert all(concept in one for one in shown), (concept, word)
+            assert all(concept in item for item in shown), (concept, word)
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_a_word_that_meets_many_keys_counts_less() -> None:
     (alone,) = known("Check the oven", said("oven"))
     among = known("Check the oven", *(said(f"oven {name}") for name in ("lamp", "door", "tray", "knob")))
     assert alone.key == pytest.approx(1.0)
-    assert all(one.key < 0.3 for one in among)
-    assert {one.behind for one in among} == {0.0}
+    assert all(item.key < 0.3 for item in among)
+    assert {item.behind for item in among} == {0.0}
 
 
 def test_a_met_description_counts_beside_a_met_key() -> None:
@@ -193,7 +193,7 @@ def test_meaning_counts_by_itself_and_beside_the_other_keys() -> None:
     first, *others = known("x", *(said("lamp") for _ in range(5)), cosines=[0.6, 0.1, 0.1, 0.1, 0.1])
     assert first.near == 0.6
     assert first.stands_out == pytest.approx(2.0)
-    assert [one.stands_out for one in others] == [pytest.approx(-0.5)] * 4
+    assert [other.stands_out for other in others] == [pytest.approx(-0.5)] * 4
     assert logistic(first) > logistic(others[0])
     assert deviations([0.3, 0.3]) == [0, 0]
     assert deviations([]) == []
@@ -214,8 +214,8 @@ def test_the_best_come_first_and_none_under_the_bar() -> None:
 def test_plain_text_and_patterns_of_words() -> None:
     assert plain("¿Qué Código_de-Estilo's?") == "que codigo de estilo s"
     exams = pattern("exam* *plan on_call")
-    assert all(exams.search(one) for one in ("examenes", "speiseplan", "who is on call"))
-    assert not any(exams.search(one) for one in ("reexamine", "planned"))
+    assert all(exams.search(item) for item in ("examenes", "speiseplan", "who is on call"))
+    assert not any(exams.search(item) for item in ("reexamine", "planned"))
 
 
 async def test_a_goal_costs_one_search_and_one_call_for_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,15 @@ from datetime import timedelta
 from memwarden.conversation.render import render
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.render import format_context, memories_block
-from memwarden.records import ContextBlock, Item, Memory, Why
+from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
 
 NOW = START + timedelta(days=3)
 
 
-def item(memory: Memory) -> Item:
-    return Item(
+def item(memory: Memory) -> RecallItem:
+    return RecallItem(
         memory.id,
         memory.text,
         memory.category,
@@ -76,15 +76,15 @@ def test_the_budget_holds_for_the_words_of_the_templates_too() -> None:
     block = found(GATE, ALE)
     settings = ChatSettings(memory_format="{{summary}}" + " and so on" * 20)
     whole = render(block, settings, now=NOW)
-    assert [one.id for one in whole.items] == ["a", "b"]
+    assert [item.id for item in whole.items] == ["a", "b"]
     tight = ChatSettings(max_memory_tokens=whole.tokens - 1, memory_format=settings.memory_format)
     shown = render(block, tight, now=NOW)
-    assert [one.id for one in shown.items] == ["a"]
-    assert [(one.id, one.gate) for one in shown.cut] == [("b", "budget")]
+    assert [item.id for item in shown.items] == ["a"]
+    assert [(item.id, item.gate) for item in shown.cut] == [("b", "budget")]
     assert shown.tokens == estimate(shown.text) <= tight.max_memory_tokens
     nothing = render(block, ChatSettings(max_memory_tokens=1), now=NOW)
     assert (nothing.text, nothing.items, bool(nothing)) == ("", (), False)
 
 
 def test_what_is_known_is_left_out() -> None:
-    assert [one.id for one in render(found(GATE, ALE), ChatSettings(), without={"a"}, now=NOW).items] == ["b"]
+    assert [item.id for item in render(found(GATE, ALE), ChatSettings(), without={"a"}, now=NOW).items] == ["b"]

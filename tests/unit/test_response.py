@@ -8,12 +8,12 @@ import time
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.extract.response import Extracted, read_response
+from memwarden.remember.extract.response import ProposedMemory, read_response
 
-BEES = [Extracted("Ana keeps bees.")]
+BEES = [ProposedMemory("Ana keeps bees.")]
 
 
-def read(response: str) -> list[Extracted]:
+def read(response: str) -> list[ProposedMemory]:
     return list(read_response(response, 100_000))
 
 
@@ -31,7 +31,7 @@ def read(response: str) -> list[Extracted]:
     ],
 )
 def test_the_first_list_with_memories_counts(response: str) -> None:
-    assert [one.text for one in read(response)] == [one.text for one in BEES]
+    assert [item.text for item in read(response)] == [item.text for item in BEES]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,6 @@ def test_an_empty_list_is_an_answer(response: str) -> None:
 def test_tags_and_summaries_that_make_no_sense_are_left_out() -> None:
     tags = ["bees", "", " ", "x" * 257, "a\nb", "\ud800", "\x1b[1m", 5, None, ["bees"], "bees"]
     element = {"content": "Ana keeps bees.", "tags": tags, "summary": "\x00"}
-    assert read(json.dumps([element])) == [Extracted("Ana keeps bees.", tags=("bees",))]
+    assert read(json.dumps([element])) == [ProposedMemory("Ana keeps bees.", tags=("bees",))]
     assert read(json.dumps([{**element, "summary": " Bees "}]))[0].summary == "Bees"
     assert read(json.dumps([{**element, "summary": "\ud800", "tags": "bees"}])) == BEES

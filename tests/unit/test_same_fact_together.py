@@ -175,7 +175,7 @@ def test_a_change_of_something_else_changes_nothing(old: str, new: str) -> None:
 @pytest.mark.parametrize("kind", list(TOGETHER))
 def test_facts_that_are_true_at_once_stay(kind: str) -> None:
     judged = [(judge(*pair), judge(*reversed(pair)), pair) for pair in TOGETHER[kind]]
-    assert [one for one in judged if {"same", "supersede"} & {one[0].label, one[1].label}] == []
+    assert [item for item in judged if {"same", "supersede"} & {item[0].label, item[1].label}] == []
 
 
 @pytest.mark.parametrize(("old", "new"), ONE_AT_A_TIME)

@@ -54,11 +54,11 @@ def test_a_new_session_has_the_structure_of_design_d() -> None:
 
 
 def test_a_session_without_an_id_gets_one() -> None:
-    one: dict[str, Any] = {}
+    item: dict[str, Any] = {}
     other: dict[str, Any] = {}
-    SessionMemory().initialize_session_memory(one)
+    SessionMemory().initialize_session_memory(item)
     SessionMemory().initialize_session_memory(other)
-    assert one["session_id"] != other["session_id"]
+    assert item["session_id"] != other["session_id"]
 
 
 @pytest.mark.parametrize("session", [None, [], "session", {"conversation_memory": []}])
@@ -131,8 +131,10 @@ def test_a_model_that_says_too_much_is_held_to_the_limit() -> None:
 def test_without_a_usable_answer_of_the_model_rules_do(answers: list[Any]) -> None:
     memory, session = started(model=ScriptedModel(*answers))
     plain, other = started()
-    for one, its in ((memory, session), (plain, other)):
-        one.finalize_current_cycle(its, "How much?", "Well, Ana Ruiz pays 12 euros. " * 10 + "That is how it is. " * 30)
+    for item, its in ((memory, session), (plain, other)):
+        item.finalize_current_cycle(
+            its, "How much?", "Well, Ana Ruiz pays 12 euros. " * 10 + "That is how it is. " * 30
+        )
     assert session["conversation_memory"]["exchanges"] == other["conversation_memory"]["exchanges"]
     assert "Ana Ruiz pays 12 euros." in session["conversation_memory"]["exchanges"][0]["final_answer"]
     assert session["llm_compressions"] == 0
@@ -143,7 +145,7 @@ def test_prepared_messages_are_summary_tools_exchanges_and_the_question() -> Non
     talked(memory, session, 11)
     memory.add_tool_to_cache(session, "weather", {"city": "Łódź"}, "12 °C, rain", 2)
     messages = memory.prepare_messages_for_agent(session, "And now?")
-    assert [one["role"] for one in messages] == ["system", "system", *["user", "assistant"] * 10, "user"]
+    assert [message["role"] for message in messages] == ["system", "system", *["user", "assistant"] * 10, "user"]
     assert "Question 0?" in messages[0]["content"]
     assert messages[1]["content"] == 'Results of tools that still hold:\n- weather({"city": "Łódź"}): 12 °C, rain'
     assert messages[-1] == {"role": "user", "content": "And now?"}
@@ -172,8 +174,8 @@ def test_prepared_messages_stay_in_the_window_the_oldest_is_left_out() -> None:
     memory, session = started(window_tokens=60, count=words)
     talked(memory, session, 10, "Answer number {}.")  # 13 tokens an exchange, with 4 a message
     messages = memory.prepare_messages_for_agent(session, "And now?")
-    assert sum(4 + words(one["content"]) for one in messages) <= 60
-    said = [one["content"] for one in messages]
+    assert sum(4 + words(message["content"]) for message in messages) <= 60
+    said = [message["content"] for message in messages]
     assert said == [line for number in range(6, 10) for line in (f"Question {number}?", f"Answer number {number}.")] + [
         "And now?"
     ]
@@ -341,7 +343,7 @@ def test_screen_context_comes_once_and_its_results_are_cached() -> None:
     assert session["conversation_memory"]["screen_injection_done"]
     assert memory.inject_screen_context(session, {"champion": "droideka"}) == []
     talked(memory, session, 1)
-    assert [one["tool_name"] for one in session["conversation_memory"]["tool_cache"].values()] == ["details"]
+    assert [item["tool_name"] for item in session["conversation_memory"]["tool_cache"].values()] == ["details"]
 
 
 def test_a_screen_whose_tools_fail_is_tried_again() -> None:
@@ -383,7 +385,7 @@ def test_the_views_go_to_channel_5(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="memwarden.channel5"):
         memory.prepare_messages_for_agent(session, "100% sure?")
         memory.finalize_current_cycle(session, "100% sure?", "Yes.")
-    assert [one.splitlines()[0] for one in caplog.messages] == [
+    assert [message.splitlines()[0] for message in caplog.messages] == [
         "=== AGENT RECEIVES (1 messages) ===",
         "=== MEMORY STATE ===",
     ]

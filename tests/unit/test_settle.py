@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from memwarden.recall.nearby import Near
-from memwarden.records import Event, Link, Memory, Put, Remove, State
+from memwarden.records import Event, Link, Memory, MemoryState, Put, Remove
 from memwarden.remember.resolve.resolution import (
     LINKS,
     MOST_SOURCES,
     MOST_SUPERSEDED,
     Band,
-    Pair,
-    Settled,
+    NeighbourPair,
+    Resolution,
     pair_up,
     settle,
 )
@@ -26,17 +26,19 @@ from memwarden.testing.examples import SIGNALS, START, a_memory
 AT = START + timedelta(days=9)
 
 
-def a_pair(old: Memory, label: str, *, newer: bool = True, score: float = 0.9, guards: tuple[str, ...] = ()) -> Pair:
+def a_pair(
+    old: Memory, label: str, *, newer: bool = True, score: float = 0.9, guards: tuple[str, ...] = ()
+) -> NeighbourPair:
     judgement = Judgement(label, "a rule", guards)  # type: ignore[arg-type]
-    return Pair(old, Near(old.id, 0.8, score), judgement, newer)
+    return NeighbourPair(old, Near(old.id, 0.8, score), judgement, newer)
 
 
-def settled(new: Memory, *pairs: Pair, link_min: float = 0.55) -> Settled:
+def settled(new: Memory, *pairs: NeighbourPair, link_min: float = 0.55) -> Resolution:
     return settle(new, SIGNALS, pairs, AT, step=4, link_min=link_min)
 
 
-def kinds(one: Settled) -> list[str]:
-    return [type(change).__name__ for change in one.changes]
+def kinds(resolution: Resolution) -> list[str]:
+    return [type(change).__name__ for change in resolution.changes]
 
 
 @pytest.mark.parametrize(
@@ -48,16 +50,16 @@ def test_every_judgement_falls_in_one_band(label: str, band: str) -> None:
 
 
 def test_a_statement_without_neighbours_is_created() -> None:
-    one = settled(a_memory("new"))
-    assert (kinds(one), one.outcome, one.id) == (["Put"], "created", "new")
+    item = settled(a_memory("new"))
+    assert (kinds(item), item.outcome, item.id) == (["Put"], "created", "new")
 
 
 def test_the_same_fact_is_merged_into_the_known_one() -> None:
     old = a_memory("old", sources=("m1",), tags=("a",), importance=0.4, text="Ana lives in Berlin.")
     new = a_memory("new", sources=("m1", "m2"), tags=("b",), importance=0.9, pinned=True, text="Ana's home is Berlin.")
-    one = settled(new, a_pair(old, "same"))
-    added, merged, gone = one.changes
-    assert (one.outcome, one.id) == ("merged", "old")
+    item = settled(new, a_pair(old, "same"))
+    added, merged, gone = item.changes
+    assert (item.outcome, item.id) == ("merged", "old")
     assert isinstance(added, Put)
     assert (added.memory, added.step) == (new, 4)
     assert isinstance(merged, Put)
@@ -67,29 +69,29 @@ def test_the_same_fact_is_merged_into_the_known_one() -> None:
     assert (merged.event, merged.step, merged.signals) == (Event.MERGE, 5, None)
     assert merged.meta == {"of": "new", "band": "auto", "rule": "a rule", "cosine": 0.8}
     assert isinstance(gone, Remove)
-    assert (gone.id, gone.state, gone.event, gone.step) == ("new", State.MERGED, Event.MERGE, 5)
+    assert (gone.id, gone.state, gone.event, gone.step) == ("new", MemoryState.MERGED, Event.MERGE, 5)
     assert gone.meta == {"into": "old", "band": "auto", "rule": "a rule", "cosine": 0.8}
 
 
 def test_a_merge_keeps_a_bounded_number_of_sources() -> None:
     old = a_memory("old", sources=tuple(f"m{number}" for number in range(MOST_SOURCES)))
-    one = settled(a_memory("new", sources=("last",)), a_pair(old, "same"))
-    assert len(one.touched[0].sources) == MOST_SOURCES
-    assert one.touched[0].sources[-1] == "last"
+    item = settled(a_memory("new", sources=("last",)), a_pair(old, "same"))
+    assert len(item.touched[0].sources) == MOST_SOURCES
+    assert item.touched[0].sources[-1] == "last"
 
 
 @pytest.mark.parametrize("change", [{"category": "work"}, {"channel": "insight"}])
 def test_a_merge_never_moves_words_to_other_readers(change: dict[str, Any]) -> None:
-    one = settled(a_memory("new"), a_pair(a_memory("old", **change), "same"))
-    assert one.outcome == "created"
+    item = settled(a_memory("new"), a_pair(a_memory("old", **change), "same"))
+    assert item.outcome == "created"
 
 
 def test_a_new_value_closes_the_old_one_where_it_begins() -> None:
     old = a_memory("old", created_at=START - timedelta(days=3))
     new = a_memory("new", valid_from=START + timedelta(days=1))
-    one = settled(new, a_pair(old, "supersede", guards=("number",)))
-    added, closed, link = one.changes
-    assert (one.outcome, one.id, one.reason) == ("superseded", "new", "replaces old (rule: a rule)")
+    item = settled(new, a_pair(old, "supersede", guards=("number",)))
+    added, closed, link = item.changes
+    assert (item.outcome, item.id, item.reason) == ("superseded", "new", "replaces old (rule: a rule)")
     assert isinstance(added, Put)
     assert added.step == 4
     assert isinstance(closed, Put)
@@ -101,24 +103,24 @@ def test_a_new_value_closes_the_old_one_where_it_begins() -> None:
 
 def test_a_validity_never_ends_before_it_begins() -> None:
     old = a_memory("old", valid_from=START + timedelta(days=5))
-    one = settled(a_memory("new"), a_pair(old, "supersede"))
-    assert one.touched[1].valid_to == old.valid_from
+    item = settled(a_memory("new"), a_pair(old, "supersede"))
+    assert item.touched[1].valid_to == old.valid_from
 
 
 def test_one_statement_replaces_few() -> None:
     pairs = [a_pair(a_memory(f"old{number}"), "supersede") for number in range(MOST_SUPERSEDED + 2)]
-    one = settled(a_memory("new"), *pairs)
-    assert len(one.touched) == 1 + MOST_SUPERSEDED
+    item = settled(a_memory("new"), *pairs)
+    assert len(item.touched) == 1 + MOST_SUPERSEDED
 
 
 def test_what_was_said_earlier_and_is_told_later_is_born_closed() -> None:
     known = a_memory("known", created_at=START + timedelta(days=2))
-    one = settled(a_memory("new"), a_pair(known, "supersede", newer=False))
-    added, link = one.changes
+    item = settled(a_memory("new"), a_pair(known, "supersede", newer=False))
+    added, link = item.changes
     assert isinstance(added, Put)
     assert added.memory.valid_to == known.created_at
     assert link == Link("known", "new", "supersedes", step=4)
-    assert (one.outcome, "known" in one.reason) == ("created", True)
+    assert (item.outcome, "known" in item.reason) == ("created", True)
 
 
 def test_pairs_are_judged_the_older_one_first() -> None:
@@ -133,8 +135,8 @@ def test_pairs_are_judged_the_older_one_first() -> None:
 def test_near_ones_are_linked_the_strongest_first() -> None:
     scores = [0.6, 0.54, 0.9, 0.7, 0.65, 0.8, 0.55]
     pairs = [a_pair(a_memory(f"m{score}"), "different", score=score) for score in scores]
-    one = settled(a_memory("new"), *pairs)
-    links = [change for change in one.changes if isinstance(change, Link)]
+    item = settled(a_memory("new"), *pairs)
+    links = [change for change in item.changes if isinstance(change, Link)]
     assert [link.strength for link in links] == [0.9, 0.8, 0.7, 0.65, 0.6]
     assert len(links) == LINKS
     assert {(link.from_id, link.type, link.step) for link in links} == {("new", "related_to", 4)}
@@ -142,9 +144,9 @@ def test_near_ones_are_linked_the_strongest_first() -> None:
 
 @pytest.mark.parametrize("label", ["check", "link"])
 def test_a_close_call_says_so_in_the_journal(label: str) -> None:
-    one = settled(a_memory("new"), a_pair(a_memory("old"), label, guards=("order",)))
-    assert one.outcome == "created"
-    assert one.changes[0].meta == {
+    item = settled(a_memory("new"), a_pair(a_memory("old"), label, guards=("order",)))
+    assert item.outcome == "created"
+    assert item.changes[0].meta == {
         "near": "old",
         "band": "check" if label == "check" else "fallback",
         "rule": "a rule",

@@ -14,7 +14,7 @@ from memwarden.conversation.formats import FORMS
 from memwarden.conversation.prompt_cache import Stable, decided, from_json, mark, places, to_answer, to_json
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.render import memories_block
-from memwarden.records import ContextBlock, Item, Memory, Why
+from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
 
@@ -30,9 +30,11 @@ def found(*names: str) -> ContextBlock:
     return ContextBlock(text, items, estimate(text), 500, 7)
 
 
-def item(memory: Memory) -> Item:
+def item(memory: Memory) -> RecallItem:
     kind, since = memory.kind, memory.created_at
-    return Item(memory.id, memory.text, memory.category, memory.channel, kind, 0.9, (), since, Why((), ()), memory)
+    return RecallItem(
+        memory.id, memory.text, memory.category, memory.channel, kind, 0.9, (), since, Why((), ()), memory
+    )
 
 
 def talk(*texts: str) -> Said:
@@ -42,7 +44,7 @@ def talk(*texts: str) -> Said:
 
 def ids(stable: Stable | None) -> tuple[list[str], list[list[str]]]:
     assert stable is not None
-    return list(stable.snapshot.marks), [list(one.marks) for one in stable.deltas]
+    return list(stable.snapshot.marks), [list(delta.marks) for delta in stable.deltas]
 
 
 FIRST = talk("Hi.")

@@ -69,7 +69,7 @@ def test_the_command_line_shows_no_password(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [one for one in sys.modules if one.startswith("memwarden.stores.postgres")]:
+    for name in [module for module in sys.modules if module.startswith("memwarden.stores.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InvalidConfig, match="memwarden\\[postgres\\]"):

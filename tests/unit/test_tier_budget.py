@@ -10,7 +10,7 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.strip_context import holds_injected, without_injected
-from memwarden.tiers.budget import GATES, SHARES, TIERS, Filled, Offer, Tier, fill, one_line, read_shares, title
+from memwarden.tiers.budget import GATES, SHARES, TIERS, BudgetFill, Offer, Tier, fill, one_line, read_shares, title
 from memwarden.tokens import TokenCounter, estimate
 
 CASES = 10_000
@@ -35,8 +35,8 @@ def offers(tier: str, *lines: str) -> Tier:
     return Tier(title(tier), [Offer(f"{tier}{n}", line, n) for n, line in enumerate(lines)])
 
 
-def taken(filled: Filled) -> list[str]:
-    return [one.offer.item_id for one in filled.taken]
+def taken(filled: BudgetFill) -> list[str]:
+    return [item.offer.item_id for item in filled.taken]
 
 
 def test_the_text_has_a_title_for_each_tier_that_is_in_it() -> None:
@@ -61,12 +61,12 @@ def test_every_tier_gets_its_share_and_the_rest_flows_to_the_task_first() -> Non
     # 40: title 6 and three lines (36); 40: title 9 and three (39); 20: title 8 and one (18); 7 left: nothing fits.
     assert taken(filled) == ["task0", "task1", "task2", "project0", "project1", "project2", "global0"]
     assert filled.used == {"task": 36, "project": 39, "global": 18}
-    assert [one.unused for one in filled.taken] == [False] * 7
+    assert [item.unused for item in filled.taken] == [False] * 7
     few = {**tiers, "project": offers("project", "p000000")}
     filled = fill(few, SHARES, 30 + 100, characters)
     # project takes 19 of 40: 27 are left with the 4 and 2 of the others; the task gets two lines, then 7 stay.
     assert taken(filled) == ["task0", "task1", "task2", "task3", "task4", "project0", "global0"]
-    assert [one.offer.item_id for one in filled.taken if one.unused] == ["task3", "task4"]
+    assert [item.offer.item_id for item in filled.taken if item.unused] == ["task3", "task4"]
     assert {gate for _, _, gate in filled.dropped} == {"budget"}
 
 
@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_passed_over_for_what_does() -> None:
     tiers = {"task": offers("task", "x" * 500, "short"), "project": offers("project", "y")}
     filled = fill(tiers, SHARES, 60, estimate)
     assert taken(filled) == ["task1", "project0"]
-    assert [(tier, one.item_id, gate) for tier, one, gate in filled.dropped] == [("task", "task0", "budget")]
+    assert [(tier, item.item_id, gate) for tier, item, gate in filled.dropped] == [("task", "task0", "budget")]
 
 
 def test_one_item_larger_than_its_share_goes_in_when_others_leave_room() -> None:
@@ -135,17 +135,19 @@ def made(chance: random.Random) -> tuple[Mapping[str, Tier], Mapping[str, float]
     return tiers, read_shares(parts), budget, chance.choice(COUNTERS)
 
 
-def check(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> Filled:
+def check(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
     filled = fill(tiers, shares, budget, count)
     assert filled.tokens == count(filled.text) <= budget
     assert filled.text.count("<task_context>") == filled.text.count("</task_context>") == bool(filled.taken)
-    in_ = Counter((one.tier, one.offer.item_id) for one in filled.taken)
-    out = Counter((tier, one.item_id) for tier, one, _ in filled.dropped)
-    assert in_ + out == Counter((name, one.item_id) for name in TIERS for one in tiers[name].offers)
+    in_ = Counter((item.tier, item.offer.item_id) for item in filled.taken)
+    out = Counter((tier, item.item_id) for tier, item, _ in filled.dropped)
+    assert in_ + out == Counter((name, offer.item_id) for name in TIERS for offer in tiers[name].offers)
     assert all(gate in GATES for _, _, gate in filled.dropped)
     lines = [line for line in filled.text.splitlines() if line.startswith("- ")]
-    assert lines == [f"- {one.offer.line}" for one in filled.taken]
-    by_share = {name: sum(one.tokens for one in filled.taken if one.tier == name and not one.unused) for name in TIERS}
+    assert lines == [f"- {item.offer.line}" for item in filled.taken]
+    by_share = {
+        name: sum(item.tokens for item in filled.taken if item.tier == name and not item.unused) for name in TIERS
+    }
     assert all(by_share[name] <= filled.allotted[name] for name in TIERS)
     return filled
 
@@ -156,7 +158,7 @@ def test_10000_generated_cases_never_exceed_the_budget_and_drop_nothing_without_
     for _ in range(CASES):
         filled = check(*made(chance))
         seen.update(gate for _, _, gate in filled.dropped)
-        seen["unused"] += any(one.unused for one in filled.taken)
+        seen["unused"] += any(item.unused for item in filled.taken)
         seen["empty"] += not filled.taken
     # The cases are of every sort: none of the promises above holds for want of a case.
     assert min(seen["budget"], seen["unused"], seen["empty"]) > CASES // 20

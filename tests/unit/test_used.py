@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from memwarden.conversation.memory_use import LONGEST, judged
-from memwarden.records import Item, Memory, Namespace, Why
+from memwarden.records import Memory, Namespace, RecallItem, Why
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def item(text: str) -> Item:
+def item(text: str) -> RecallItem:
     memory = Memory("m", Namespace("default", "user/ana"), text, NOW, NOW)
-    return Item("m", text, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory)
+    return RecallItem("m", text, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ def item(text: str) -> Item:
     ],
 )  # fmt: skip
 def test_an_answer_uses_a_memory(memory: str, said: str, answer: str, used: bool) -> None:
-    (one,) = judged([item(memory)], [said], answer)
-    assert one.used is used, one
-    assert 0 <= one.share <= 1
+    (entry,) = judged([item(memory)], [said], answer)
+    assert entry.used is used, entry
+    assert 0 <= entry.share <= 1
 
 
 def test_memories_are_judged_each_by_itself_in_their_order() -> None:
     found = judged([item("Ana keeps bees."), item("Bo rides a red Peugeot.")], ["Who has what?"], "Bo has the Peugeot.")
-    assert [(one.item.text, one.used) for one in found] == [
+    assert [(item.item.text, item.used) for item in found] == [
         ("Ana keeps bees.", False),
         ("Bo rides a red Peugeot.", True),
     ]

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.recall.answer.budget import Packed, widened
-from memwarden.records import Item, Memory, Namespace, Why
+from memwarden.recall.answer.budget import BudgetedAnswer, widened
+from memwarden.records import Memory, Namespace, RecallItem, Why
 from memwarden.tokens import TokenCounter, estimate
 
 START, WHOLE = 100, 1_500
@@ -22,23 +22,23 @@ class Block:
     def __init__(self) -> None:
         self.rendered = 0
 
-    def __call__(self, items: Sequence[Item]) -> str:
+    def __call__(self, items: Sequence[RecallItem]) -> str:
         self.rendered += len(items)
-        entries = [f"{number}. {one.text}" for number, one in enumerate(items, 1)]
+        entries = [f"{number}. {item.text}" for number, item in enumerate(items, 1)]
         return "\n\n".join(["<memories>", *entries, "</memories>"])
 
 
-def longer(one: Item, times: int) -> Item:
+def longer(item: RecallItem, times: int) -> RecallItem:
     length = min(times * START, WHOLE)
-    return one if len(one.text) >= length else replace(one, text="w" * length)
+    return item if len(item.text) >= length else replace(item, text="w" * length)
 
 
-def grown(block: Block, most: int, budget: int | None, count: TokenCounter = estimate) -> Packed:
+def grown(block: Block, most: int, budget: int | None, count: TokenCounter = estimate) -> BudgetedAnswer:
     memory = Memory("m", Namespace("default", "user/ana"), "w" * WHOLE, NOW, NOW)
-    items = (Item("m", "w" * START, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory),) * most
+    items = (RecallItem("m", "w" * START, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory),) * most
     text = block(items)
     block.rendered = 0
-    packed = Packed(items, text, count(text), ())
+    packed = BudgetedAnswer(items, text, count(text), ())
     return widened(packed, longer, budget=budget, render=block, count=count)
 
 
@@ -52,7 +52,7 @@ def test_each_item_is_rendered_by_itself(budget: int | None) -> None:
 
 
 def test_every_item_is_twofold_before_any_is_fourfold() -> None:
-    lengths = [len(one.text) for one in grown(Block(), 10, 700).items]
+    lengths = [len(item.text) for item in grown(Block(), 10, 700).items]
     assert lengths == [400] * 3 + [200] * 7
 
 
@@ -62,7 +62,7 @@ def test_what_is_too_much_together_is_taken_back(budget: int) -> None:
     block = Block()
     packed = grown(block, 10, budget, more_together)
     assert packed.tokens == more_together(block(packed.items)) <= budget
-    assert {len(one.text) for one in packed.items} != {START}
+    assert {len(item.text) for item in packed.items} != {START}
 
 
 def more_together(text: str) -> int:

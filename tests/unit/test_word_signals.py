@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.recall.index.view import View
-from memwarden.recall.rank.word_signals import Word, by_table, idf, word_by_word, word_signals
+from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.rank.word_signals import QueryWord, by_table, idf, word_by_word, word_signals
 from memwarden.text.tokenizer import term_ids
 from memwarden_bench import sentences
 
 
-async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> View:
+async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> NamespaceView:
     """A namespace of threads, statements without a thread, and memories that were forgotten."""
     chance = random.Random(seed)
     made = sentences.turns(turns, seed)
@@ -25,14 +25,14 @@ async def view_of(turns: int, facts: int, forgotten: int, seed: int) -> View:
             batch = list(islice(made, chance.randint(1, 7)))
             if batch:
                 written = await warden.scope(user="ana", thread=f"t{number}").observe(batch)
-                ids += [str(one.id) for one in written.results if one.id]
+                ids += [str(result.id) for result in written.results if result.id]
         me = warden.scope(user="ana")
         if facts:
             stated = await me.remember([f"Mara sails boat number {number}." for number in range(facts)])
-            ids += [str(one.id) for one in stated.results]
+            ids += [str(result.id) for result in stated.results]
         await me.query("boat")
-        for one in chance.sample(ids, forgotten):
-            await me.forget(one)
+        for item in chance.sample(ids, forgotten):
+            await me.forget(item)
 
         return (await warden._parts.working.indexes.current(me.who.namespace)).view
 
@@ -50,12 +50,12 @@ async def test_the_two_ways_agree(turns: int, facts: int, forgotten: int) -> Non
             "What about Oslo, the canoe and Mara?",
         ]:
             found = [view.postings(term) for term in dict.fromkeys(term_ids(text))]
-            words = [Word(idf(view.alive_count, len(rows), 0.001), rows, tf) for rows, tf in found if len(rows)]
+            words = [QueryWord(idf(view.alive_count, len(rows), 0.001), rows, tf) for rows, tf in found if len(rows)]
             if words:
                 compared += 1
-                for one, other in zip(by_table(words, view), word_by_word(words, view), strict=True):
-                    assert one.dtype == other.dtype == np.float32
-                    assert np.array_equal(one, other)
+                for item, other in zip(by_table(words, view), word_by_word(words, view), strict=True):
+                    assert item.dtype == other.dtype == np.float32
+                    assert np.array_equal(item, other)
     assert compared
 
 

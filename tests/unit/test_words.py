@@ -9,7 +9,7 @@ from memwarden.text import flags, tokenizer
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("She loves running", "she loved to run"),
         ("Ana's allergies", "an allergy of ANA"),
@@ -23,8 +23,8 @@ from memwarden.text import flags, tokenizer
         ("мои кошки спят", "моя кошка спит"),
     ],
 )
-def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
-    assert set(tokenizer.terms(one)) & set(tokenizer.terms(other))
+def test_forms_of_one_word_share_a_term(text: str, other: str) -> None:
+    assert set(tokenizer.terms(text)) & set(tokenizer.terms(other))
 
 
 @pytest.mark.parametrize(

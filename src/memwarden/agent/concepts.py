@@ -41,7 +41,7 @@ def plain(text: str) -> str:
 
 def pattern(words: str) -> re.Pattern[str]:
     """Return the pattern of a list of words and beginnings ("exam*"), endings ("*plan") and phrases ("on_call")."""
-    entries = (re.escape(one).replace(r"\*", r"\w*").replace("_", " ").strip() for one in words.split())
+    entries = (re.escape(word).replace(r"\*", r"\w*").replace("_", " ").strip() for word in words.split())
     return re.compile(rf"\b(?:{'|'.join(sorted(set(entries), key=len, reverse=True))})\b")
 
 
@@ -80,7 +80,7 @@ def concepts_of(words: Sequence[str]) -> list[frozenset[str]]:
 def needed_by(concepts: frozenset[str]) -> frozenset[str]:
     """Return what goals about these concepts need, as a rule."""
     needs = lexicon().needs
-    return frozenset().union(*(needs.get(one, _NONE) for one in concepts))
+    return frozenset().union(*(needs.get(concept, _NONE) for concept in concepts))
 
 
 @lru_cache(maxsize=20_000)
@@ -101,6 +101,6 @@ def _goes_on(words: Sequence[str], place: int, others: Sequence[str]) -> bool:
     if len(words) < place + len(others):
         return False
     return all(
-        words[place + at].startswith(one[:-1]) if one.endswith("*") else words[place + at] == one
-        for at, one in enumerate(others)
+        words[place + at].startswith(item[:-1]) if item.endswith("*") else words[place + at] == item
+        for at, item in enumerate(others)
     )

@@ -15,11 +15,11 @@ from memwarden.ids import DEFAULT_THREAD
 from memwarden.records import (
     Channel,
     ContextBlock,
-    Item,
     Kind,
     Memory,
     Outcome,
     QueryResult,
+    RecallItem,
     Scope,
     Trust,
     WriteResult,
@@ -89,11 +89,11 @@ def wanted_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Too
     if only is None:
         return tuple(tools)
     names = checked_names(only, "only")
-    there = dict.fromkeys((SEARCH, *(one.name for one in tools)))  # a block may leave the search out
+    there = dict.fromkeys((SEARCH, *(tool.name for tool in tools)))  # a block may leave the search out
     for name in names:
         if name not in there:
             raise InvalidInput(f"there is no tool {name!r:.80}; there are: {', '.join(there)}")
-    return tuple(one for one in tools if one.name in names)
+    return tuple(tool for tool in tools if tool.name in names)
 
 
 _QUESTION = Parameter("query", "string", "What you want to know, as a question or in a few words", required=True)
@@ -202,7 +202,7 @@ async def _but_asked(memories: Memories, filters: Mapping[str, Any] | None) -> M
         return filters
     thread = {"thread_id": memories.who.thread or DEFAULT_THREAD, "channel": str(Channel.TURN)}
     last = await memories.find(thread, limit=1, order_by="written")
-    asked = [one.id for one in last if one.role == "user"]
+    asked = [item.id for item in last if item.role == "user"]
     return {**(filters or {}), "id": {"$ne": asked[0]}} if asked else filters
 
 
@@ -212,7 +212,7 @@ def _found(result: QueryResult) -> dict[str, Any]:
     return told | ({"updates": list(result.delta.bullets)} if result.delta else {})
 
 
-def _bullet(item: Item) -> dict[str, Any]:
+def _bullet(item: RecallItem) -> dict[str, Any]:
     return {"id": item.id, "category": item.category, "text": item.text}
 
 

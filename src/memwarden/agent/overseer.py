@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from memwarden.agent.save_rules import Verdict, worth_saving
+from memwarden.agent.save_rules import SaveDecision, worth_saving
 from memwarden.agent.state import PRESELECTED, AsyncState, StateKey
 from memwarden.errors import InvalidInput, MemwardenError
 from memwarden.models.json_answers import asked
@@ -74,7 +74,7 @@ class OverseerSettings:
             raise InvalidInput(f"inject is 'context' or 'system', not {self.inject!r:.80}")
 
 
-class Prepared(NamedTuple):
+class PreparedGoal(NamedTuple):
     """A goal made ready to run.
 
     goal: with the relevant state after it, or unchanged. system: what belongs into the system prompt, or "".
@@ -106,15 +106,15 @@ class AsyncOverseer:
         self._seconds = seconds
         self._count = count
 
-    async def prepare(self, goal: str) -> Prepared:
+    async def prepare(self, goal: str) -> PreparedGoal:
         """Return a goal with the state that it needs, as design A lays it out; unchanged when it needs none (A2)."""
         state = await self.relevant(goal)
         if not state:
-            return Prepared(goal, "", {})
+            return PreparedGoal(goal, "", {})
         block = relevant_block(state)
         if self.settings.inject == "system":
-            return Prepared(goal, block, state)
-        return Prepared(f"{goal}\n\n{block}", "", state)
+            return PreparedGoal(goal, block, state)
+        return PreparedGoal(f"{goal}\n\n{block}", "", state)
 
     @told(Node.OVERSEER, Op.SEARCH)
     async def relevant(self, goal: str) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class AsyncOverseer:
             return {}
         if self._chat is None:
             found = await self._state.found_for(goal, most=MOST_LOADED)
-            return await self._state.loaded([one.key for one in found])
+            return await self._state.loaded([item.key for item in found])
         offered = await self._state.found_for(goal, most=PRESELECTED, bar=0.0)
         if not offered:
             return {}
@@ -147,7 +147,7 @@ class AsyncOverseer:
         return await self._state.loaded(chosen or ())
 
     @told(Node.OVERSEER, Op.CREATE)
-    async def after(self, tool: str, result: Any, goal: str) -> Verdict:
+    async def after(self, tool: str, result: Any, goal: str) -> SaveDecision:
         """Decide whether a tool's result is saved, and save it (A4). Returns what was decided, and why.
 
         The whole result is the saved value. Nothing is saved while ``auto_save`` is off, for tools that are skipped,
@@ -155,7 +155,7 @@ class AsyncOverseer:
         """
         refusal = self._refusal(tool)
         if refusal:
-            return Verdict(False, "", refusal)
+            return SaveDecision(False, "", refusal)
         verdict = worth_saving(tool, result, goal) if self._chat is None else await self._judged(tool, result, goal)
         if not verdict.save:
             return verdict
@@ -163,7 +163,7 @@ class AsyncOverseer:
             await self._state.save_from_tool(tool, verdict.key, result, description=verdict.reason)
         except MemwardenError as error:
             log.warning("the result of %s was not saved: %s", tool, type(error).__name__)
-            return Verdict(False, verdict.key, str(error))
+            return SaveDecision(False, verdict.key, str(error))
         log.info("Auto-saved to memory: %s - %s", verdict.key, verdict.reason)
         return verdict
 
@@ -182,12 +182,12 @@ class AsyncOverseer:
             return "only results of other tools are saved"
         return ""
 
-    async def _judged(self, tool: str, result: Any, goal: str) -> Verdict:
+    async def _judged(self, tool: str, result: Any, goal: str) -> SaveDecision:
         assert self._chat is not None
         try:
             preview = json.dumps(result, ensure_ascii=False, allow_nan=False)[:PREVIEW]
         except (TypeError, ValueError, RecursionError):
-            return Verdict(False, "", "the result is not JSON")
+            return SaveDecision(False, "", "the result is not JSON")
         told = await asked(
             self._chat,
             SAVE_SYSTEM,
@@ -197,7 +197,7 @@ class AsyncOverseer:
             max_tokens=_ANSWER_TOKENS,
             seconds=self._seconds,
         )
-        return told or Verdict(False, "", "the model had no usable answer")
+        return told or SaveDecision(False, "", "the model had no usable answer")
 
 
 def relevant_block(state: Mapping[str, Any]) -> str:
@@ -213,13 +213,13 @@ def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter
     room = PROMPT_TOKENS - count(SYSTEM)
     said = _shortened(goal, GOAL_TOKENS, count)
     shown: list[str] = []
-    for one in offered:
-        if count(_asked(said, [*shown, one.key])) <= room:
-            shown.append(one.key)
+    for item in offered:
+        if count(_asked(said, [*shown, item.key])) <= room:
+            shown.append(item.key)
     lines = {key: key for key in shown}
-    for one in offered:
-        if one.key in lines and one.description:
-            longer = {**lines, one.key: f"{one.key} ({_shortened(one.description, 12, count)})"}
+    for entry in offered:
+        if entry.key in lines and entry.description:
+            longer = {**lines, entry.key: f"{entry.key} ({_shortened(entry.description, 12, count)})"}
             if count(_asked(said, list(longer.values()))) <= room:
                 lines = longer
     return _asked(said, list(lines.values())), shown
@@ -250,11 +250,11 @@ def chosen_keys(answer: Any, offered: Sequence[str]) -> list[str]:
     keys = answer["relevant_keys"]
     if not isinstance(keys, list):
         raise ValueError("relevant_keys is no list")
-    unknown = sum(1 for one in keys if one not in offered)
+    unknown = sum(1 for key in keys if key not in offered)
     if unknown:
         log.warning("the model chose %d keys that were not offered", unknown)
         model_failed("chat_model_unknown_keys")
-    return [one for one in dict.fromkeys(map(str, keys)) if one in offered]
+    return [fromkey for fromkey in dict.fromkeys(map(str, keys)) if fromkey in offered]
 
 
 def save_prompt(tool: str, preview: str, goal: str) -> str:
@@ -268,11 +268,11 @@ def save_prompt(tool: str, preview: str, goal: str) -> str:
     )
 
 
-def verdict_of(answer: Any) -> Verdict:
+def verdict_of(answer: Any) -> SaveDecision:
     """Return what a model decided. Raises TypeError, KeyError, ValueError for what is no decision."""
     save, key, reason = answer["save"], answer["key"], answer["reason"]
     if not isinstance(save, bool) or not isinstance(key, str) or not isinstance(reason, str):
         raise TypeError("save is true or false, key and reason are texts")
     if save and not key.strip():
         raise ValueError("no key")
-    return Verdict(save, key.strip(), " ".join(reason.split()))
+    return SaveDecision(save, key.strip(), " ".join(reason.split()))

@@ -55,7 +55,7 @@ _SAYING_LITTLE = frozenset(term for language, words in _LITTLE_WORDS.items() for
 _LITTLE = 0.3
 
 
-class Word(NamedTuple):
+class GoalWord(NamedTuple):
     """A word of a goal, key or description: folded, its term, what it shows, and 0..1, how much it tells."""
 
     text: str
@@ -64,19 +64,19 @@ class Word(NamedTuple):
     tells: float
 
 
-class Asked(NamedTuple):
+class GoalText(NamedTuple):
     """A goal, as it is looked at: its language and words, and whether it asks about the world only."""
 
     language: str
-    words: tuple[Word, ...]
+    words: tuple[GoalWord, ...]
     general: bool
 
 
-class Wording(NamedTuple):
+class KeyWording(NamedTuple):
     """The words of a saved value's key and of its description, and the terms of its own texts."""
 
-    key: tuple[Word, ...]
-    description: tuple[Word, ...]
+    key: tuple[GoalWord, ...]
+    description: tuple[GoalWord, ...]
     value: frozenset[str]
 
 
@@ -103,31 +103,31 @@ WEIGHTS = Features(key=5.0, goal=4.5, behind=-3.0, value=2.5, near=2.0, stands_o
 CONSTANT = -3.0
 
 
-def asked(goal: str) -> Asked:
+def asked(goal: str) -> GoalText:
     """Return a goal as it is looked at."""
     language = language_of(goal)
-    return Asked(language, words_in(goal, language), asks_generally(goal))
+    return GoalText(language, words_in(goal, language), asks_generally(goal))
 
 
-def wording(key: str, description: str, value: str, language: str) -> Wording:
+def wording(key: str, description: str, value: str, language: str) -> KeyWording:
     """Return the wording of a saved value; texts that show no language of their own are read in the goal's."""
-    return Wording(words_in(key, language), words_in(description, language), frozenset(terms(value, language)))
+    return KeyWording(words_in(key, language), words_in(description, language), frozenset(terms(value, language)))
 
 
-def words_in(text: str, language: str) -> tuple[Word, ...]:
+def words_in(text: str, language: str) -> tuple[GoalWord, ...]:
     """Return the words of a text that say something, once each: not stop words, unless they show a concept."""
     said = plain(text).split()
-    found: dict[str, Word] = {}
+    found: dict[str, GoalWord] = {}
     for word, concepts in zip(said, concepts_of(said), strict=True):
         for term in terms(word, language) or ([word] if concepts else []):
-            found.setdefault(term, Word(word, term, concepts, telling(term)))
+            found.setdefault(term, GoalWord(word, term, concepts, telling(term)))
     return tuple(found.values())
 
 
-def relevances(goal: Asked, said: Sequence[Wording], cosines: Sequence[float]) -> list[float]:
+def relevances(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float]) -> list[float]:
     """Return 0..1 for each saved value: how surely a goal needs it, seen beside the others."""
     factor = GENERAL if goal.general else 1.0
-    return [factor * logistic(one) for one in features(goal, said, cosines)]
+    return [factor * logistic(feature) for feature in features(goal, said, cosines)]
 
 
 def logistic(known: Features) -> float:
@@ -136,17 +136,17 @@ def logistic(known: Features) -> float:
     return 1 / (1 + math.exp(-total))
 
 
-def features(goal: Asked, said: Sequence[Wording], cosines: Sequence[float]) -> list[Features]:
+def features(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float]) -> list[Features]:
     """Return what is known of each saved value beside a goal."""
-    in_keys = [[[met(word, one) for one in saved.key] for word in goal.words] for saved in said]
-    in_descriptions = [[[met(word, one) for one in saved.description] for word in goal.words] for saved in said]
+    in_keys = [[[met(word, item) for item in saved.key] for word in goal.words] for saved in said]
+    in_descriptions = [[[met(word, item) for item in saved.description] for word in goal.words] for saved in said]
     by_word = [
         [(max(keys, default=0.0), max(descriptions, default=0.0)) for keys, descriptions in zip(*both, strict=True)]
         for both in zip(in_keys, in_descriptions, strict=True)
     ]
-    shared = [math.sqrt(max(1, sum(1 for one in by_word if any(one[place])))) for place in range(len(goal.words))]
-    signs = [sign_of(goal.words, one, shared) for one in by_word]
-    best, spread = max(signs, default=0.0), Counter(term for one in said for term in stands_in(one))
+    shared = [math.sqrt(max(1, sum(1 for item in by_word if any(item[place])))) for place in range(len(goal.words))]
+    signs = [sign_of(goal.words, item, shared) for item in by_word]
+    best, spread = max(signs, default=0.0), Counter(term for item in said for term in stands_in(item))
     return [
         Features(
             key=covered(saved.key, in_key, shared),
@@ -162,15 +162,15 @@ def features(goal: Asked, said: Sequence[Wording], cosines: Sequence[float]) -> 
     ]
 
 
-def met(word: Word, one: Word) -> float:
+def met(word: GoalWord, item: GoalWord) -> float:
     """Return 0..1: how well a word of the goal meets one of a key."""
-    if word.term == one.term:
+    if word.term == item.term:
         return SAME_TERM
-    if word.concepts & one.concepts:
+    if word.concepts & item.concepts:
         return SAME_CONCEPT
-    if alike(word.text, one.text):
+    if alike(word.text, item.text):
         return ALIKE
-    return NEEDED if one.concepts and needed_by(word.concepts) & one.concepts else 0.0
+    return NEEDED if item.concepts and needed_by(word.concepts) & item.concepts else 0.0
 
 
 def alike(word: str, other: str) -> bool:
@@ -184,22 +184,22 @@ def alike(word: str, other: str) -> bool:
     return word in other or other in word
 
 
-def covered(words: Sequence[Word], met_by: Sequence[Sequence[float]], shared: Sequence[float]) -> float:
+def covered(words: Sequence[GoalWord], met_by: Sequence[Sequence[float]], shared: Sequence[float]) -> float:
     """Return 0..1: how much of a key's words is met. met_by: for each word of the goal how well it meets each."""
     reached = (
-        one.tells * max((row[place] / many for row, many in zip(met_by, shared, strict=True)), default=0.0)
-        for place, one in enumerate(words)
+        item.tells * max((row[place] / many for row, many in zip(met_by, shared, strict=True)), default=0.0)
+        for place, item in enumerate(words)
     )
-    return sum(reached) / max(_LEAST_SAID, sum(one.tells for one in words))
+    return sum(reached) / max(_LEAST_SAID, sum(word.tells for word in words))
 
 
-def goal_covered(words: Sequence[Word], by_word: Sequence[tuple[float, float]]) -> float:
+def goal_covered(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]]) -> float:
     """Return 0..1: how much of a goal's words meets a key or its description."""
     reached = (word.tells * _of_both(*both) for word, both in zip(words, by_word, strict=True))
     return sum(reached) / max(_LEAST_SAID, sum(word.tells for word in words))
 
 
-def sign_of(words: Sequence[Word], by_word: Sequence[tuple[float, float]], shared: Sequence[float]) -> float:
+def sign_of(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]], shared: Sequence[float]) -> float:
     """Return 0..1: what the goal's words that meet a key are worth together."""
     return together(
         SURE * word.tells * _of_both(*both) / many for word, both, many in zip(words, by_word, shared, strict=True)
@@ -210,23 +210,23 @@ def _of_both(in_key: float, in_description: float) -> float:
     return max(in_key, IN_DESCRIPTION * in_description)
 
 
-def in_value(words: Sequence[Word], saved: Wording, spread: Counter[str]) -> float:
+def in_value(words: Sequence[GoalWord], saved: KeyWording, spread: Counter[str]) -> float:
     """Return 0..1: what the goal's words are worth that stand in a value and neither in its key nor its description.
 
     spread: how many saved values hold a term; one that stands in many points to none.
     """
-    elsewhere = {one.term for one in (*saved.key, *saved.description)}
+    elsewhere = {item.term for item in (*saved.key, *saved.description)}
     return together(word.tells / spread[word.term] for word in words if word.term in saved.value - elsewhere)
 
 
-def stands_in(saved: Wording) -> set[str]:
+def stands_in(saved: KeyWording) -> set[str]:
     """Return all terms of a saved value."""
-    return {one.term for one in (*saved.key, *saved.description)} | saved.value
+    return {item.term for item in (*saved.key, *saved.description)} | saved.value
 
 
 def together(signs: Iterable[float]) -> float:
     """Return 0..1: what signs that may each mislead are worth together."""
-    return 1 - math.prod(1 - one for one in signs)
+    return 1 - math.prod(1 - sign for sign in signs)
 
 
 def telling(term: str) -> float:
@@ -240,7 +240,7 @@ def deviations(cosines: Sequence[float]) -> list[float]:
     """Return how many standard deviations each cosine lies over the mean; zeros where all are the same."""
     spread = pstdev(cosines) if cosines else 0.0
     mean = fmean(cosines) if spread else 0.0
-    return [(one - mean) / spread if spread else 0.0 for one in cosines]
+    return [(cosine - mean) / spread if spread else 0.0 for cosine in cosines]
 
 
 def best(scores: Sequence[float], bar: float, most: int) -> list[int]:

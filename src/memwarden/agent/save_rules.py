@@ -19,7 +19,7 @@ from memwarden.agent.concepts import concepts_of, pattern, plain
 from memwarden.agent.state import words_of
 
 
-class Verdict(NamedTuple):
+class SaveDecision(NamedTuple):
     """Whether to save, under which key, and why."""
 
     save: bool
@@ -50,27 +50,27 @@ _DEEPEST = 3
 """So deep in a result keys are looked at: what lies deeper is detail."""
 
 
-def worth_saving(tool: str, result: Any, goal: str) -> Verdict:
+def worth_saving(tool: str, result: Any, goal: str) -> SaveDecision:
     """Decide about one result of a tool, given the goal that it was called for. Pure."""
     if _is_nothing(result):
-        return Verdict(False, "", "the result is empty or an error")
+        return SaveDecision(False, "", "the result is empty or an error")
     named = words_of(tool)
-    words, said, keys = plain(named), plain(goal), [plain(words_of(one)) for one in _keys(result, _DEEPEST)]
-    if _has("secret", words) or any(_has("secret", one) for one in keys):
-        return Verdict(False, "", "it may be a secret")
+    words, said, keys = plain(named), plain(goal), [plain(words_of(key)) for key in _keys(result, _DEEPEST)]
+    if _has("secret", words) or any(_has("secret", key) for key in keys):
+        return SaveDecision(False, "", "it may be a secret")
     if _has("not_keep", said):
-        return Verdict(False, "", "the goal asks not to keep it")
+        return SaveDecision(False, "", "the goal asks not to keep it")
     if _has("keep", _patterns()["other_sense"].sub(" ", said)):
-        return Verdict(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
+        return SaveDecision(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
     ground = None if _has("this_moment", said) else _lasts(words, said, result, keys)
     if ground:
-        return Verdict(True, _joined(_named(named.lower().split())), f"{ground} are of use in other sessions")
-    return Verdict(False, "", "it serves this goal only")
+        return SaveDecision(True, _joined(_named(named.lower().split())), f"{ground} are of use in other sessions")
+    return SaveDecision(False, "", "it serves this goal only")
 
 
 def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | None:
     """What says that a result lasts: a word of the tool, of the result's keys, or of the goal; or None."""
-    if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", one) for one in keys or ["?"]):
+    if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", key) for key in keys or ["?"]):
         return None
     if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):
         return found[0]
@@ -88,7 +88,7 @@ def _lasting_concept(words: str) -> str | None:
 
 
 def _is_nothing(result: Any) -> bool:
-    if any(result == one and type(result) is type(one) for one in _EMPTY):
+    if any(result == item and type(result) is type(item) for item in _EMPTY):
         return True
     if not isinstance(result, Mapping):
         return False
@@ -103,22 +103,22 @@ def _is_failure(key: Any) -> bool:
 
 def _is_http_error(result: Mapping[Any, Any]) -> bool:
     codes = [result.get(key) for key in ("status", "code", "status_code", "statusCode")]
-    return any(isinstance(one, int) and 400 <= one <= 599 for one in codes)
+    return any(isinstance(code, int) and 400 <= code <= 599 for code in codes)
 
 
 def _is_empty(value: Any) -> bool:
-    return any(value == one for one in _EMPTY if type(value) is type(one))
+    return any(value == item for item in _EMPTY if type(value) is type(item))
 
 
 def _keys(value: Any, depth: int) -> Iterator[str]:
     """The keys of a result, those of what it holds too."""
     if isinstance(value, Mapping) and depth:
-        for key, one in value.items():
+        for key, item in value.items():
             yield str(key)
-            yield from _keys(one, depth - 1)
+            yield from _keys(item, depth - 1)
     elif isinstance(value, list | tuple) and depth:
-        for one in value:
-            yield from _keys(one, depth - 1)
+        for entry in value:
+            yield from _keys(entry, depth - 1)
 
 
 def _has(name: str, text: str) -> bool:
@@ -128,18 +128,20 @@ def _has(name: str, text: str) -> bool:
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     listed = tomllib.loads(Path(__file__).with_name("worth.toml").read_text(encoding="utf-8"))
-    return {name: pattern(one) if isinstance(one, str) else re.compile("|".join(one)) for name, one in listed.items()}
+    return {
+        name: pattern(item) if isinstance(item, str) else re.compile("|".join(item)) for name, item in listed.items()
+    }
 
 
 def _key_of(goal: str, words: Sequence[str]) -> str:
     found = _OBJECT.search(goal)
-    said = [one for one in words_of(found["what"]).lower().split() if one not in _POINTING] if found else []
+    said = [word for word in words_of(found["what"]).lower().split() if word not in _POINTING] if found else []
     return _joined(said) if len(_joined(said)) >= _SHORTEST else _joined(_named(words))
 
 
 def _named(words: Sequence[str]) -> list[str]:
-    return [one for one in words if one not in _VERBS] or list(words)
+    return [word for word in words if word not in _VERBS] or list(words)
 
 
 def _joined(words: Sequence[str]) -> str:
-    return "_".join(re.sub(r"\W", "", one) for one in words)[:_LONGEST].strip("_")
+    return "_".join(re.sub(r"\W", "", word) for word in words)[:_LONGEST].strip("_")

@@ -25,7 +25,7 @@ from memwarden.recall.answer.render import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.ingest.intake import look_at, value_without_secrets
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 CATEGORY = "state"
 """An agent with an allowlist reads and writes state only when this stands in it."""
@@ -68,7 +68,7 @@ class StateKey:
 class AsyncState:
     """The saved values of one person. Made by :attr:`memwarden.api.scope.AsyncScope.state`."""
 
-    def __init__(self, parts: Parts, who: Scope) -> None:
+    def __init__(self, parts: Runtime, who: Scope) -> None:
         self._parts = parts
         self.who = who
 
@@ -146,12 +146,12 @@ class AsyncState:
     @told(Node.HOTPATH, Op.SEARCH)
     async def list_keys(self, pattern: str = "*", *, include_values: bool = False) -> list[StateKey]:
         """Return the keys that match a glob (``fnmatch``, case-sensitive), sorted, with previews if asked for."""
-        return [_told(one, preview=include_values) for one in await self._matching(pattern)]
+        return [_told(item, preview=include_values) for item in await self._matching(pattern)]
 
     @told(Node.HOTPATH, Op.SEARCH)
     async def search(self, pattern: str) -> dict[str, Any]:
         """Return the values of all keys that match a glob (``fnmatch``, case-sensitive), sorted by key."""
-        return {_name(one): _value(one) for one in await self._matching(pattern)}
+        return {_name(item): _value(item) for item in await self._matching(pattern)}
 
     @told(Node.HOTPATH, Op.DELETE)
     async def clear(self, pattern: str = "*", *, dry_run: bool = False) -> list[str]:
@@ -162,8 +162,8 @@ class AsyncState:
         found = await self._matching(pattern, expired=True)
         if found and not dry_run:
             writer, actor = self._parts.working.writer, self.who.actor or self.who.agent
-            await writer.remove(self.who.namespace, [one.id for one in found], actor=actor)
-        return [_name(one) for one in found]
+            await writer.remove(self.who.namespace, [item.id for item in found], actor=actor)
+        return [_name(item) for item in found]
 
     async def loaded(self, keys: Sequence[str]) -> dict[str, Any]:
         """Return the values of those keys that are there, in the order asked for, as a model may read them.
@@ -171,9 +171,9 @@ class AsyncState:
         Of what a tool or a model saved, sentences that read like orders to an assistant are left out (F9).
         """
         self._check_allowed()
-        found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(one) for one in keys])
+        found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
         now = clock.now()
-        return {_name(one): _fit(one) for one in found if _is_saved(one) and _is_there(one, now)}
+        return {_name(item): _fit(item) for item in found if _is_saved(item) and _is_there(item, now)}
 
     async def found_for(self, goal: str, *, most: int = 5, bar: float = BAR) -> list[StateKey]:
         """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
@@ -197,24 +197,25 @@ class AsyncState:
         self._check_allowed()
         request = Request(goal, None, STATE, PRESELECTED, 0.0, None, full=True, explain=False)
         result = await self._parts.working.recall.query(replace(self.who, thread=None), request)
-        found = [one.memory for one in result.items]
+        found = [item.memory for item in result.items]
         if len(found) < PRESELECTED:
-            known = {one.id for one in found}
+            known = {item.id for item in found}
             newest = await self._parts.store.find(self.who.namespace, STATE, limit=PRESELECTED, order_by="updated_at")
-            found += [one for one in newest if one.id not in known]
+            found += [item for item in newest if item.id not in known]
         now = clock.now()
-        return [one for one in found[:PRESELECTED] if _is_saved(one) and _is_there(one, now)]
+        return [item for item in found[:PRESELECTED] if _is_saved(item) and _is_there(item, now)]
 
     def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
         from memwarden.agent.relevance import asked, relevances, wording
 
-        texts = [(words_of(_name(one)), one.summary or "") for one in offered]
+        texts = [(words_of(_name(item)), item.summary or "") for item in offered]
         briefly = [f"{key}. {about}" for key, about in texts]
-        in_full = [one.text[:EMBEDDED] for one in offered]
+        in_full = [item.text[:EMBEDDED] for item in offered]
         cosines = _cosines(self._embedder_for(goal), goal, briefly, in_full)
         looked_at = asked(goal)
         said = [
-            wording(key, about, one.text, looked_at.language) for (key, about), one in zip(texts, offered, strict=True)
+            wording(key, about, item.text, looked_at.language)
+            for (key, about), item in zip(texts, offered, strict=True)
         ]
         return relevances(looked_at, said, cosines)
 
@@ -235,8 +236,8 @@ class AsyncState:
             raise InvalidInput(f"pattern is a glob such as 'kudos*', not {pattern!r:.80}")
         now = clock.now()
         found = await self._parts.store.find(self.who.namespace, STATE, limit=_ALL)
-        kept = [one for one in found if _is_saved(one) and (expired or _is_there(one, now))]
-        return sorted((one for one in kept if fnmatchcase(_name(one), pattern)), key=_name)
+        kept = [item for item in found if _is_saved(item) and (expired or _is_there(item, now))]
+        return sorted((item for item in kept if fnmatchcase(_name(item), pattern)), key=_name)
 
     async def _refuse_others(self, memory_id: str) -> None:
         found = await self._parts.store.get(self.who.namespace, [memory_id], removed=True)
@@ -275,7 +276,7 @@ def _json(value: Any, most: int) -> str:
 
 def _is_deep(value: Any, left: int) -> bool:
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return left < 0 or any(_is_deep(one, left - 1) for one in inner)
+    return left < 0 or any(_is_deep(item, left - 1) for item in inner)
 
 
 def _line(description: Any) -> str | None:
@@ -314,12 +315,12 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping) and depth:
-        for key, one in value.items():
+        for key, item in value.items():
             yield words_of(str(key))
-            yield from _texts(one, depth - 1)
+            yield from _texts(item, depth - 1)
     elif isinstance(value, Sequence) and depth:
-        for one in value:
-            yield from _texts(one, depth - 1)
+        for entry in value:
+            yield from _texts(entry, depth - 1)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
 
@@ -346,8 +347,8 @@ def _fit(memory: Memory) -> Any:
         if isinstance(value, str):
             return fit_to_show(memory, value)
         if isinstance(value, Mapping):
-            return {key: fit(one) for key, one in value.items()}
-        return [fit(one) for one in value] if isinstance(value, list) else value
+            return {key: fit(item) for key, item in value.items()}
+        return [fit(item) for item in value] if isinstance(value, list) else value
 
     return fit(_value(memory))
 
@@ -368,7 +369,7 @@ def _cosines(embedder: Embedder | None, goal: str, briefly: Sequence[str], in_fu
     if vectors is None:
         return [0.0] * len(briefly)
     cosines = vectors[1:] @ vectors[0]
-    return [float(one) for one in cosines.reshape(2, len(briefly)).max(axis=0)]
+    return [float(item) for item in cosines.reshape(2, len(briefly)).max(axis=0)]
 
 
 def _told(memory: Memory, *, preview: bool = False) -> StateKey:

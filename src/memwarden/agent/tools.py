@@ -72,8 +72,8 @@ class AsyncTools:
             raise InvalidInput(f"permission is 'read' or 'write', not {permission!r:.80}")
         self.permission = permission
         self._tools: dict[str, Tool] = {}
-        for one in tools:
-            self.register(one)
+        for tool in tools:
+            self.register(tool)
 
     def register(self, tool: Tool) -> None:
         """Add a tool. Raises InvalidInput for a name that is taken."""
@@ -84,7 +84,7 @@ class AsyncTools:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that the caller may call, in the order of registration."""
-        return tuple(one for one in self._tools.values() if self._may(one))
+        return tuple(tool for tool in self._tools.values() if self._may(tool))
 
     async def call_tool(self, name: str, parameters: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
         """Call a tool and return its answer.
@@ -111,14 +111,16 @@ class AsyncTools:
         return [
             {
                 "type": "function",
-                "function": {"name": one.name, "description": described(one), "parameters": schema(one)},
+                "function": {"name": tool.name, "description": described(tool), "parameters": schema(tool)},
             }
-            for one in self.tools
+            for tool in self.tools
         ]
 
     def anthropic(self) -> list[dict[str, Any]]:
         """Return the tools as Anthropic's messages take them."""
-        return [{"name": one.name, "description": described(one), "input_schema": schema(one)} for one in self.tools]
+        return [
+            {"name": tool.name, "description": described(tool), "input_schema": schema(tool)} for tool in self.tools
+        ]
 
     def _may(self, tool: Tool) -> bool:
         return tool.permissions == "read" or self.permission == "write"
@@ -134,11 +136,14 @@ def schema(tool: Tool) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            one.name: {"description": one.description, **SCHEMAS.get(one.type, {"type": one.type})}
-            | ({"enum": list(one.choices)} if one.choices else {})
-            for one in tool.parameters
+            parameter.name: {
+                "description": parameter.description,
+                **SCHEMAS.get(parameter.type, {"type": parameter.type}),
+            }
+            | ({"enum": list(parameter.choices)} if parameter.choices else {})
+            for parameter in tool.parameters
         },
-        "required": [one.name for one in tool.parameters if one.required],
+        "required": [parameter.name for parameter in tool.parameters if parameter.required],
         "additionalProperties": False,
     }
 
@@ -149,18 +154,18 @@ def checked(tool: Tool, given: Any) -> dict[str, Any]:
         raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {given!r:.80}")
     if not isinstance(given, Mapping):
         raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {given!r:.80}")
-    known = {one.name: one for one in tool.parameters}
+    known = {parameter.name: parameter for parameter in tool.parameters}
     for name in given:
         if name not in known:
             raise InvalidInput(f"{tool.name} has no parameter {name!r:.80}; it has: {', '.join(known) or 'none'}")
-    for one in known.values():
-        if one.name not in given:
-            if one.required:
-                raise InvalidInput(f"{tool.name} needs {one.name}: {one.description}")
+    for item in known.values():
+        if item.name not in given:
+            if item.required:
+                raise InvalidInput(f"{tool.name} needs {item.name}: {item.description}")
             continue
-        value = given[one.name]
-        if not _fits(one.type, value) and (one.required or value is not None):
-            raise InvalidInput(f"{one.name} of {tool.name} is a {_WORDS.get(one.type, one.type)}, not {value!r:.80}")
+        value = given[item.name]
+        if not _fits(item.type, value) and (item.required or value is not None):
+            raise InvalidInput(f"{item.name} of {tool.name} is a {_WORDS.get(item.type, item.type)}, not {value!r:.80}")
     return dict(given)
 
 
@@ -171,7 +176,7 @@ def _fits(type_: str, value: Any) -> bool:
     if type_ in ("number", "integer") and isinstance(value, bool):
         return False
     if type_ == "strings":
-        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
     return isinstance(value, TYPES[type_])
 
 
@@ -192,9 +197,9 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
     async def listed(include_values: bool | None = False) -> dict[str, Any]:
         keys = await state.list_keys(include_values=bool(include_values))
         told = [
-            {"key": one.key, "updated_at": one.updated_at, "size_bytes": one.size_bytes}
-            | ({"preview": one.preview} if include_values else {})
-            for one in keys
+            {"key": key.key, "updated_at": key.updated_at, "size_bytes": key.size_bytes}
+            | ({"preview": key.preview} if include_values else {})
+            for key in keys
         ]
         return {"success": True, "count": len(told), "keys": told}
 

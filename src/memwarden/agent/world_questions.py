@@ -28,4 +28,4 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What shows a goal about the world, and what shows that a goal is about the one who asks."""
     listed = tomllib.loads(Path(__file__).with_name("general.toml").read_text(encoding="utf-8"))
     own = listed.pop("own")
-    return re.compile("|".join(one for group in listed.values() for one in group)), re.compile("|".join(own))
+    return re.compile("|".join(item for group in listed.values() for item in group)), re.compile("|".join(own))

@@ -14,7 +14,7 @@ from memwarden.conversation.chat import AsyncChat, AsyncReplyStream, ChatTools, 
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.errors import NotKept
-from memwarden.records import ContextBlock, WriteResult, Written
+from memwarden.records import ContextBlock, MessageResult, WriteResult
 
 E = TypeVar("E")
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class Turn(Facade):
         return self._inner.block
 
     @property
-    def stored(self) -> tuple[Written, ...]:
+    def stored(self) -> tuple[MessageResult, ...]:
         """What became of each message that was handed to the store."""
         return self._inner.stored
 

@@ -15,7 +15,7 @@ from memwarden.remember.ingest.messages import checked_names
 from memwarden.remember.resolve.consent.user_context import CATEGORY, read_patch
 
 if TYPE_CHECKING:
-    from memwarden.remember.resolve.consent.proposals import Consents
+    from memwarden.remember.resolve.consent.proposals import Proposals
 
 WAYS = ("api", "cli", "ui", "chat")
 """How a person's decision reached us."""
@@ -28,7 +28,7 @@ class Speaker(Protocol):
     def who(self) -> Scope: ...
 
     @property
-    def _consents(self) -> Consents: ...
+    def _consents(self) -> Proposals: ...
 
     @property
     def _categories(self) -> Categories: ...

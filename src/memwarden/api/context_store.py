@@ -40,7 +40,7 @@ class StoredItems(MutableMapping[str, Any]):
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        return iter([one.context_item_id for one in self._backend.list_all()])
+        return iter([item.context_item_id for item in self._backend.list_all()])
 
     def __len__(self) -> int:
         return self._backend.count()
@@ -61,7 +61,7 @@ class StoredItems(MutableMapping[str, Any]):
         self._backend.clear()
 
     def _snapshot(self) -> dict[str, ContextItem]:
-        return {one.context_item_id: one for one in self._backend.list_all()}
+        return {item.context_item_id: item for item in self._backend.list_all()}
 
 
 class ContextStore:
@@ -84,7 +84,7 @@ class ContextStore:
     @items.setter
     def items(self, items: Mapping[str, Any]) -> None:
         """Put these in the place of all."""
-        new = {key: _item(key, one) for key, one in items.items()}  # read first: they may come from here
+        new = {key: _item(key, item) for key, item in items.items()}  # read first: they may come from here
         self._items.clear()
         self._items.update(new)
 

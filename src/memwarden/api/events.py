@@ -24,7 +24,7 @@ from memwarden.observability.records import (
 )
 from memwarden.records import Namespace, Scope
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 When = datetime | str | float | None
 _MORE = 4
@@ -36,7 +36,7 @@ LONGEST_SECONDS = 366 * DAY_SECONDS
 class Looker(Protocol):
     """What these verbs need of a scope."""
 
-    _parts: Parts
+    _parts: Runtime
 
     @property
     def who(self) -> Scope: ...
@@ -118,7 +118,7 @@ async def _shown(self: Looker, wanted: EventFilter, limit: int, descending: bool
         if viewer is None:
             return found
         hidden = await _moved_away(self, namespace, found, viewer)
-        shown = [one for one in found if one.memory_id not in hidden]
+        shown = [item for item in found if item.memory_id not in hidden]
         if len(shown) >= limit or len(found) < most:
             return shown[:limit]
         most *= _MORE
@@ -126,9 +126,9 @@ async def _shown(self: Looker, wanted: EventFilter, limit: int, descending: bool
 
 async def _moved_away(self: Looker, namespace: Namespace, found: list[OpEvent], viewer: Viewer) -> set[str]:
     """Of the memories that events name, those that stand in a category now that the agent may not read."""
-    ids = list(dict.fromkeys(one.memory_id for one in found if one.memory_id is not None))
+    ids = list(dict.fromkeys(item.memory_id for item in found if item.memory_id is not None))
     stored = await self._parts.store.get(namespace, ids, removed=True) if ids else []
-    return {one.id for one in stored if one.category not in viewer.categories}
+    return {item.id for item in stored if item.category not in viewer.categories}
 
 
 def _filter(

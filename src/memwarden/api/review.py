@@ -9,14 +9,14 @@ from typing import Protocol
 
 from memwarden import arguments
 from memwarden.errors import Denied, InvalidInput
-from memwarden.records import Scope, State, Waiting, WriteResult
-from memwarden.runtime import Parts
+from memwarden.records import MemoryState, PendingReview, Scope, WriteResult
+from memwarden.runtime import Runtime
 
 
 class Decider(Protocol):
     """What these verbs need of a scope."""
 
-    _parts: Parts
+    _parts: Runtime
 
     @property
     def who(self) -> Scope: ...
@@ -25,7 +25,7 @@ class Decider(Protocol):
     def _readable(self) -> tuple[str, ...] | None: ...
 
 
-async def waiting(self: Decider, state: str | None = None, *, limit: int = 100) -> list[Waiting]:
+async def waiting(self: Decider, state: str | None = None, *, limit: int = 100) -> list[PendingReview]:
     """List what waits apart, in no answer, until somebody decides on it: the newest first.
 
     It is for a person's eyes: a text that was held back looks like orders for an assistant, so keep it out of prompts.
@@ -45,9 +45,9 @@ async def waiting(self: Decider, state: str | None = None, *, limit: int = 100) 
         raise InvalidInput(f"state is one of {', '.join(sorted(DECIDED_HERE))} or None, not {state!r:.80}")
     if state is not None:
         check_agent(self.who, state)
-    states = [one for one in DECIDED_HERE if state in (None, one)]
+    states = [item for item in DECIDED_HERE if state in (None, item)]
     if self.who.agent is not None:
-        states = [State.CANDIDATE]
+        states = [MemoryState.CANDIDATE]
     most = arguments.whole(limit, "limit", 1, None)
     return await read_waiting(self._parts.store, self.who.namespace, states, self._readable, most)
 

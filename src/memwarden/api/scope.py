@@ -37,10 +37,10 @@ from memwarden.records import (
     Delta,
     HistoryEntry,
     Memory,
+    MemoryState,
     QueryResult,
     Relation,
     Scope,
-    State,
     Trust,
     WriteResult,
 )
@@ -48,11 +48,11 @@ from memwarden.remember.extract import procedures
 from memwarden.remember.extract.response import read_response
 from memwarden.remember.ingest.draft import Draft
 from memwarden.remember.ingest.messages import checked_name, checked_names, checked_text, read_messages, read_stated
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 if TYPE_CHECKING:
     from memwarden.recall.recall import Request
-    from memwarden.remember.resolve.consent.proposals import Consents
+    from memwarden.remember.resolve.consent.proposals import Proposals
 
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
@@ -65,7 +65,7 @@ MOST_TRIES = 5
 class AsyncScope:
     """The verbs, bound to who asks. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
 
-    def __init__(self, parts: Parts, who: Scope) -> None:
+    def __init__(self, parts: Runtime, who: Scope) -> None:
         self._parts = parts
         self.who = who
         self._log = TurnLog(parts, who)
@@ -173,7 +173,7 @@ class AsyncScope:
         """
         settings = self._parts.settings
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
-            stated = ", ".join(one for one in Channel if one != Channel.TURN)
+            stated = ", ".join(item for item in Channel if item != Channel.TURN)
             raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
         if trust is not None and trust not in set(Trust):
             raise InvalidInput(f"trust is one of {', '.join(Trust)}, not {trust!r:.80}")
@@ -197,7 +197,7 @@ class AsyncScope:
         if channel == Channel.PROCEDURAL:
             arguments.category(settings, procedures.CATEGORY)
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
-        drafts = [procedures.stated(draft.of(one)) for one in stated_texts]
+        drafts = [procedures.stated(draft.of(stated_text)) for stated_text in stated_texts]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     @told(Node.HOTPATH, Op.CREATE)
@@ -214,15 +214,15 @@ class AsyncScope:
         listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
         drafts = [
             Draft(
-                text=checked_text(one.text, f"memory {number} of the response", settings.max_text_bytes),
+                text=checked_text(item.text, f"memory {number} of the response", settings.max_text_bytes),
                 category=arguments.category(settings, category),
-                kind=one.kind,
-                importance=one.importance,
-                tags=one.tags,
+                kind=item.kind,
+                importance=item.importance,
+                tags=item.tags,
                 source=checked_name(source, "source"),
-                summary=one.summary,
+                summary=item.summary,
             )
-            for number, one in enumerate(listed)
+            for number, item in enumerate(listed)
         ]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable)
 
@@ -400,7 +400,7 @@ class AsyncScope:
         ends = list(dict.fromkeys(end for edge in edges for end in (edge.from_id, edge.to_id)))
         active = await self._parts.store.get(self.who.namespace, ends)
         allowed = self._parts.settings.categories.readable(self.who.agent, None)
-        known = {one.id for one in active if allowed is None or one.category in allowed}
+        known = {item.id for item in active if allowed is None or item.category in allowed}
         return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
 
     async def audit(self, *, limit: int = 10_000, progress: Callable[[int, int], None] | None = None) -> Audit:
@@ -437,8 +437,8 @@ class AsyncScope:
         if not isinstance(memory_id, str | Sequence | Set):
             raise InvalidInput(f"a memory id is a text, or give a list of them, not {memory_id!r:.80}")
         ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
-        for one in ids:
-            await self.get(one)
+        for item in ids:
+            await self.get(item)
         return await self._parts.working.writer.forget(self.who, ids)
 
     @told(Node.HOTPATH, Op.RESTORE)
@@ -449,9 +449,9 @@ class AsyncScope:
         for one that was held back and never was an answer.
         """
         (found,) = await self._any_state([arguments.memory_id(memory_id)])
-        if found.state == State.MERGED:
+        if found.state == MemoryState.MERGED:
             raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
-        if found.state not in (State.ACTIVE, State.SOFT_DELETED):
+        if found.state not in (MemoryState.ACTIVE, MemoryState.SOFT_DELETED):
             raise Conflict(
                 f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
                 "release lets it in"
@@ -551,7 +551,7 @@ class AsyncScope:
         store, namespace = self._parts.store, self.who.namespace
         found = await store.journal(namespace, since=wanted - 1, limit=1)
         entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
-        if wanted not in [one.seq for one in entries]:
+        if wanted not in [entry.seq for entry in entries]:
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
         if not await all_shown(store, namespace, entries, self._readable):
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
@@ -689,10 +689,10 @@ class AsyncScope:
         """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""
         found = await self._parts.store.get(self.who.namespace, ids, removed=True)
         readable = self._readable
-        known = {one.id for one in found if readable is None or one.category in readable}
-        for one in ids:
-            if one not in known:
-                raise NotFound(f"no memory {one!r} in {self.who.namespace.path}")
+        known = {item.id for item in found if readable is None or item.category in readable}
+        for item in ids:
+            if item not in known:
+                raise NotFound(f"no memory {item!r} in {self.who.namespace.path}")
         return found
 
     def _own_category(self, name: str) -> str:
@@ -707,7 +707,7 @@ class AsyncScope:
         return self._parts.settings.categories.readable(self.who.agent, None)
 
     @property
-    def _consents(self) -> Consents:
+    def _consents(self) -> Proposals:
         return self._parts.working.consents
 
     @property

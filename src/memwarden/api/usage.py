@@ -11,8 +11,8 @@ from typing import Protocol
 from memwarden import arguments
 from memwarden.api.events import Looker, When, events
 from memwarden.errors import InvalidInput
-from memwarden.observability.instrument import Deed, tell_of
-from memwarden.observability.records import MemoryUse, Node, Op, Verdict, uses_of
+from memwarden.observability.instrument import EventDraft, tell_of
+from memwarden.observability.records import MemoryUse, Node, Op, UseVerdict, uses_of
 from memwarden.records import Memory
 
 _ALL = 10**9
@@ -38,10 +38,10 @@ async def feedback(self: Judge, memory_id: str, verdict: str, *, rev: int) -> No
     Raises NotFound, InvalidInput.
     """
     memory = await self.get(memory_id)
-    if not isinstance(verdict, str) or verdict not in set(Verdict):
-        raise InvalidInput(f"verdict is one of {', '.join(Verdict)}, not {verdict!r:.80}")
-    said = Verdict(verdict)
-    deed = Deed(Op.USE, said.status, said, memory.id, memory.category)
+    if not isinstance(verdict, str) or verdict not in set(UseVerdict):
+        raise InvalidInput(f"verdict is one of {', '.join(UseVerdict)}, not {verdict!r:.80}")
+    said = UseVerdict(verdict)
+    deed = EventDraft(Op.USE, said.status, said, memory.id, memory.category)
     known = arguments.whole(rev, "rev", 0, None)
     if self._parts.events.takes:
         tell_of(self._parts.events.put, self.who, Node.HOTPATH, deed, known)

@@ -18,7 +18,7 @@ from memwarden.records import (
     Scope,
 )
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Parts, Working
+from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.manifest import Manifest, backed_up
@@ -55,7 +55,7 @@ class AsyncWarden:
         reranker: Reranker | None = None,
         chat_model: ChatModel | None = None,
     ) -> None:
-        self._parts = Parts(store, settings, AsyncScope)
+        self._parts = Runtime(store, settings, AsyncScope)
         self._tiers = AsyncTiers(self._parts)
         self._reranker = reranker
         self._chat_model = chat_model
@@ -132,7 +132,7 @@ class AsyncWarden:
     async def _end_turns(self) -> None:
         """Store what was said in turns that nobody left: a generator that was never closed, a task that still waits."""
         turns = list(self._parts.turns)
-        for error in await asyncio.gather(*(one.end(look=False) for one in turns), return_exceptions=True):
+        for error in await asyncio.gather(*(turn.end(look=False) for turn in turns), return_exceptions=True):
             if error is not None:
                 log.error("a turn that was open when the warden was closed: %s", error)
 
@@ -213,15 +213,15 @@ class AsyncWarden:
 
     def _assemble(self, embedder: Embedder | None) -> None:
         """Put the parts together; here, so that importing memwarden loads none of them."""
-        from memwarden.models.isolation import Apart
+        from memwarden.models.isolation import IsolatedReranker
         from memwarden.recall.index.namespace_index import Indexes
-        from memwarden.recall.large.registry import Larges
+        from memwarden.recall.large.registry import LargeNamespaces
         from memwarden.recall.recall import RERANK_SECONDS, Recall
         from memwarden.remember.extract.extractor import Extractor
-        from memwarden.remember.instrumented_store import TellingStore
-        from memwarden.remember.resolve.consent.guard import ClosedStore
-        from memwarden.remember.resolve.consent.proposals import Consents
-        from memwarden.remember.resolve.resolver import Facts
+        from memwarden.remember.instrumented_store import InstrumentedStore
+        from memwarden.remember.resolve.consent.guard import GuardedStore
+        from memwarden.remember.resolve.consent.proposals import Proposals
+        from memwarden.remember.resolve.resolver import Resolver
         from memwarden.remember.writer import Writer
 
         held_bytes = self._parts.settings.index_bytes // HELD_SHARE
@@ -234,7 +234,7 @@ class AsyncWarden:
             max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
         )
-        larges = Larges(
+        larges = LargeNamespaces(
             self._parts.store,
             indexes,
             above=self._parts.settings.search_above,
@@ -250,16 +250,16 @@ class AsyncWarden:
             self._parts.settings.categories,
             held_bytes=held_bytes,
             past_bytes=past_bytes,
-            reranker=None if self._reranker is None else Apart(self._reranker, RERANK_SECONDS),
+            reranker=None if self._reranker is None else IsolatedReranker(self._reranker, RERANK_SECONDS),
             preset=self._parts.settings.preset,
             relation_weight=self._parts.settings.relation_weight,
             left_out=frozenset(self._parts.settings.leave_out),
         )
         telling: Any = self._parts.store
         if self._parts.settings.events == "on":
-            telling = TellingStore(telling, self._parts.events.put)
-        closed: Any = ClosedStore(telling)
-        facts = Facts(
+            telling = InstrumentedStore(telling, self._parts.events.put)
+        closed: Any = GuardedStore(telling)
+        facts = Resolver(
             closed,
             indexes,
             chat=self._chat_model,
@@ -277,13 +277,13 @@ class AsyncWarden:
             preset=self._parts.settings.preset,
             most_a_day=self._parts.settings.facts_a_day,
         )
-        self._parts.opened = Working(
+        self._parts.opened = Services(
             recall=recall,
             writer=Writer(closed, embedder, facts),
             extractor=extractor,
             indexes=indexes,
             larges=larges,
-            consents=Consents(telling, embedder),
+            consents=Proposals(telling, embedder),
             embedder=embedder,
             chat=self._chat_model,
         )

@@ -39,7 +39,7 @@ async def passed_on(stream: Any, seconds: float) -> AsyncGenerator[Any]:
 
     Raises TimeoutError.
     """
-    pieces = aiter(stream) if hasattr(stream, "__aiter__") else _Pulled(stream)
+    pieces = aiter(stream) if hasattr(stream, "__aiter__") else _PulledPieces(stream)
     piece: Any = None
     try:
         while True:
@@ -49,13 +49,13 @@ async def passed_on(stream: Any, seconds: float) -> AsyncGenerator[Any]:
                 return
             yield piece
     finally:
-        if isinstance(pieces, _Pulled):
+        if isinstance(pieces, _PulledPieces):
             pieces.leave()
         if piece is not _END:
             await _closed(stream)
 
 
-class _Pulled:
+class _PulledPieces:
     """The pieces of a blocking iterator, all made in one daemon thread.
 
     Their maker may wait for a network, and may hold what belongs to its thread.

@@ -24,11 +24,11 @@ from memwarden.conversation.turn_log import TurnLog
 from memwarden.conversation.upstreams import upstream_of
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.ids import DEFAULT_THREAD
-from memwarden.observability.instrument import Deed, tell_of
+from memwarden.observability.instrument import EventDraft, tell_of
 from memwarden.observability.records import Node, Op, Status
-from memwarden.records import ContextBlock, WriteResult, Written
+from memwarden.records import ContextBlock, MessageResult, WriteResult
 from memwarden.remember.ingest.messages import checked_name, checked_text
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 SECONDS: Final = 120.0
 """A model may take so long for an answer, or for the next piece of one."""
@@ -64,7 +64,7 @@ class Reply:
     text: str | None
     action: Action | None = None
     block: ContextBlock = NO_BLOCK
-    stored: tuple[Written, ...] = ()
+    stored: tuple[MessageResult, ...] = ()
     kept: WriteResult | None = None
     failures: tuple[Exception, ...] = ()
 
@@ -79,7 +79,7 @@ ChatTools = AsyncTools | Callable[[ContextBlock], AsyncTools] | None
 
 
 @dataclass(slots=True)
-class _Told:
+class _AnswerProgress:
     """What is known of a message's answer so far."""
 
     reply: Reply | None = None
@@ -96,7 +96,7 @@ class AsyncChat:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Runtime,
         scope: ChatScope,
         upstream: Any,
         settings: ChatSettings | None = None,
@@ -151,7 +151,7 @@ class AsyncChat:
         Raises InvalidInput; what the model's client raises, and ModelUnavailable when it takes too long: then the
         message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.
         """
-        told = _Told()
+        told = _AnswerProgress()
         async with aclosing(self._answered(message, key, told, stream=False)) as pieces:
             async for _ in pieces:
                 pass
@@ -163,7 +163,7 @@ class AsyncChat:
         What was passed on when the stream ends, however it does, is what is stored and goes into the session. Close it
         (``async with``, or ``aclose``) when you leave it early; else that happens when it is thrown away.
         """
-        told = _Told()
+        told = _AnswerProgress()
         return AsyncReplyStream(self._answered(message, key, told, stream=True), told)
 
     async def save(self) -> WriteResult | None:
@@ -177,7 +177,9 @@ class AsyncChat:
             return await self._log.look()
         return None
 
-    async def _answered(self, message: str, key: str | None, told: _Told, *, stream: bool) -> AsyncGenerator[str]:
+    async def _answered(
+        self, message: str, key: str | None, told: _AnswerProgress, *, stream: bool
+    ) -> AsyncGenerator[str]:
         text = checked_text(message, "message", self._parts.settings.max_text_bytes)
         name = checked_name(key, "key")
         if self._defer_remote is not None:
@@ -208,13 +210,13 @@ class AsyncChat:
             failures = (*told.failures, *turn.failures)
             told.reply = Reply(turn.answer, None, turn.block, turn.stored, turn.kept, failures)
 
-    async def _turn(self, text: str, key: str | None, told: _Told) -> AsyncTurn:
+    async def _turn(self, text: str, key: str | None, told: _AnswerProgress) -> AsyncTurn:
         messages = [*map(dict, self._system), *await self._prepared(text, told)]
         said = [{"role": "user", "content": text}]
         request, form = self._upstream.request(messages), self._upstream.form
         return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
 
-    async def _prepared(self, text: str, told: _Told) -> list[Message]:
+    async def _prepared(self, text: str, told: _AnswerProgress) -> list[Message]:
         """The messages of the session, the new one last; that alone when the store does not answer."""
         try:
             async with asyncio.timeout(BEFORE_SECONDS):
@@ -244,7 +246,7 @@ class AsyncChat:
                 raise
             raise ModelUnavailable(f"{what} took longer than {self._seconds:g} seconds") from None
 
-    async def _remote(self, text: str, told: _Told) -> AsyncGenerator[str]:
+    async def _remote(self, text: str, told: _AnswerProgress) -> AsyncGenerator[str]:
         """Design C's deferRemote: somebody else's chat answers, and memory has no part in it."""
         assert self._defer_remote is not None
         answer = await self._of_caller("the remote chat", self._defer_remote, text)
@@ -269,13 +271,13 @@ class AsyncChat:
 
     def _tell(self, reason: str) -> None:
         if self._parts.events.takes:
-            tell_of(self._parts.events.put, self._scope.who, Node.SESSION, Deed(Op.MODEL, Status.ERROR, reason))
+            tell_of(self._parts.events.put, self._scope.who, Node.SESSION, EventDraft(Op.MODEL, Status.ERROR, reason))
 
 
 class AsyncReplyStream:
     """The answer to a message, piece by piece. Made by :meth:`AsyncChat.stream`."""
 
-    def __init__(self, pieces: AsyncGenerator[str], told: _Told) -> None:
+    def __init__(self, pieces: AsyncGenerator[str], told: _AnswerProgress) -> None:
         self._pieces = pieces
         self._told = told
 
@@ -308,7 +310,7 @@ class AsyncReplyStream:
         return _over(self._told)
 
 
-def _over(told: _Told) -> Reply:
+def _over(told: _AnswerProgress) -> Reply:
     if told.reply is None:
         raise InvalidInput("the stream is not over; read it to its end, or close it")
     return told.reply

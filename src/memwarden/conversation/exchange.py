@@ -13,7 +13,7 @@ from memwarden.concurrency.shielded import insisted
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.errors import NotKept
 from memwarden.ids import new_id
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 DIGEST_BYTES: Final = 16
 TAKE_IN_SECONDS: Final = 150.0
@@ -31,7 +31,7 @@ class Running:
     """
 
     def __init__(
-        self, parts: Parts, turn: AsyncTurn, sessions: AsyncSessions, session: str, message: str, key: str | None
+        self, parts: Runtime, turn: AsyncTurn, sessions: AsyncSessions, session: str, message: str, key: str | None
     ) -> None:
         self._parts = parts
         self._turn = turn

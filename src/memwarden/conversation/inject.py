@@ -11,11 +11,11 @@ from memwarden.conversation.prompt_cache import places
 from memwarden.conversation.prompt_cache_store import InPrompt
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import ContextBlock, Scope
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 
 async def put_in(
-    parts: Parts,
+    parts: Runtime,
     who: Scope,
     form: Form,
     request: Request,

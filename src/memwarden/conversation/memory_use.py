@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from memwarden.records import Item
+from memwarden.records import RecallItem
 from memwarden.text.flags import content_terms
 
 THIRD: Final = 1 / 3
@@ -18,12 +18,12 @@ LONGEST: Final = 8_000
 class Use(NamedTuple):
     """What was judged of a memory. share: of its own words, those that the answer repeats; 0..1."""
 
-    item: Item
+    item: RecallItem
     used: bool
     share: float
 
 
-def judged(items: Iterable[Item], said: Sequence[str], answer: str) -> list[Use]:
+def judged(items: Iterable[RecallItem], said: Sequence[str], answer: str) -> list[Use]:
     """Judge each memory of a prompt.
 
     Its own words are those that say something and that nobody said in the prompt. It was used when the answer repeats
@@ -40,7 +40,7 @@ def judged(items: Iterable[Item], said: Sequence[str], answer: str) -> list[Use]
 Pairs = set[tuple[str, str]]
 
 
-def _judged(item: Item, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> Use:
+def _judged(item: RecallItem, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> Use:
     own = set(held) - known
     if not own:
         return Use(item, False, 0.0)
@@ -50,4 +50,4 @@ def _judged(item: Item, held: list[str], known: set[str], words: set[str], pairs
 
 
 def _pairs(terms: list[str]) -> Pairs:
-    return {(one, other) for one, other in pairwise(terms) if one != other}
+    return {(item, other) for item, other in pairwise(terms) if item != other}

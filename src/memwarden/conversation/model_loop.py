@@ -83,7 +83,7 @@ class Asking:
 
     async def _called(self, calls: Sequence[ToolCall]) -> dict[str, str]:
         """What the tools return, as JSON, by the id of the call; one after another, since one may need another's."""
-        return {one.id: await self._result(one) for one in calls}
+        return {call.id: await self._result(call) for call in calls}
 
     async def _result(self, call: ToolCall) -> str:
         duration = self._cached.get(call.name, 0)
@@ -137,8 +137,8 @@ def _failed(why: str) -> tuple[bool, str]:
 def with_tool(tools: AsyncTools | None, more: Sequence[Tool]) -> AsyncTools:
     """The tools and those that are not among them yet."""
     own = () if tools is None else tools.tools
-    names = {one.name for one in own}
-    return AsyncTools((*own, *(one for one in more if one.name not in names)))
+    names = {item.name for item in own}
+    return AsyncTools((*own, *(item for item in more if item.name not in names)))
 
 
 async def _noted(events: AsyncIterator[Any], into: list[Any]) -> AsyncIterator[Any]:

@@ -11,7 +11,7 @@ from memwarden.conversation.formats.reading import SPEAKERS, WORDS, field, parts
 def since_answer(said: Sequence[dict[str, Any]], begun: str) -> list[dict[str, Any]]:
     """What follows the last answer. begun: an answer that stands last, and is none yet (:func:`begun_answer`)."""
     asked = list(said[:-1] if begun else said)
-    answers = [place for place, one in enumerate(asked) if one["role"] == "assistant"]
+    answers = [place for place, item in enumerate(asked) if item["role"] == "assistant"]
     return asked[answers[-1] + 1 :] if answers else asked
 
 
@@ -26,6 +26,6 @@ def begun_answer(request: Any) -> str:
         return ""
     content = field(last, "content")
     parts = parts_of(content)
-    if any(field(one, "type") not in WORDS for one in parts):
+    if any(field(part, "type") not in WORDS for part in parts):
         return ""
-    return "".join(field(one, "text") or "" for one in parts) if parts else content or ""
+    return "".join(field(part, "text") or "" for part in parts) if parts else content or ""

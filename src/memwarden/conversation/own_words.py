@@ -17,8 +17,8 @@ from memwarden.remember.ingest.strip_context import without_blocks_that, without
 
 def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) -> list[dict[str, Any]]:
     """Messages without the blocks of a template; those that were nothing else are left out."""
-    cleaned = [dict(one) | {"content": without_block(one["content"], template)} for one in messages]
-    return [one for one in cleaned if one["content"].strip()]
+    cleaned = [dict(message) | {"content": without_block(message["content"], template)} for message in messages]
+    return [item for item in cleaned if item["content"].strip()]
 
 
 def without_block(text: str, template: Template) -> str:
@@ -29,8 +29,8 @@ def without_block(text: str, template: Template) -> str:
 
 def without_memories(text: str, template: Template) -> str:
     """A text without whole blocks of memories, in a template's or in design C's words; as it is if it has none."""
-    for one in {template: None, DESIGN: None}:
-        text = without_blocks_that(_begin(one.prefix), one.suffix, text, whole=True)
+    for item in {template: None, DESIGN: None}:
+        text = without_blocks_that(_begin(item.prefix), item.suffix, text, whole=True)
     return text
 
 

@@ -74,22 +74,22 @@ def prompt_text(request: Request) -> str:
         return "".join(map(_line, request))
     early = [_line({name: request[name]}) for name in _EARLY if request.get(name)]
     late = [request[name] for name in _LATE if request.get(name)]
-    lists = [[{"role": "user", "content": one}] if isinstance(one, str) else one for one in late]
-    return "".join(early) + "".join(_line(message) for one in lists for message in one)
+    lists = [[{"role": "user", "content": item}] if isinstance(item, str) else item for item in late]
+    return "".join(early) + "".join(_line(message) for item in lists for message in item)
 
 
 def _line(part: Any) -> str:
     """One part on a line of its own; the role stands first, as models read it."""
-    fields = sorted(part.items(), key=lambda one: (one[0] != "role", one[0])) if isinstance(part, Mapping) else part
+    fields = sorted(part.items(), key=lambda item: (item[0] != "role", item[0])) if isinstance(part, Mapping) else part
     return json.dumps(fields, ensure_ascii=False, default=_plain) + "\n"
 
 
-def _same(one: str, other: str) -> int:
+def _same(text: str, other: str) -> int:
     """How many characters two texts begin with that are the same."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(text), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+        low, high = (middle, high) if text[low:middle] == other[low:middle] else (low, middle - 1)
     return low
 
 

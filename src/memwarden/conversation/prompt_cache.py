@@ -21,7 +21,7 @@ from memwarden.records import ContextBlock, Memory
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBlock:
     """A block in a conversation.
 
     Attributes:
@@ -40,13 +40,13 @@ class Placed:
 class Stable:
     """What of memory stands in a conversation: early, and before later messages, oldest first."""
 
-    snapshot: Placed
-    deltas: tuple[Placed, ...] = ()
+    snapshot: PlacedBlock
+    deltas: tuple[PlacedBlock, ...] = ()
 
     @property
     def marks(self) -> dict[str, str]:
         """The marks of all memories that stand in it."""
-        return {key: mark for one in (*self.deltas, self.snapshot) for key, mark in one.marks.items()}
+        return {key: mark for delta in (*self.deltas, self.snapshot) for key, mark in delta.marks.items()}
 
 
 def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -89,7 +89,7 @@ def decided(
     if at is None:
         return None
     here, lost = chain[at], set(gone)
-    begins = all(one["role"] == "user" for one in said[:at])
+    begins = all(item["role"] == "user" for item in said[:at])
     if (
         before is None
         or renew
@@ -98,32 +98,32 @@ def decided(
     ):
         return Stable(_placed(here, render(block, settings)))
     known = set(chain[: at + 1])
-    kept = tuple(one for one in before.deltas if one.anchor in known and not lost & one.marks.keys())
+    kept = tuple(delta for delta in before.deltas if delta.anchor in known and not lost & delta.marks.keys())
     stable = Stable(before.snapshot, kept)
-    if here in (one.anchor for one in (before.snapshot, *kept)):
+    if here in (item.anchor for item in (before.snapshot, *kept)):
         return stable
     words = replace(settings, memory_context_suffix="") if stable.marks else settings  # it stands in the prompt
     more = render(block, words, without=stable.marks)
-    if sum(one.tokens for one in kept) + more.tokens > settings.max_delta_tokens:
+    if sum(item.tokens for item in kept) + more.tokens > settings.max_delta_tokens:
         return Stable(_placed(here, render(block, settings)))
     return Stable(before.snapshot, (*kept, _placed(here, more))) if more else stable
 
 
 def to_answer(said: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the place of the user's last message, or None."""
-    after = sum(1 for _ in takewhile(lambda one: one["role"] != "user", reversed(said)))
+    after = sum(1 for _ in takewhile(lambda item: item["role"] != "user", reversed(said)))
     return None if after == len(said) else len(said) - 1 - after
 
 
 def places(stable: Stable, said: Sequence[Mapping[str, Any]]) -> dict[int, str]:
     """Return where the deltas stand: their texts by the place of their message in what was said."""
-    texts = {one.anchor: one.text for one in stable.deltas}
+    texts = {delta.anchor: delta.text for delta in stable.deltas}
     return {place: texts[anchor] for place, anchor in enumerate(anchors(said)) if anchor in texts}
 
 
 def to_json(stable: Stable) -> dict[str, Any]:
     """Return it as JSON."""
-    return {"snapshot": _json_of(stable.snapshot), "deltas": [_json_of(one) for one in stable.deltas]}
+    return {"snapshot": _json_of(stable.snapshot), "deltas": [_json_of(delta) for delta in stable.deltas]}
 
 
 def from_json(stored: Mapping[str, Any]) -> Stable:
@@ -131,13 +131,13 @@ def from_json(stored: Mapping[str, Any]) -> Stable:
     return Stable(_read(stored["snapshot"]), tuple(map(_read, stored["deltas"])))
 
 
-def _placed(anchor: str, block: ContextBlock) -> Placed:
-    return Placed(anchor, block.text, block.tokens, {one.id: mark(one.memory) for one in block.items})
+def _placed(anchor: str, block: ContextBlock) -> PlacedBlock:
+    return PlacedBlock(anchor, block.text, block.tokens, {item.id: mark(item.memory) for item in block.items})
 
 
-def _json_of(one: Placed) -> dict[str, Any]:
-    return {"anchor": one.anchor, "text": one.text, "tokens": one.tokens, "marks": dict(one.marks)}
+def _json_of(block: PlacedBlock) -> dict[str, Any]:
+    return {"anchor": block.anchor, "text": block.text, "tokens": block.tokens, "marks": dict(block.marks)}
 
 
-def _read(stored: Mapping[str, Any]) -> Placed:
-    return Placed(stored["anchor"], stored["text"], stored["tokens"], dict(stored["marks"]))
+def _read(stored: Mapping[str, Any]) -> PlacedBlock:
+    return PlacedBlock(stored["anchor"], stored["text"], stored["tokens"], dict(stored["marks"]))

@@ -14,7 +14,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Conflict, Stale
 from memwarden.ids import DEFAULT_THREAD
 from memwarden.records import Channel, ContextBlock, Memory, Scope, Trust
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 PREFIX: Final = "in-prompt:"
 SOURCE: Final = "in-prompt"
@@ -31,7 +31,7 @@ class InPrompt:
     read; else it is decided again on what is there then. No earlier content is kept: it may hold what was forgotten.
     """
 
-    def __init__(self, parts: Parts, who: Scope) -> None:
+    def __init__(self, parts: Runtime, who: Scope) -> None:
         self._parts = parts
         self._who = who
         name = "\x1f".join((who.agent or "", who.thread or DEFAULT_THREAD))
@@ -73,13 +73,13 @@ class InPrompt:
         marks, now = before.marks, clock.now()
         allowed = self._parts.settings.categories.readable(self._who.agent, None)
         same = {
-            one.id
-            for one in await self._parts.store.get(self._who.namespace, list(marks))
-            if marks.get(one.id) == mark(one)
-            and (one.valid_to is None or one.valid_to > now)
-            and (allowed is None or one.category in allowed)
+            item.id
+            for item in await self._parts.store.get(self._who.namespace, list(marks))
+            if marks.get(item.id) == mark(item)
+            and (item.valid_to is None or item.valid_to > now)
+            and (allowed is None or item.category in allowed)
         }
-        return [one for one in marks if one not in same]
+        return [mark for mark in marks if mark not in same]
 
     def _memory_of(self, stable: Stable, stored: Memory | None) -> Memory:
         now = clock.now()

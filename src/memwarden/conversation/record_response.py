@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(slots=True)
-class Answer:
+class SpokenAnswer:
     """The words of one answer so far. id: the caller's id of it."""
 
     id: str | None = None
@@ -25,26 +25,26 @@ class Answer:
         return whole
 
 
-class Heard:
+class ResponseRecorder:
     """The answers of a turn, in order; more than one where a model calls tools in between."""
 
     def __init__(self) -> None:
-        self._answers: list[Answer] = []
+        self._answers: list[SpokenAnswer] = []
 
-    def begin(self, id: str | None = None) -> Answer:
+    def begin(self, id: str | None = None) -> SpokenAnswer:
         """Begin an answer."""
-        self._answers.append(Answer(id))
+        self._answers.append(SpokenAnswer(id))
         return self._answers[-1]
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[SpokenAnswer]:
         """The answers that have words."""
-        return [one for one in self._answers if one.text.strip()]
+        return [answer for answer in self._answers if answer.text.strip()]
 
     @property
     def size(self) -> int:
         """How many pieces were heard."""
-        return sum(len(one.pieces) for one in self._answers)
+        return sum(len(answer.pieces) for answer in self._answers)
 
 
 def passed_on(events: Iterable[Any], take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:

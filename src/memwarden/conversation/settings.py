@@ -87,12 +87,12 @@ def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
     """
     if not isinstance(values, Mapping):
         raise InvalidConfig(f"settings of a chat are a mapping like {{'use_memory': True}}, not {values!r:.80}")
-    names = {spelling: one.name for one in fields(ChatSettings) for spelling in (one.name, _camel(one.name))}
+    names = {spelling: field.name for field in fields(ChatSettings) for spelling in (field.name, _camel(field.name))}
     read: dict[str, Any] = {}
     for spelling, value in values.items():
         name = names.get(spelling)
         if name is None:
-            known = ", ".join(one.name for one in fields(ChatSettings))
+            known = ", ".join(field.name for field in fields(ChatSettings))
             raise InvalidConfig(f"unknown setting {spelling!r:.80} of a chat; there are: {known}")
         if name in read:
             raise InvalidConfig(f"the setting {name!r} is given twice, also as {_camel(name)!r}")
@@ -102,7 +102,7 @@ def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
 
 def _camel(name: str) -> str:
     first, *others = name.split("_")
-    return first + "".join(one.capitalize() for one in others)
+    return first + "".join(other.capitalize() for other in others)
 
 
 def _check_mode(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -124,9 +124,9 @@ def _check_template(name: str, value: Any) -> None:
 
 def _check_placeholders(template: str) -> None:
     held = _BRACED.findall(template)
-    unknown = [one for one in held if one not in PLACEHOLDERS]
+    unknown = [item for item in held if item not in PLACEHOLDERS]
     if unknown:
-        known = ", ".join(f"{{{{{one}}}}}" for one in PLACEHOLDERS)
+        known = ", ".join(f"{{{{{item}}}}}" for item in PLACEHOLDERS)
         raise InvalidConfig(f"memory_format holds {{{{{unknown[0]:.80}}}}}; it can hold {known}")
     if "summary" not in held:
         raise InvalidConfig("memory_format must hold {{summary}}, or nothing of a memory is shown")

@@ -24,7 +24,7 @@ def _openai_chat(events: Iterable[Any]) -> Response | None:
     calls: dict[int, dict[str, Any]] = {}
     seen = False
     for event in events:
-        choices = [one for one in listed(field(event, "choices")) if not field(one, "index")]
+        choices = [item for item in listed(field(event, "choices")) if not field(item, "index")]
         delta = field(choices[0], "delta") if choices else None
         seen = seen or delta is not None
         words.append(field(delta, "content") or "")
@@ -53,10 +53,10 @@ def with_own_ids(response: Any) -> Any:
     """
     choices = listed(field(response, "choices"))
     calls = listed(field(field(choices[0], "message"), "tool_calls")) if choices else ()
-    ids = [field(one, "id") for one in calls]
+    ids = [field(call, "id") for call in calls]
     if all(ids) and len(set(ids)) == len(ids):
         return response
-    own = [{**as_dict(one, "tool_calls"), "id": f"call_{uuid4().hex}"} for one in calls]
+    own = [{**as_dict(call, "tool_calls"), "id": f"call_{uuid4().hex}"} for call in calls]
     message = {"role": "assistant", "content": field(field(choices[0], "message"), "content"), "tool_calls": own}
     return {"choices": [{"index": 0, "message": message}]}
 

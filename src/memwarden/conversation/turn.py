@@ -20,17 +20,17 @@ from memwarden.conversation.formats import Request, form_of
 from memwarden.conversation.inject import put_in
 from memwarden.conversation.new_words import begun_answer, since_answer
 from memwarden.conversation.own_words import without_block, without_blocks
-from memwarden.conversation.record_response import Answer, Heard, passed_on, passed_on_later
+from memwarden.conversation.record_response import ResponseRecorder, SpokenAnswer, passed_on, passed_on_later
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn_log import TurnLog
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.ids import new_id
-from memwarden.observability.instrument import Deed, tell_of
-from memwarden.observability.records import Node, Op, Status, Verdict
+from memwarden.observability.instrument import EventDraft, tell_of
+from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template
-from memwarden.records import ContextBlock, Scope, WriteResult, Written
+from memwarden.records import ContextBlock, MessageResult, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 E = TypeVar("E")
 Message = dict[str, Any]
@@ -80,7 +80,7 @@ class AsyncTurn:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Runtime,
         scope: Finds,
         request: Request,
         settings: ChatSettings | None = None,
@@ -99,7 +99,7 @@ class AsyncTurn:
         self._key = checked_name(key, "key")
         self._own_key = self._key or new_id()
         self._new = new
-        self._heard = Heard()
+        self._heard = ResponseRecorder()
         self._asked: list[Message] = []
         self._asked_stored = False
         self._begun = ""
@@ -108,7 +108,7 @@ class AsyncTurn:
         self._state = "new"
         self.request: Any = request
         self.block = NO_BLOCK
-        self.stored: tuple[Written, ...] = ()
+        self.stored: tuple[MessageResult, ...] = ()
         self.kept: WriteResult | None = None
         self.failures: tuple[Exception, ...] = ()
         self._said = self._form.said(request) if self._settings.use_memory else []
@@ -268,7 +268,7 @@ class AsyncTurn:
             return passed_on_later(events, take, words=words)
         return passed_on(events, take, words=words)
 
-    def _take(self, answer: Answer, event: object) -> str:
+    def _take(self, answer: SpokenAnswer, event: object) -> str:
         if self._state == "over":  # to hand it on would lose it in silence
             raise InvalidInput(
                 "the turn is over, and this stream is not: what comes now would not be stored; read the stream inside "
@@ -337,9 +337,9 @@ class AsyncTurn:
         try:
             async with asyncio.timeout(AFTER_SECONDS):
                 await self._store_asked()
-                results: list[Written] = []
-                for number, one in enumerate(answers):
-                    results += (await self._log.store([one], self._answer_key(number, one))).results
+                results: list[MessageResult] = []
+                for number, item in enumerate(answers):
+                    results += (await self._log.store([item], self._answer_key(number, item))).results
         except Exception as error:
             lost = [*([] if self._asked_stored else self._asked), *answers]
             raise NotKept(
@@ -352,11 +352,11 @@ class AsyncTurn:
     def _answers(self) -> list[Message]:
         template = self._settings.template
         said = [
-            {"role": "assistant", "content": without_block(one.text if place else self._begun + one.text, template)}
-            | ({"id": one.id} if one.id else {})
-            for place, one in enumerate(self._heard.answers)
+            {"role": "assistant", "content": without_block(item.text if place else self._begun + item.text, template)}
+            | ({"id": item.id} if item.id else {})
+            for place, item in enumerate(self._heard.answers)
         ]
-        return [one for one in said if one["content"].strip()]
+        return [item for item in said if item["content"].strip()]
 
     def _answer_key(self, number: int, answer: Message) -> str | None:
         """The key under which an answer is stored once: a turn that is repeated may be answered otherwise."""
@@ -367,16 +367,18 @@ class AsyncTurn:
 
     def _judge_uses(self) -> None:
         """Tell which memories of the prompt the answer used (F22): events, which may be lost and never fail a turn."""
-        answer = "\n".join(one.text for one in self._heard.answers)
+        answer = "\n".join(answer.text for answer in self._heard.answers)
         if not self.block.items or not answer.strip() or not self._parts.events.takes:
             return
         try:
             from memwarden.conversation.memory_use import judged  # its word lists are for those alone who hear answers
 
-            said = [str(one["content"]) for one in without_blocks(self._said, self._settings.template)]
+            said = [
+                str(without_block["content"]) for without_block in without_blocks(self._said, self._settings.template)
+            ]
             for item, used, share in judged(self.block.items, said, answer):
-                verdict = Verdict.USED if used else Verdict.UNUSED
-                deed = Deed(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
+                verdict = UseVerdict.USED if used else UseVerdict.UNUSED
+                deed = EventDraft(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
                 tell_of(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
         except Exception as error:  # a signal is no reason to fail
             self._note("without a word on what its memories were of use for", error)
@@ -397,7 +399,7 @@ class AsyncTurn:
     def _goes_on(self, how: str, error: Exception, node: Node, op: Op) -> None:
         self._note(how, error)
         if isinstance(error, TimeoutError) and self._parts.events.takes:  # the verb tells what it raises itself
-            tell_of(self._parts.events.put, self._scope.who, node, Deed(op, Status.ERROR, "TimeoutError"))
+            tell_of(self._parts.events.put, self._scope.who, node, EventDraft(op, Status.ERROR, "TimeoutError"))
 
     def _note(self, how: str, error: Exception, *, tell: bool = False) -> None:
         """tell: the log names the reason too; of what else fails the error may hold what was said."""

@@ -9,9 +9,9 @@ from typing import Any
 from memwarden.errors import Stale
 from memwarden.observability.instrument import told
 from memwarden.observability.records import Node, Op
-from memwarden.records import Scope, WriteResult, Written
+from memwarden.records import MessageResult, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class TurnLog:
     """The turns of a scope's thread. Cheap, holds nothing open."""
 
-    def __init__(self, parts: Parts, who: Scope) -> None:
+    def __init__(self, parts: Runtime, who: Scope) -> None:
         self._parts = parts
         self.who = who
 
@@ -50,4 +50,4 @@ class TurnLog:
         """Look through what is new, whatever else looks. again: begin at the thread's first turn."""
         settled = await self._parts.working.extractor.look_through(self.who, again=again)
         head = await self._parts.store.head(self.who.namespace)
-        return WriteResult(head.rev, tuple(Written(one.id, one.outcome, one.reason) for one in settled))
+        return WriteResult(head.rev, tuple(MessageResult(item.id, item.outcome, item.reason) for item in settled))

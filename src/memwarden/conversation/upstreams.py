@@ -36,7 +36,7 @@ class Upstream(Protocol):
         """Send a request. Return the response, None for no answer, or an iterator of events, asynchronous or not."""
 
 
-class Asked:
+class CallableUpstream:
     """Any callable: it takes a list of messages and returns a text, an iterator of pieces, None, or an awaitable.
 
     form: of what it returns, when that is a response of an API.
@@ -103,8 +103,8 @@ class _Anthropic(_Client):
     form = "anthropic"
 
     def request(self, messages: Sequence[Message]) -> Any:
-        system = "\n\n".join(one["content"] for one in messages if one["role"] == "system")
-        said = [one for one in messages if one["role"] != "system"]
+        system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+        said = [message for message in messages if message["role"] != "system"]
         whole = {"system": after(self._options.get("system"), system, "text")} if system else {}
         return {**self._options, "messages": said, **whole}
 
@@ -140,7 +140,7 @@ def upstream_of(given: Any) -> Upstream:
         upstream: Upstream = given
         return upstream
     if callable(given):
-        return Asked(given)
+        return CallableUpstream(given)
     raise InvalidInput(
         "upstream is a callable that takes messages, or one of openai_chat(client, model=...), openai_responses(...) "
         f"and anthropic(...) of memwarden.conversation.upstreams, not {given!r:.80}"

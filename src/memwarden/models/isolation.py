@@ -10,7 +10,7 @@ from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import Reranker
 
 
-class Apart:
+class IsolatedReranker:
     """A reranker in a daemon thread of its own, one question at a time.
 
     One that hangs holds up neither the loop's threads, which reads and writes need, nor the end of the process. While

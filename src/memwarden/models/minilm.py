@@ -114,7 +114,7 @@ class MiniLMEmbedder:
         """
         cut = [text[:MAX_CHARACTERS] for text in texts]
         found = self._loaded().tokenizer.encode_batch_fast(cut, add_special_tokens=False)
-        return self._run([[_START, *one.ids[:MAX_PIECES], _END] for one in found])
+        return self._run([[_START, *item.ids[:MAX_PIECES], _END] for item in found])
 
     def _loaded(self) -> _Parts:
         with self._loading:
@@ -131,7 +131,7 @@ class MiniLMEmbedder:
             return self._parts
 
     def _run(self, ids: Sequence[list[int]]) -> Iterator[tuple[int, Floats, list[int]]]:
-        for rows in _batches([len(one) for one in ids]):
+        for rows in _batches([len(item) for item in ids]):
             longest = len(ids[rows[-1]])
             padded = np.zeros((len(rows), longest), np.int64)
             mask = np.zeros((len(rows), longest), np.int64)

@@ -73,7 +73,7 @@ class OpenAIEmbedder:
     def _answer(self, texts: list[str]) -> npt.NDArray[np.float32]:
         try:
             answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
-            rows = np.array([one.embedding for one in sorted(answer.data, key=lambda one: one.index)], np.float32)
+            rows = np.array([value.embedding for value in sorted(answer.data, key=lambda item: item.index)], np.float32)
         except (OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise ModelUnavailable(f"the embedding endpoint failed ({type(error).__name__})") from error
         if rows.shape != (len(texts), self.dimensions) or not np.isfinite(rows).all():

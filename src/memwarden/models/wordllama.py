@@ -72,8 +72,8 @@ def _embed_batch(
 ) -> None:
     cut = [text[:MAX_CHARACTERS] for text in texts]
     # For one text, as every question is, a batch costs twice as much.
-    one = len(cut) == 1
-    batch = [tokenizer.encode(cut[0], add_special_tokens=False)] if one else None
+    item = len(cut) == 1
+    batch = [tokenizer.encode(cut[0], add_special_tokens=False)] if item else None
     for row, encoding in enumerate(batch or tokenizer.encode_batch_fast(cut, add_special_tokens=False)):
         ids = encoding.ids
         if ids:

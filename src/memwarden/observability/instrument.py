@@ -1,7 +1,7 @@
 """What a call does is told while it does it, so that operational events need no hand of each part (B14).
 
-A verb that is marked with :func:`told` opens a :class:`Call`; whatever runs within it, in threads too, finds the call
-by a context variable: the store that writes
+A verb that is marked with :func:`told` opens a :class:`OperationContext`; whatever runs within it, in threads too,
+finds the call by a context variable: the store that writes
 (:mod:`memwarden.remember.instrumented_store`), and the places where a model fails
 (:func:`model_failed`). Nothing here waits, reads or writes; events go into a queue in memory.
 """
@@ -27,7 +27,7 @@ S = TypeVar("S")
 _SKIPS = {"rejected": Op.CLASSIFY, "already_stored": Op.CREATE}
 
 
-class Deed(NamedTuple):
+class EventDraft(NamedTuple):
     """What an event says of what was done, without who, when and where. many: how many such things it stands for."""
 
     op: Op
@@ -39,22 +39,22 @@ class Deed(NamedTuple):
     many: int = 1
 
 
-class Noted(NamedTuple):
+class PendingEvent(NamedTuple):
     """A deed as it is noted while somebody waits: an event is made of it later. at: microseconds since 1970."""
 
     at: int
     who: Scope
     namespace: Namespace
     node: Node
-    deed: Deed
+    deed: EventDraft
     rev: int | None
     ms: float | None
 
 
-Sink = Callable[[Noted], None]
+Sink = Callable[[PendingEvent], None]
 
 
-class Call:
+class OperationContext:
     """One verb at work for somebody. It may be told of from several threads. timed: whether it knows when it began."""
 
     __slots__ = ("_began", "_node", "_sink", "_who")
@@ -65,14 +65,14 @@ class Call:
         self._node = node
         self._began = time.perf_counter() if timed else None
 
-    def tell(self, deed: Deed, namespace: Namespace | None = None, rev: int | None = None) -> None:
+    def tell(self, deed: EventDraft, namespace: Namespace | None = None, rev: int | None = None) -> None:
         """Tell what was done. namespace: where, if it is not where the scope writes."""
         ms = None if self._began is None else (time.perf_counter() - self._began) * 1000
         where = self._who.namespace if namespace is None else namespace
-        self._sink(Noted(time.time_ns() // 1000, self._who, where, self._node, deed, rev, ms))
+        self._sink(PendingEvent(time.time_ns() // 1000, self._who, where, self._node, deed, rev, ms))
 
 
-def event_of(noted: Noted) -> OpEvent:
+def event_of(noted: PendingEvent) -> OpEvent:
     """Return the event of what was noted."""
     import uuid_utils  # here, so that importing memwarden does not load it
 
@@ -84,7 +84,7 @@ def event_of(noted: Noted) -> OpEvent:
     )  # fmt: skip
 
 
-_CALL: ContextVar[Call | None] = ContextVar("memwarden_call", default=None)
+_CALL: ContextVar[OperationContext | None] = ContextVar("memwarden_call", default=None)
 
 
 def told(
@@ -118,27 +118,27 @@ def told(
 
 
 @contextmanager
-def opened(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[Call]:
+def opened(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[OperationContext]:
     """Open a call for what runs within, which finds it; what fails there is told as ``op`` and goes on."""
-    call = Call(sink, who, node)
+    call = OperationContext(sink, who, node)
     before = _CALL.set(call)
     try:
         yield call
     except Exception as error:
-        call.tell(Deed(op, Status.ERROR, type(error).__name__))
+        call.tell(EventDraft(op, Status.ERROR, type(error).__name__))
         raise
     finally:
         _CALL.reset(before)
 
 
-def call_in(namespace: Namespace, sink: Sink) -> Call:
+def call_in(namespace: Namespace, sink: Sink) -> OperationContext:
     """The call that is at work; else one of nobody, since a backend of items belongs to no scope."""
-    return _CALL.get() or Call(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
+    return _CALL.get() or OperationContext(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
 
 
-def tell_of(sink: Sink, who: Scope, node: Node, deed: Deed, rev: int | None = None) -> None:
+def tell_of(sink: Sink, who: Scope, node: Node, deed: EventDraft, rev: int | None = None) -> None:
     """Tell what no verb can tell itself, since it was broken off or is none."""
-    Call(sink, who, node, timed=False).tell(deed, rev=rev)
+    OperationContext(sink, who, node, timed=False).tell(deed, rev=rev)
 
 
 def model_failed(what: str) -> None:
@@ -148,23 +148,23 @@ def model_failed(what: str) -> None:
     """
     call = _CALL.get()
     if call is not None:
-        call.tell(Deed(Op.MODEL, Status.ERROR, what))
+        call.tell(EventDraft(Op.MODEL, Status.ERROR, what))
 
 
-def _of_result(op: Op, result: Any) -> Iterator[Deed]:
+def _of_result(op: Op, result: Any) -> Iterator[EventDraft]:
     """What an answer says beside what was written."""
     if isinstance(result, WriteResult):
-        outcomes = Counter(_unwritten(one.outcome, one.reason) for one in result.results)
+        outcomes = Counter(_unwritten(item.outcome, item.reason) for item in result.results)
         if op == Op.CLASSIFY:
             decided = len(result.results)
-            yield Deed(op, Status.OK if decided else Status.SKIPPED, "" if decided else "nothing_new")
+            yield EventDraft(op, Status.OK if decided else Status.SKIPPED, "" if decided else "nothing_new")
         for reason, count in outcomes.items():
             if reason:
-                yield Deed(_SKIPS[reason], Status.SKIPPED, reason, many=count)
+                yield EventDraft(_SKIPS[reason], Status.SKIPPED, reason, many=count)
     elif isinstance(result, QueryResult | ContextBlock):
         yield _found(result)
     elif op == Op.SEARCH and isinstance(result, list | dict):
-        yield Deed(op, Status.OK if result else Status.SKIPPED, "listed" if result else "nothing_matches")
+        yield EventDraft(op, Status.OK if result else Status.SKIPPED, "listed" if result else "nothing_matches")
 
 
 def _unwritten(outcome: str, reason: str) -> str:
@@ -176,8 +176,8 @@ def _unwritten(outcome: str, reason: str) -> str:
     return ""
 
 
-def _found(result: QueryResult | ContextBlock) -> Deed:
-    best = max(result.items, key=lambda one: one.score, default=None)
+def _found(result: QueryResult | ContextBlock) -> EventDraft:
+    best = max(result.items, key=lambda item: item.score, default=None)
     if best is None or not result:
-        return Deed(Op.SEARCH, Status.SKIPPED, "nothing_relevant", sim=result.confidence)
-    return Deed(Op.SEARCH, Status.OK, "", best.id, best.category, best.score)
+        return EventDraft(Op.SEARCH, Status.SKIPPED, "nothing_relevant", sim=result.confidence)
+    return EventDraft(Op.SEARCH, Status.OK, "", best.id, best.category, best.score)

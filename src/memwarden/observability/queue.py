@@ -16,7 +16,7 @@ from typing import Protocol
 
 from memwarden import clock
 from memwarden.errors import StoreError
-from memwarden.observability.instrument import Noted, event_of
+from memwarden.observability.instrument import PendingEvent, event_of
 from memwarden.observability.records import Node, Op, OpEvent, Status
 from memwarden.records import Memory, Namespace
 from memwarden.settings import Settings
@@ -62,7 +62,7 @@ class EventQueue:
         self.lost: Counter[Namespace] = Counter()
         self._store = store
         self._settings = settings
-        self._waiting: list[Noted] = []
+        self._waiting: list[PendingEvent] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._unpruned: Counter[Namespace] = Counter()
@@ -72,7 +72,7 @@ class EventQueue:
         """Begin to take events."""
         self.takes = self._settings.events == "on"
 
-    def put(self, noted: Noted) -> None:
+    def put(self, noted: PendingEvent) -> None:
         """Take an event, or count it as lost. From another thread it is written with the next one of the loop."""
         if not self.takes or len(self._waiting) >= MOST_WAITING:
             self.lost[noted.namespace] += 1
@@ -117,17 +117,17 @@ class EventQueue:
         self._timer = None
         self._begin()
 
-    async def _write(self, waiting: Sequence[Noted]) -> None:
+    async def _write(self, waiting: Sequence[PendingEvent]) -> None:
         lost, self.lost = self.lost, Counter()
         try:
             made = await asyncio.to_thread(_made, waiting) if len(waiting) > MANY else _made(waiting)
             await self._store.record([*await self._with_categories(made), *_losses(lost)])
         except Exception as error:  # whatever it is, no call may hear of it
-            self.lost += lost + Counter(one.namespace for one in waiting)
+            self.lost += lost + Counter(item.namespace for item in waiting)
             log.warning("%d operational events are lost: %s", len(waiting), _known(error))
             return
         except asyncio.CancelledError:  # closing waited long enough; what may be written all the same is counted too
-            self.lost += lost + Counter(one.namespace for one in waiting)
+            self.lost += lost + Counter(item.namespace for item in waiting)
             raise
         try:
             await self._prune(waiting)
@@ -137,9 +137,9 @@ class EventQueue:
     async def _with_categories(self, events: Sequence[OpEvent]) -> list[OpEvent]:
         """The events with the categories of their memories, which decide which agents may see them."""
         wanted: dict[Namespace, dict[str, None]] = {}
-        for one in events:
-            if one.memory_id is not None and one.category is None:
-                wanted.setdefault(one.namespace, {})[one.memory_id] = None
+        for event in events:
+            if event.memory_id is not None and event.category is None:
+                wanted.setdefault(event.namespace, {})[event.memory_id] = None
         if not wanted:
             return list(events)
         known: dict[tuple[Namespace, str | None], str] = {
@@ -148,12 +148,12 @@ class EventQueue:
             for memory in await self._store.get(namespace, list(ids), removed=True)
         }
         return [
-            replace(one, category=known.get((one.namespace, one.memory_id))) if one.category is None else one
-            for one in events
+            replace(event, category=known.get((event.namespace, event.memory_id))) if event.category is None else event
+            for event in events
         ]
 
-    async def _prune(self, written: Sequence[Noted]) -> None:
-        for namespace, count in Counter(one.namespace for one in written).items():
+    async def _prune(self, written: Sequence[PendingEvent]) -> None:
+        for namespace, count in Counter(item.namespace for item in written).items():
             begun = namespace in self._unpruned
             self._unpruned[namespace] += count
             if begun and self._unpruned[namespace] < PRUNE_EVERY:
@@ -165,8 +165,8 @@ class EventQueue:
             await self._store.prune_events(namespace, before=before, most=self._settings.events_rows)
 
 
-def _made(waiting: Sequence[Noted]) -> list[OpEvent]:
-    return [event_of(one) for one in waiting]
+def _made(waiting: Sequence[PendingEvent]) -> list[OpEvent]:
+    return [event_of(item) for item in waiting]
 
 
 def _losses(lost: Counter[Namespace]) -> list[OpEvent]:

@@ -67,7 +67,7 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
-class Verdict(StrEnum):
+class UseVerdict(StrEnum):
     """Of what use a memory was in a prompt (F22). ``wrong``: it was not true, or harmed the answer.
 
     ``withdrawn``: what was judged of it is taken back.
@@ -81,7 +81,7 @@ class Verdict(StrEnum):
     @property
     def status(self) -> Status:
         """How an event of it ended, so that counts of events tell the verdicts apart."""
-        return {Verdict.USED: Status.OK, Verdict.WRONG: Status.ERROR}.get(self, Status.SKIPPED)
+        return {UseVerdict.USED: Status.OK, UseVerdict.WRONG: Status.ERROR}.get(self, Status.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +195,9 @@ def counted(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
     """
     span = seconds * 1_000_000
     sums: Counter[tuple[int, str, str, str]] = Counter()
-    for one in events:
-        at = microseconds(one.ts)
-        sums[at - at % span, one.node, one.op, one.status] += one.count
+    for event in events:
+        at = microseconds(event.ts)
+        sums[at - at % span, event.node, event.op, event.status] += event.count
     return [OpCount(moment(at), node, op, status, sums[at, node, op, status]) for at, node, op, status in sorted(sums)]
 
 
@@ -207,28 +207,28 @@ def uses_of(events: Iterable[OpEvent]) -> list[MemoryUse]:
     A prompt is known by its thread and the revision of its block; of several verdicts there the last counts.
     """
     last: dict[tuple[str, str | None, int | None], OpEvent] = {}
-    for one in sorted(events, key=lambda event: (event.ts, event.id)):
-        if one.op == Op.USE and one.memory_id is not None:
-            last[one.memory_id, one.thread_id, one.rev] = one
+    for item in sorted(events, key=lambda event: (event.ts, event.id)):
+        if item.op == Op.USE and item.memory_id is not None:
+            last[item.memory_id, item.thread_id, item.rev] = item
     of: dict[str, list[OpEvent]] = {}
-    for one in last.values():
-        if one.memory_id is not None and one.reason != Verdict.WITHDRAWN:
-            of.setdefault(one.memory_id, []).append(one)
+    for entry in last.values():
+        if entry.memory_id is not None and entry.reason != UseVerdict.WITHDRAWN:
+            of.setdefault(entry.memory_id, []).append(entry)
     return sorted((_use(each) for each in of.values()), key=lambda use: (use.last, use.memory_id), reverse=True)
 
 
 def _use(judged: list[OpEvent]) -> MemoryUse:
-    newest = max(judged, key=lambda one: (one.ts, one.id))
-    times = Counter(one.reason for one in judged)
-    used, unused, wrong = (times[one] for one in (Verdict.USED, Verdict.UNUSED, Verdict.WRONG))
+    newest = max(judged, key=lambda item: (item.ts, item.id))
+    times = Counter(item.reason for item in judged)
+    used, unused, wrong = (times[item] for item in (UseVerdict.USED, UseVerdict.UNUSED, UseVerdict.WRONG))
     return MemoryUse(str(newest.memory_id), newest.category, used, unused, wrong, newest.ts)
 
 
 def in_utc(event: OpEvent) -> OpEvent:
     """The event as every store gives it back: plain words, the time in UTC, real numbers."""
     words_are_plain = type(event.node) is type(event.op) is type(event.status) is str
-    if words_are_plain and event.ts.tzinfo is UTC and all(type(one) in _REAL for one in (event.sim, event.ms)):
+    if words_are_plain and event.ts.tzinfo is UTC and all(type(item) in _REAL for item in (event.sim, event.ms)):
         return event
-    sim, ms = (None if one is None else float(one) for one in (event.sim, event.ms))
-    node, op, status = (str(one) for one in (event.node, event.op, event.status))
+    sim, ms = (None if item is None else float(item) for item in (event.sim, event.ms))
+    node, op, status = (str(item) for item in (event.node, event.op, event.status))
     return replace(event, ts=moment(microseconds(event.ts)), node=node, op=op, status=status, sim=sim, ms=ms)

@@ -17,7 +17,7 @@ _STATED = (Condition("channel", "$ne", Channel.TURN),)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DefaultOrder:
     """The stated memories of a namespace that hold now and may be read.
 
     Attributes:
@@ -31,7 +31,7 @@ class Standing:
     left_out: list[tuple[str, str]]
 
 
-def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> Standing:
+def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> DefaultOrder:
     """Order a namespace without a question.
 
     Args:
@@ -48,7 +48,7 @@ def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datet
             open_ = open_ & passing
     edges, middle = _edges(index, np.flatnonzero(open_), ends)
     order = [*edges.tolist(), *_by_importance(index, middle).tolist()]
-    return Standing([ids[place] for place in order], len(edges), left_out)
+    return DefaultOrder([ids[place] for place in order], len(edges), left_out)
 
 
 def _edges(index: NamespaceIndex, places: npt.NDArray[np.int64], ends: int) -> tuple[npt.NDArray[np.int64], ...]:

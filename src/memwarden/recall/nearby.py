@@ -64,15 +64,15 @@ def nearby(
     evidence = heard if cosine is None else cosine + heard
     order = _first(evidence, index.order[places], most)
     close = is_near(heard, cosine)
-    taken = [int(one) for one in order if close[one]]
+    taken = [int(item) for item in order if close[item]]
     rows = len(places)
     return [
         Near(
-            index.columns.ids[places[one]],
-            None if cosine is None else float(cosine[one]),
-            pair_score(float(heard[one]), None if cosine is None else float(cosine[one]), rows, model),
+            index.columns.ids[places[item]],
+            None if cosine is None else float(cosine[item]),
+            pair_score(float(heard[item]), None if cosine is None else float(cosine[item]), rows, model),
         )
-        for one in taken
+        for item in taken
     ]
 
 

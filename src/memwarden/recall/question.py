@@ -14,14 +14,14 @@ import numpy.typing as npt
 from memwarden.clock import moment
 from memwarden.models.protocols import EncodedQuestion
 from memwarden.recall import query_analysis
-from memwarden.recall.index.view import View
+from memwarden.recall.index.view import NamespaceView
 from memwarden.text import tokenizer
 from memwarden.text.dates.recognizer import asked_spans
-from memwarden.text.dates.spans import Span
+from memwarden.text.dates.spans import DaySpan
 
 
 @dataclass(frozen=True)
-class Wording:
+class QuestionWords:
     """The words of a question, apart from all else that is known of it: an answer's reasons hold on to no more."""
 
     text: str
@@ -79,16 +79,16 @@ class Question:
     speakers: tuple[int, ...] = ()
     when: bool = False
     dates: tuple[query_analysis.Date, ...] = ()
-    asked_days: tuple[Span, ...] = ()
+    asked_days: tuple[DaySpan, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
     measure: Measure | None = None
     memo: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def wording(self) -> Wording:
+    def wording(self) -> QuestionWords:
         """Its words, to show which of them a memory holds."""
-        return Wording(self.text, self.stems)
+        return QuestionWords(self.text, self.stems)
 
     @cached_property
     def rarity(self) -> Mapping[str, float]:
@@ -100,14 +100,14 @@ class Question:
         return sum(weight for stem, weight in self.rarity.items() if stem in held)
 
 
-def dense_text(text: str, view: View) -> str:
+def dense_text(text: str, view: NamespaceView) -> str:
     """A question as it is embedded: speakers' names as pronouns, as they speak of themselves."""
     return query_analysis.to_pronouns(text, list(view.speakers))
 
 
 def ask(
     text: str,
-    view: View,
+    view: NamespaceView,
     encoded: EncodedQuestion | None,
     now: datetime,
     left_out: frozenset[str] = frozenset(),
@@ -141,7 +141,7 @@ OLD_TALK = timedelta(days=60)
 """After such a silence a conversation is taken as one of the past, and "last week" is told from its own last turn."""
 
 
-def _asked_days(text: str, view: View, now: datetime) -> tuple[Span, ...]:
+def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan, ...]:
     if view.clock is None:
         return asked_spans(text, now)
     oldest, newest = (moment(said) for said in view.clock)
@@ -149,7 +149,7 @@ def _asked_days(text: str, view: View, now: datetime) -> tuple[Span, ...]:
     return asked_spans(text, clock, since=oldest.date())
 
 
-def _without_relative(text: str, asked: tuple[Span, ...]) -> str:
+def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:
     """A question without "yesterday", "last week": they say on which days, and mean others in what was said then."""
     for span in asked:
         if not any(sign.isdigit() for sign in span.text) and not query_analysis.names_month(span.text):

@@ -19,25 +19,25 @@ from memwarden.observability.instrument import model_failed
 from memwarden.recall.answer import items
 from memwarden.recall.answer import related as beside
 from memwarden.recall.answer import render as block
-from memwarden.recall.answer.budget import Packed, pack, widened
+from memwarden.recall.answer.budget import BudgetedAnswer, pack, widened
 from memwarden.recall.answer.items import Found
-from memwarden.recall.answer.memory_cache import HeldMemories, HeldMemory
+from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.recall.answer.on_demand import is_unsure
 from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection, select
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import following
 from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
-from memwarden.recall.index.view import View
-from memwarden.recall.large.registry import Larges
-from memwarden.recall.large.search import Large, Part, on, open_rows, with_pieces
+from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.large.registry import LargeNamespaces
+from memwarden.recall.large.search import Large, PartialView, on, open_rows, with_pieces
 from memwarden.recall.large.statistics import measure
 from memwarden.recall.query_analysis import is_english
 from memwarden.recall.question import Question, ask, dense_text
 from memwarden.recall.rank.score import DEFAULT_BAR, ITEM_FLOOR, RELATION_WEIGHT, Ranking, rank
-from memwarden.recall.time.change_cursor import Moment, News
+from memwarden.recall.time.change_cursor import ChangeCursor, Moment
 from memwarden.recall.time.changes import fitted
-from memwarden.recall.time.past import AsOf, Pasts
-from memwarden.records import Channel, ContextBlock, Cut, Delta, Item, Memory, QueryResult, Scope, Seen
+from memwarden.recall.time.past import AsOf, PastIndexes
+from memwarden.records import Channel, ContextBlock, Cut, Delta, Memory, QueryResult, RecallItem, Scope, SeenMark
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.tokens import TokenCounter, estimate
@@ -86,7 +86,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Standpoint:
+class QueryContext:
     """From where a question is asked.
 
     Attributes:
@@ -104,10 +104,10 @@ class Standpoint:
     follows: bool
 
 
-class Asked(NamedTuple):
+class RankedQuery(NamedTuple):
     """A question that was asked: from where, what came of it, what may be in the answer, and what only repeats it."""
 
-    here: Standpoint
+    here: QueryContext
     question: Question
     ranking: Ranking
     gates: Gates
@@ -121,7 +121,7 @@ class Recall:
         self,
         store: Store,
         indexes: Indexes,
-        larges: Larges,
+        larges: LargeNamespaces,
         embedder: Embedder | None,
         categories: Categories,
         *,
@@ -141,9 +141,9 @@ class Recall:
         # Told once: to ask whether something fulfils a protocol takes longer than to embed a question.
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_by_vector, embedder)
         self._categories = categories
-        self._held = HeldMemories(held_bytes)
-        self._news = News(store)
-        self._pasts = Pasts(store, indexes, embedder, past_bytes)
+        self._held = MemoryCache(held_bytes)
+        self._news = ChangeCursor(store)
+        self._pasts = PastIndexes(store, indexes, embedder, past_bytes)
         self._reranker = reranker
         self._preset = preset
         self._relation_weight = relation_weight
@@ -182,14 +182,14 @@ class Recall:
         )
         cuts = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         relevant = _relevant(packed, selection, ids)
-        standing: list[Item] = []
+        standing: list[RecallItem] = []
         if relevant and related:
             taken = [
-                Candidate(one.place, float(ranking.scores[one.place]), beside=item_id)
-                for one, item_id in beside.chosen(related, packed.items, self._categories.declared)
+                Candidate(item.place, float(ranking.scores[item.place]), beside=item_id)
+                for item, item_id in beside.chosen(related, packed.items, self._categories.declared)
             ]
-            read = await self._read(here, [one.place for one in taken])
-            wanted = [make_of(read, one) for one in taken if one.place in read]
+            read = await self._read(here, [item.place for item in taken])
+            wanted = [make_of(read, item) for item in taken if item.place in read]
             packed, standing = beside.append(packed, wanted, request.budget_tokens, self._count)
         if told:
             self._news.told(scope, moment)  # last: an answer that fails or is given up on the way has told nothing
@@ -199,7 +199,7 @@ class Recall:
             rev=moment.rev,
             tokens=packed.tokens,
             budget_tokens=request.budget_tokens,
-            cut=tuple(cut for cut in cuts if cut.id not in {one.id for one in standing}) if standing else cuts,
+            cut=tuple(cut for cut in cuts if cut.id not in {item.id for item in standing}) if standing else cuts,
             categories=request.categories,
             confidence=ranking.confidence,
             preset=ranking.preset,
@@ -213,7 +213,7 @@ class Recall:
         # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
         texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - RECENT_MESSAGES :]))))
         asked = await self._asked(scope, request, texts, said)
-        here, question, ranking, gates, echoes = max(asked, key=lambda one: one.ranking.confidence)
+        here, question, ranking, gates, echoes = max(asked, key=lambda item: item.ranking.confidence)
         index, now = here.index, here.now
         rev, ids = index.rev, index.columns.ids
         candidates = max(CONTEXT_CANDIDATES, request.most)
@@ -235,10 +235,10 @@ class Recall:
             covering=covering,
         )
         wider = partial(
-            items.wider, question, {found[one.place].memory.id: found[one.place] for one in selection.ranked}
+            items.wider, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
         )
         packed = widened(packed, wider, budget=request.budget_tokens, render=render, count=self._count)
-        packed = replace(packed, dropped=(*packed.dropped, *((one, "echo") for one in again)))
+        packed = replace(packed, dropped=(*packed.dropped, *((item, "echo") for item in again)))
         cut = _cuts(ids, selection, packed, echoes, gates, None if request.explain else SHOWN_CUTS)
         relevant = _relevant(packed, selection, ids)
         return ContextBlock(
@@ -265,7 +265,7 @@ class Recall:
         self._news.told(scope, moment)
         return found
 
-    def seen(self, scope: Scope) -> tuple[Seen, ...]:
+    def seen(self, scope: Scope) -> tuple[SeenMark, ...]:
         """Return up to which revision the scope's thread, and agents in it, were told what changed."""
         return self._news.seen(scope)
 
@@ -287,25 +287,27 @@ class Recall:
         ids = past.listed(where, hidden, limit=limit, order_by=order_by, descending=descending)
         return await past.read(self._store, ids)
 
-    async def _asked(self, scope: Scope, request: Request, texts: Sequence[str], said: Sequence[str]) -> list[Asked]:
+    async def _asked(
+        self, scope: Scope, request: Request, texts: Sequence[str], said: Sequence[str]
+    ) -> list[RankedQuery]:
         """Ask each text. said: what stands in the prompt anyway."""
         large = await self._larges.ready(scope.namespace) if request.as_of is None else None
         if large is not None:
             found = [await self._asked_of_store(scope, large, request, text, said) for text in texts]
             if all(found):
-                return [one for one in found if one]
+                return [item for item in found if item]
         here = await self._standpoint(scope, request.as_of)
         view = here.index.view
         encoded = [await self._encoded(dense_text(text, view)) for text in texts]
         echoes = await self._echoes(here, said, scope.thread)
         view = here.index.view  # as it is now
         gates = self._gates(scope, here, request, echoes)
-        asked = [ask(text, view, one, here.now, self._left_out) for text, one in zip(texts, encoded, strict=True)]
-        return [Asked(here, one, self._rank(one, view, gates.open), gates, echoes) for one in asked]
+        asked = [ask(text, view, item, here.now, self._left_out) for text, item in zip(texts, encoded, strict=True)]
+        return [RankedQuery(here, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
 
     async def _asked_of_store(
         self, scope: Scope, large: Large, request: Request, text: str, said: Sequence[str]
-    ) -> Asked | None:
+    ) -> RankedQuery | None:
         """Ask a namespace that is searched by its store; None when it no longer is."""
         namespace, now = scope.namespace, self._now()
         encoded = await self._encoded(dense_text(text, large.view))
@@ -315,7 +317,7 @@ class Recall:
         where = (*_in_categories(readable), *_in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
         open_ = open_rows((*where, *_unasked(request, by_channel, now)), cards=by_channel)
-        always = tuple(one.name for one in self._categories.declared.values() if one.always)
+        always = tuple(item.name for item in self._categories.declared.values() if item.always)
         gathered = await self._larges.gather(namespace, large, question, open_, always, narrow=bool(where))
         if gathered is None:
             return None
@@ -333,20 +335,20 @@ class Recall:
         if question.pieces is not None and again:
             view = with_pieces(part, pieces, question.pieces.shape[1])
             ranking = self._rank(question, view, allowed, among)
-        here = Standpoint(index, now, read, (), follows=False)
+        here = QueryContext(index, now, read, (), follows=False)
         numbers = {int(part.rows.n[place]) for place in echoing}
         echoes = [place for place, n in enumerate(index.order.tolist()) if n in numbers]
-        return Asked(here, question, on(index, part, ranking), self._gates(scope, here, request, echoes), echoes)
+        return RankedQuery(here, question, on(index, part, ranking), self._gates(scope, here, request, echoes), echoes)
 
-    async def _standpoint(self, scope: Scope, as_of: AsOf | None) -> Standpoint:
+    async def _standpoint(self, scope: Scope, as_of: AsOf | None) -> QueryContext:
         if as_of is None:
             read = partial(self._store.get, scope.namespace)
-            return Standpoint(await self._index(scope), self._now(), read, (), follows=True)
+            return QueryContext(await self._index(scope), self._now(), read, (), follows=True)
         past = await self._pasts.at(scope.namespace, as_of)
         hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
-        return Standpoint(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
+        return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
-    async def _echoes(self, here: Standpoint, said: Sequence[str], thread: str | None) -> list[int]:
+    async def _echoes(self, here: QueryContext, said: Sequence[str], thread: str | None) -> list[int]:
         """Return what only repeats what stands in the prompt anyway: turns, and facts made of the thread's own ones.
 
         What the model said in the thread to an earlier message of the prompt stands there too: an application may put
@@ -370,7 +372,7 @@ class Recall:
         facts = [fact for place, _ in echoes if own[place] for fact in index.facts_on(place)]
         return [*(place for place, _ in echoes), *answers, *facts]
 
-    def _gates(self, scope: Scope, here: Standpoint, request: Request, echoes: Sequence[int]) -> Gates:
+    def _gates(self, scope: Scope, here: QueryContext, request: Request, echoes: Sequence[int]) -> Gates:
         index = here.index
         readable = index.mask(_in_categories(self._categories.readable(scope.agent, None)))
         readable[list(here.hidden)] = False
@@ -392,7 +394,7 @@ class Recall:
         """Let the reranker order the candidates; the scores stay where they are, so that they fall with the rank."""
         if self._reranker is None or len(selection.ranked) < 2:
             return
-        texts = [found[one.place].memory.text for one in selection.ranked]
+        texts = [found[item.place].memory.text for item in selection.ranked]
         try:
             asked = asyncio.to_thread(self._reranker.score, query, texts)
             judged = [float(score) for score in await asyncio.wait_for(asked, RERANK_SECONDS)]
@@ -401,7 +403,7 @@ class Recall:
             log.warning("the reranker is left out: %s", type(error).__name__)
             model_failed("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
 
-    def _rank(self, question: Question, view: View, allowed: Mask, among: int | None = None) -> Ranking:
+    def _rank(self, question: Question, view: NamespaceView, allowed: Mask, among: int | None = None) -> Ranking:
         model = self._embedder.name if self._embedder else None
         return rank(
             question,
@@ -450,15 +452,15 @@ class Recall:
             everything=request.explain,
         )
 
-    async def _fetch(self, here: Standpoint, selection: Selection) -> Found:
+    async def _fetch(self, here: QueryContext, selection: Selection) -> Found:
         """Read the candidates that are not held; the selection loses those that were forgotten since the ranking."""
-        places = [one.place for one in (*selection.always, *selection.ranked)]
+        places = [alway.place for alway in (*selection.always, *selection.ranked)]
         found = await self._read(here, places)
         if len(found) < len(places):
             selection.keep(found)
         return found
 
-    async def _read(self, here: Standpoint, places: Sequence[int]) -> Found:
+    async def _read(self, here: QueryContext, places: Sequence[int]) -> Found:
         """Read the memories of places that are not held; those that were forgotten since are left out."""
         index = here.index
         ids = index.columns.ids
@@ -467,7 +469,7 @@ class Recall:
         if missing:
             for memory in await here.read(list(missing)):
                 place = missing[memory.id]
-                found[place] = self._held.hold(index.number, place, memory) if here.follows else HeldMemory(memory)
+                found[place] = self._held.hold(index.number, place, memory) if here.follows else CachedMemory(memory)
         return found
 
 
@@ -477,7 +479,7 @@ def _by_vector(embedder: Embedder | None, text: str) -> EncodedQuestion:
 
 
 async def _echoing(
-    read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: Part, said: Sequence[str]
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: PartialView, said: Sequence[str]
 ) -> list[int]:
     """Return the places of a part that only repeat what stands in the prompt."""
     found = [(place, _bare(text)) for text in said for place in part.same_words(tokenizer.term_ids(text))]
@@ -488,7 +490,7 @@ async def _echoing(
     return [place for place, text in dict.fromkeys(found) if texts.get(part.rows.ids[place]) == text]
 
 
-def _after(told: str, items: Sequence[Item]) -> str:
+def _after(told: str, items: Sequence[RecallItem]) -> str:
     """What changed, and after a blank line the items."""
     return f"{told}\n\n{block.bullets(items)}" if items else told
 
@@ -497,7 +499,7 @@ def _bare(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _said_once(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+def _said_once(items: Sequence[RecallItem]) -> tuple[list[RecallItem], list[RecallItem]]:
     """Items without turns that say the same words as an earlier one; and these. A question is often asked again."""
     first: dict[tuple[str | None, str], str] = {}
     for item in items:
@@ -512,7 +514,7 @@ def _said_once(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
     return [item for item in items if item.id not in left_out], again
 
 
-def _weight(item: Item, now: datetime) -> tuple[bool, float]:
+def _weight(item: RecallItem, now: datetime) -> tuple[bool, float]:
     """Design C's order: importance x recency x relevance, the pinned before the rest."""
     age_days = max(0.0, (now - item.created_at).total_seconds() / 86_400)
     recency = max(0.1, 0.5 ** (age_days / 30))
@@ -557,18 +559,18 @@ def _in_categories(names: tuple[str, ...] | None) -> Where:
 
 def _covering(selection: Selection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """For the ids of turns among the candidates, the ids of the facts that rest on them."""
-    return {ids[one.place]: tuple(ids[fact] for fact in one.facts) for one in selection.ranked if one.facts}
+    return {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in selection.ranked if item.facts}
 
 
-def _relevant(packed: Packed, selection: Selection, ids: Sequence[str]) -> bool:
-    always = {ids[one.place] for one in selection.always}
+def _relevant(packed: BudgetedAnswer, selection: Selection, ids: Sequence[str]) -> bool:
+    always = {ids[alway.place] for alway in selection.always}
     return any(item.id not in always for item in packed.items)
 
 
 def _cuts(
     ids: Sequence[str],
     selection: Selection,
-    packed: Packed,
+    packed: BudgetedAnswer,
     echoes: Sequence[int],
     gates: Gates,
     most: int | None,
@@ -577,9 +579,9 @@ def _cuts(
     cuts = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
     named = {cut.id for cut in cuts} | {item.id for item in packed.items}
     others = [
-        *((one, "top_k") for one in selection.ranked if ids[one.place] not in named),
+        *((item, "top_k") for item in selection.ranked if ids[item.place] not in named),
         *((Candidate(place, 0.0), "echo") for place in echoes if most is not None and gates.readable[place]),
         *selection.left_out,
     ]
-    cuts += [Cut(ids[one.place], gate, one.score, GATES[gate]) for one, gate in others[:most]]
+    cuts += [Cut(ids[item.place], gate, item.score, GATES[gate]) for item, gate in others[:most]]
     return tuple(cuts[:most])

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 _Thread = tuple[Namespace, str | None]
 
 
-class Looks:
+class ExtractionTasks:
     """Looks that are under way, on one event loop."""
 
     def __init__(self) -> None:
@@ -44,8 +44,8 @@ class Looks:
         if not self._running:
             return
         _, late = await asyncio.wait(self._running.values(), timeout=CLOSE_SECONDS)
-        for one in late:
-            one.cancel()
+        for item in late:
+            item.cancel()
         if late:
             log.warning("%d threads are looked through another time: the model took too long", len(late))
             await asyncio.wait(late)

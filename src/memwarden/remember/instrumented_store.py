@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from memwarden.observability.instrument import Deed, Sink, call_in
+from memwarden.observability.instrument import EventDraft, Sink, call_in
 from memwarden.observability.records import Op, Status
 from memwarden.records import (
-    Applied,
     Batch,
     BatchChange,
+    ChangeResult,
     Channel,
     Event,
     Link,
+    MemoryState,
     Put,
     Receipt,
     Remove,
     Restore,
-    State,
     Unlink,
 )
 
@@ -28,7 +28,7 @@ _PUT_OPS = {Event.MERGE: Op.MERGE, Event.RESTORE: Op.RESTORE}
 _REMOVE_OPS = {Event.TTL: Op.TTL, Event.CONFIRM: Op.MERGE}
 
 
-class TellingStore:
+class InstrumentedStore:
     """A store that tells of every batch that it applied."""
 
     def __init__(self, store: Any, sink: Sink) -> None:
@@ -47,7 +47,7 @@ class TellingStore:
         return getattr(self._store, name)
 
 
-def deeds_of(batch: Batch, receipt: Receipt) -> Iterator[Deed]:
+def deeds_of(batch: Batch, receipt: Receipt) -> Iterator[EventDraft]:
     """What a batch did, a deed for each change that was made; turns are counted together. Nothing for a repeat."""
     if receipt.replayed:
         return
@@ -59,33 +59,35 @@ def deeds_of(batch: Batch, receipt: Receipt) -> Iterator[Deed]:
             turns[_birth(change)] += 1
         elif (deed := _deed(change, applied)) is not None:
             yield deed
-    category = next((one.memory.category for one in batch.changes if isinstance(one, Put)), None)
+    category = next((change.memory.category for change in batch.changes if isinstance(change, Put)), None)
     for reason, count in turns.items():
-        yield Deed(Op.CREATE, Status.OK, reason or "turns", category=category, many=count)
+        yield EventDraft(Op.CREATE, Status.OK, reason or "turns", category=category, many=count)
 
 
-def _deed(change: BatchChange, applied: Applied) -> Deed | None:
+def _deed(change: BatchChange, applied: ChangeResult) -> EventDraft | None:
     reason = "undo" if _UNDOES in (change.meta or {}) else ""
     sim = (change.meta or {}).get("cosine")
     if isinstance(change, Put):
         category = change.memory.category
         if applied.outcome == "created":
-            return Deed(Op.CREATE, Status.OK, reason or _birth(change), applied.id, category, sim)
+            return EventDraft(Op.CREATE, Status.OK, reason or _birth(change), applied.id, category, sim)
         reason = reason or ("superseded" if change.event == Event.SUPERSEDE else "")
-        return Deed(_PUT_OPS.get(change.event, Op.UPDATE), Status.OK, reason, applied.id, category, sim)
+        return EventDraft(_PUT_OPS.get(change.event, Op.UPDATE), Status.OK, reason, applied.id, category, sim)
     if isinstance(change, Remove):
         if change.event == Event.MERGE:
             return None  # the memory that stands for both was told of
         reason = reason or ("evicted" if change.event == Event.EVICT else "")
-        return Deed(_REMOVE_OPS.get(change.event, Op.DELETE), Status.OK, reason, applied.id)
+        return EventDraft(_REMOVE_OPS.get(change.event, Op.DELETE), Status.OK, reason, applied.id)
     if isinstance(change, Restore):
-        return Deed(Op.RESTORE, Status.OK, reason or ("confirmed" if change.event == Event.CONFIRM else ""), applied.id)
+        return EventDraft(
+            Op.RESTORE, Status.OK, reason or ("confirmed" if change.event == Event.CONFIRM else ""), applied.id
+        )
     if isinstance(change, Link):
-        return Deed(Op.LINK, Status.OK, reason or str(change.type), change.from_id, sim=change.strength)
+        return EventDraft(Op.LINK, Status.OK, reason or str(change.type), change.from_id, sim=change.strength)
     assert isinstance(change, Unlink)
-    return Deed(Op.LINK, Status.OK, reason or "unlinked", change.from_id)
+    return EventDraft(Op.LINK, Status.OK, reason or "unlinked", change.from_id)
 
 
 def _birth(put: Put) -> str:
     """Why a new memory is apart; empty for an active one."""
-    return "" if put.state == State.ACTIVE else str(put.state)
+    return "" if put.state == MemoryState.ACTIVE else str(put.state)

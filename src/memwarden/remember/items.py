@@ -11,8 +11,8 @@ from memwarden.ids import new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import signals_of
-from memwarden.records import Batch, BatchChange, Event, Memory, Namespace, Put, Remove, Restore, State, WriteMode
-from memwarden.remember.ingest.intake import Looked, look_at, without_secrets
+from memwarden.records import Batch, BatchChange, Event, Memory, MemoryState, Namespace, Put, Remove, Restore, WriteMode
+from memwarden.remember.ingest.intake import Screening, look_at, without_secrets
 from memwarden.stores.protocol import Store
 
 
@@ -25,7 +25,7 @@ async def put(
     actor: str | None = None,
     meta: Mapping[str, Any] | None = None,
     keep: int | None = None,
-) -> tuple[Memory, Looked]:
+) -> tuple[Memory, Screening]:
     """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
 
     What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
@@ -35,7 +35,7 @@ async def put(
     (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
     look = look_at(memory.trust, memory.text, memory.summary, memory.context)
     changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
-    if look.state == State.QUARANTINED:
+    if look.state == MemoryState.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
         changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
     await store.apply(Batch(memory.namespace, changes, at, actor=actor))
@@ -80,14 +80,14 @@ async def remove(
     """
     if not ids:
         return 0
-    changes = tuple(Remove(one) for one in ids)
+    changes = tuple(Remove(item) for item in ids)
     receipt = await store.apply(Batch(namespace, changes, at, actor=actor, decided_at=decided_at))
-    return sum(1 for one in receipt.applied if one.outcome == "deleted")
+    return sum(1 for item in receipt.applied if item.outcome == "deleted")
 
 
 async def clear(store: Store, namespace: Namespace, found: Sequence[Memory], at: datetime) -> None:
     """Take memories out for good, in one batch; found: in any state. The next purge may remove all of them."""
-    changes = tuple(change for one in found for change in for_good(one, at))
+    changes = tuple(change for item in found for change in for_good(item, at))
     if changes:
         await store.apply(Batch(namespace, changes, at))
 
@@ -97,7 +97,7 @@ def for_good(memory: Memory, at: datetime) -> tuple[BatchChange, ...]:
 
     What was soft-deleted before is taken out once more: a removal says when to purge, and only what is there goes.
     """
-    if memory.state != State.SOFT_DELETED:
+    if memory.state != MemoryState.SOFT_DELETED:
         return (Remove(memory.id, purge_at=at),)
     if memory.purge_at is not None and memory.purge_at <= at:
         return ()
@@ -112,5 +112,5 @@ async def evict(store: Store, victims: Sequence[Memory], rev: int, limit: int, a
     if not victims:
         return
     purge_at, told = at + KEPT_AFTER_FORGETTING, {"limit": limit}
-    changes = tuple(Remove(one.id, event=Event.EVICT, purge_at=purge_at, meta=told) for one in victims)
+    changes = tuple(Remove(victim.id, event=Event.EVICT, purge_at=purge_at, meta=told) for victim in victims)
     await store.apply(Batch(victims[0].namespace, changes, at, decided_at=rev))

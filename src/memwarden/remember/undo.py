@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from memwarden.errors import Conflict
 from memwarden.records import (
     BatchChange,
-    Change,
     Event,
+    JournalEntry,
     Link,
     Memory,
+    MemoryState,
     Put,
     Remove,
     Restore,
     Signals,
-    State,
     Unlink,
     WriteMode,
 )
@@ -33,7 +33,7 @@ _MERGED = "was_merged"
 """Stands in the meta of a RESTORE that takes a merge back, so that taking that back merges again."""
 
 
-def contents_wanted(entries: Sequence[Change]) -> list[tuple[str, int]]:
+def contents_wanted(entries: Sequence[JournalEntry]) -> list[tuple[str, int]]:
     """Which versions :func:`inverse` needs: those that were active before the decision and another one after it."""
     return [
         (entry.memory_id, entry.old_version)
@@ -42,7 +42,7 @@ def contents_wanted(entries: Sequence[Change]) -> list[tuple[str, int]]:
     ]
 
 
-def check_last(entries: Sequence[Change], later: Iterable[Change]) -> None:
+def check_last(entries: Sequence[JournalEntry], later: Iterable[JournalEntry]) -> None:
     """Raise Conflict unless every memory of a decision is as the decision left it.
 
     It is also as it was left when what came after was taken back: forgotten and restored, changed and undone.
@@ -50,7 +50,7 @@ def check_last(entries: Sequence[Change], later: Iterable[Change]) -> None:
     entries: of the decision. later: every entry after it of the memories that it changed, in the order of the journal.
     """
     left = {entry.memory_id: _state(entry) for entry in entries if entry.event not in _EDGES}
-    now, same_as, last = dict(left), dict[tuple[str, int], int](), dict[str, Change]()
+    now, same_as, last = dict(left), dict[tuple[str, int], int](), dict[str, JournalEntry]()
     for entry in later:
         if entry.event in _EDGES or entry.memory_id not in left:
             continue
@@ -66,14 +66,14 @@ def check_last(entries: Sequence[Change], later: Iterable[Change]) -> None:
             raise Conflict(_why_not(entries[0].step, last[key]))
 
 
-def _state(entry: Change) -> tuple[str, int | None]:
+def _state(entry: JournalEntry) -> tuple[str, int | None]:
     """Where a memory is after an entry, and which version it holds, also while it is not active."""
     if entry.new_version is not None:
         return "active", entry.new_version
     return "apart" if entry.event in _APART else "gone", entry.old_version
 
 
-def _why_not(step: int, last: Change) -> str:
+def _why_not(step: int, last: JournalEntry) -> str:
     if (last.meta or {}).get(_UNDOES) == step:
         return f"change {step} was undone already, by change {last.step}"
     return f"memory {last.memory_id!r} was changed since, by change {last.step} ({last.event}); undo that first"
@@ -86,7 +86,7 @@ def ends_needed(changes: Sequence[BatchChange]) -> set[str]:
 
 
 def inverse(
-    entries: Sequence[Change],
+    entries: Sequence[JournalEntry],
     contents: Mapping[tuple[str, int], Memory],
     signals: Mapping[tuple[str, int], Signals],
     at: datetime,
@@ -107,7 +107,7 @@ def inverse(
     for entry in reversed(entries):
         told = entry.meta or {}
         if WAS in told and (entry.event == Event.CONFIRM or entry.new_version is None):
-            changes.append(_to_wait(entry, State(told[WAS]), at, meta))
+            changes.append(_to_wait(entry, MemoryState(told[WAS]), at, meta))
             continue
         if was_closed_apart(entry):
             continue
@@ -124,9 +124,9 @@ def inverse(
                 f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it; discard it"
             )
         elif entry.old_version is None and told.get(_MERGED):
-            changes.append(Remove(entry.memory_id, State.MERGED, Event.MERGE, meta=meta))
+            changes.append(Remove(entry.memory_id, MemoryState.MERGED, Event.MERGE, meta=meta))
         elif entry.old_version is None:
-            changes.append(Remove(entry.memory_id, State.SOFT_DELETED, Event.DELETE, purge_at, meta=meta))
+            changes.append(Remove(entry.memory_id, MemoryState.SOFT_DELETED, Event.DELETE, purge_at, meta=meta))
         elif entry.new_version is None:
             was_merged = {_MERGED: True} if entry.event == Event.MERGE else {}
             changes.append(Restore(entry.memory_id, meta={**meta, **was_merged}))
@@ -135,16 +135,16 @@ def inverse(
     return tuple(changes)
 
 
-def _to_wait(entry: Change, state: State, at: datetime, meta: Mapping[str, int]) -> Remove:
+def _to_wait(entry: JournalEntry, state: MemoryState, at: datetime, meta: Mapping[str, int]) -> Remove:
     """What waited before somebody decided on it waits again."""
-    event = Event.QUARANTINE if state == State.QUARANTINED else Event.PROPOSE
-    purge_at = at + timedelta(days=KEPT_DAYS) if state == State.CANDIDATE else None
+    event = Event.QUARANTINE if state == MemoryState.QUARANTINED else Event.PROPOSE
+    purge_at = at + timedelta(days=KEPT_DAYS) if state == MemoryState.CANDIDATE else None
     return Remove(entry.memory_id, state, event, purge_at, meta=meta)
 
 
-def _decided_again(entry: Change, purge_at: datetime, meta: Mapping[str, int]) -> Remove | Restore:
+def _decided_again(entry: JournalEntry, purge_at: datetime, meta: Mapping[str, int]) -> Remove | Restore:
     """What an undo had put back to wait is let in, or given up, as before that undo."""
-    was = State.QUARANTINED if entry.event == Event.QUARANTINE else State.CANDIDATE
+    was = MemoryState.QUARANTINED if entry.event == Event.QUARANTINE else MemoryState.CANDIDATE
     told = {**meta, WAS: str(was)}
     if entry.old_version is None:
         return Remove(entry.memory_id, purge_at=purge_at, meta=told)
@@ -152,7 +152,7 @@ def _decided_again(entry: Change, purge_at: datetime, meta: Mapping[str, int]) -
 
 
 def _as_it_was(
-    entry: Change,
+    entry: JournalEntry,
     contents: Mapping[tuple[str, int], Memory],
     signals: Mapping[tuple[str, int], Signals],
     at: datetime,

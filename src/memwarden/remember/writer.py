@@ -23,13 +23,15 @@ from memwarden.recall.time.past import entries_after
 from memwarden.records import (
     ALREADY,
     APART,
-    Applied,
     Batch,
     BatchChange,
-    Change,
+    ChangeResult,
     Channel,
+    JournalEntry,
     Link,
     Memory,
+    MemoryState,
+    MessageResult,
     Namespace,
     Outcome,
     Put,
@@ -37,24 +39,22 @@ from memwarden.records import (
     Remove,
     Restore,
     Scope,
-    Seen,
+    SeenMark,
     Signals,
-    State,
     Unlink,
     WriteMode,
     WriteResult,
-    Written,
 )
 from memwarden.remember import items
 from memwarden.remember.extract.kinds import kind_of
 from memwarden.remember.ingest.deduplicate import MOST_COMPARED, TurnKey, continued, digest, own_key
 from memwarden.remember.ingest.draft import Draft
-from memwarden.remember.ingest.intake import Looked, look_at, told, trust_of, without_secrets
+from memwarden.remember.ingest.intake import Screening, look_at, told, trust_of, without_secrets
 from memwarden.remember.ingest.messages import Message
 from memwarden.remember.ingest.strip_context import without_injected
 from memwarden.remember.promote import promote
 from memwarden.remember.resolve.consent.rules import check_undo
-from memwarden.remember.resolve.resolver import Facts, Stated, replayed
+from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed
 from memwarden.remember.resolve.review import check_restore, discard, release
 from memwarden.remember.resolve.review import check_undo as check_release
 from memwarden.remember.undo import check_last, contents_wanted, ends_needed, inverse
@@ -70,7 +70,10 @@ _OUTCOMES: Mapping[str, str] = {
     "missing": Outcome.RESTORED,
 }
 
-_WAITS_AGAIN: Mapping[str, str] = {State.CANDIDATE: Outcome.PROPOSED, State.QUARANTINED: Outcome.QUARANTINED}
+_WAITS_AGAIN: Mapping[str, str] = {
+    MemoryState.CANDIDATE: Outcome.PROPOSED,
+    MemoryState.QUARANTINED: Outcome.QUARANTINED,
+}
 
 NOTHING_IN_IT = (Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
 NO_WORDS = "it carries no words"
@@ -87,7 +90,7 @@ class Writer:
     """Writes for scopes. Holds no state of its own."""
 
     def __init__(
-        self, store: Store, embedder: Embedder | None, facts: Facts, now: Callable[[], datetime] = clock.now
+        self, store: Store, embedder: Embedder | None, facts: Resolver, now: Callable[[], datetime] = clock.now
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -95,7 +98,7 @@ class Writer:
         self._now = now
 
     async def observe(
-        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: tuple[Seen, ...] = ()
+        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: tuple[SeenMark, ...] = ()
     ) -> WriteResult:
         """Store what was said, durably and once; without secrets, and apart when it looks like an attack.
 
@@ -106,46 +109,46 @@ class Writer:
         messages = [message for message, _ in cleaned]
         said = [message for message in messages if _refusal(message) is None]
         keys = await self._turn_keys(scope, said, key)
-        new = [(message, one.source_key) for message, one in zip(said, keys, strict=True) if _is_new(one)]
+        new = [(message, item.source_key) for message, item in zip(said, keys, strict=True) if _is_new(item)]
         at = self._now()
         signals = await signals_of([(message.text, message.created_at or at) for message, _ in new], self._embedder)
         looks = [look_at(trust_of(message.role), message.text) for message, _ in new]
         puts = tuple(
-            Put(_turn(scope, message, at), one, source_key=source_key, state=look.state, meta=_kinds(look))
-            for (message, source_key), one, look in zip(new, signals, looks, strict=True)
+            Put(_turn(scope, message, at), item, source_key=source_key, state=look.state, meta=_kinds(look))
+            for (message, source_key), item, look in zip(new, signals, looks, strict=True)
         )
         rev, applied = await self._apply(scope, puts, at, key, messages, seen)
-        others = await self._texts(scope, [one.id for one in applied if one.outcome == "duplicate"])
+        others = await self._texts(scope, [item.id for item in applied if item.outcome == "duplicate"])
         made = iter(zip(applied, signals, looks, strict=True))
         results = iter(
-            _observed(message, *next(made), others) if _is_new(one) else _not_new(one)
-            for message, one in zip(said, keys, strict=True)
+            _observed(message, *next(made), others) if _is_new(item) else _not_new(item)
+            for message, item in zip(said, keys, strict=True)
         )
         return WriteResult(rev, tuple(_with(kinds, _refused(message) or next(results)) for message, kinds in cleaned))
 
     async def remember(
         self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
     ) -> WriteResult:
-        """Store memories that a caller states, each judged against what is known. readable: see :class:`Facts`."""
+        """Store memories that a caller states, each judged against what is known. readable: see :class:`Resolver`."""
         at = self._now()
         cleaned = [without_secrets(draft) for draft in drafts]
         drafts = [draft for draft, _ in cleaned]
         signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
-        worthy = [not one.flags & Flag.CHATTER for one in signals]
+        worthy = [not signal.flags & Flag.CHATTER for signal in signals]
         stated = [
-            Stated(
+            IncomingStatement(
                 memory,
-                one,
+                item,
                 look_at(memory.trust, memory.text, memory.summary, memory.context),
                 dated=bool(draft.created_at or draft.valid_from),
             )
-            for draft, one, good in zip(drafts, signals, worthy, strict=True)
+            for draft, item, good in zip(drafts, signals, worthy, strict=True)
             if good
             for memory in (_stated(scope, draft, at),)
         ]
         if not stated:
             head = await self._store.head(scope.namespace)
-            return WriteResult(head.rev, tuple(Written(None, *NOTHING_IN_IT) for _ in drafts))
+            return WriteResult(head.rev, tuple(MessageResult(None, *NOTHING_IN_IT) for _ in drafts))
         fingerprint = None if key is None else _fingerprint(scope, [repr(draft) for draft in drafts])
         receipt, settled = await self._facts.write(
             stated, readable, at, actor=_actor(scope), key=key, fingerprint=fingerprint
@@ -153,22 +156,22 @@ class Writer:
         results = iter(
             await self._replayed(scope, receipt, len(stated))
             if receipt.replayed
-            else [Written(one.id, one.outcome, one.reason) for one in settled]
+            else [MessageResult(item.id, item.outcome, item.reason) for item in settled]
         )
         return WriteResult(
             receipt.rev,
             tuple(
-                _with(kinds, next(results)) if good else Written(None, *NOTHING_IN_IT)
+                _with(kinds, next(results)) if good else MessageResult(None, *NOTHING_IN_IT)
                 for (_, kinds), good in zip(cleaned, worthy, strict=True)
             ),
         )
 
-    async def _replayed(self, scope: Scope, receipt: Receipt, statements: int) -> list[Written]:
+    async def _replayed(self, scope: Scope, receipt: Receipt, statements: int) -> list[MessageResult]:
         """What the statements of a call became when it was applied for the first time."""
         told = [replayed(receipt.applied, number) for number in range(statements)]
-        known = await self._store.get(scope.namespace, [one.id for one in told if one.id], removed=True)
-        held = {one.id for one in known if one.state == State.QUARANTINED}
-        return [replace(one, outcome=Outcome.QUARANTINED) if one.id in held else one for one in told]
+        known = await self._store.get(scope.namespace, [item.id for item in told if item.id], removed=True)
+        held = {item.id for item in known if item.state == MemoryState.QUARANTINED}
+        return [replace(item, outcome=Outcome.QUARANTINED) if item.id in held else item for item in told]
 
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old one's."""
@@ -181,7 +184,7 @@ class Writer:
             links = await self._facts.links_of(new, signals, readable)
         put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
         receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
-        return WriteResult(receipt.rev, (_with(kinds, Written(new.id, Outcome.UPDATED)),))
+        return WriteResult(receipt.rev, (_with(kinds, MessageResult(new.id, Outcome.UPDATED)),))
 
     async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was. Raises Conflict for what waited apart and was given up."""
@@ -189,9 +192,9 @@ class Writer:
         restore = (Restore(memory_id),)
         receipt = await self._store.apply(Batch(scope.namespace, restore, self._now(), actor=_actor(scope)))
         reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
-        return WriteResult(receipt.rev, (Written(memory_id, Outcome.RESTORED, reason),))
+        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
 
-    async def undo(self, scope: Scope, entries: Sequence[Change]) -> WriteResult:
+    async def undo(self, scope: Scope, entries: Sequence[JournalEntry]) -> WriteResult:
         """Take a decision back. entries: all of its step. Raises Conflict when something later stands on it."""
         check_undo(entries)
         check_release(scope, entries)
@@ -199,15 +202,15 @@ class Writer:
         head = await self._store.head(namespace)
         changed = dict.fromkeys(entry.memory_id for entry in entries)
         later = [
-            one
+            item
             for each in changed
-            for one in await entries_after(self._store, namespace, entries[-1].seq, memory_id=each)
+            for item in await entries_after(self._store, namespace, entries[-1].seq, memory_id=each)
         ]
         check_last(entries, later)
         wanted = contents_wanted(entries)
         contents = await self._store.versions(namespace, wanted)
-        signals = await signals_of([(one.text, one.created_at) for one in contents], self._embedder)
-        known = [(one.id, one.version) for one in contents]
+        signals = await signals_of([(content.text, content.created_at) for content in contents], self._embedder)
+        known = [(content.id, content.version) for content in contents]
         changes = inverse(
             entries,
             dict(zip(known, contents, strict=True)),
@@ -220,14 +223,14 @@ class Writer:
         receipt = await self._store.apply(batch)
         outcomes = zip(changes, receipt.applied, strict=True)
         told = {
-            one.id: Written(one.id, _undone(change, one))
-            for change, one in outcomes
+            item.id: MessageResult(item.id, _undone(change, item))
+            for change, item in outcomes
             if not isinstance(change, Link | Unlink)
         }
         return WriteResult(receipt.rev, tuple(told.values()))
 
     async def _check_ends(self, namespace: Namespace, ends: Collection[str], step: int) -> None:
-        there = {one.id for one in await self._store.get(namespace, sorted(ends))}
+        there = {item.id for item in await self._store.get(namespace, sorted(ends))}
         for end in sorted(ends):
             if end not in there:
                 raise Conflict(
@@ -241,7 +244,7 @@ class Writer:
         actor: str | None = None,
         meta: Mapping[str, Any] | None = None,
         keep: int | None = None,
-    ) -> tuple[Memory, Looked]:
+    ) -> tuple[Memory, Screening]:
         """Store an item under its own id, in place of one that has it already (E1's add, state).
 
         keep: so many of its earlier contents; None keeps all.
@@ -278,13 +281,13 @@ class Writer:
     async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
         """Take memories out of every answer. Raises NotFound, and forgets nothing, if an id is unknown."""
         found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
-        missing = [one for one in ids if one not in found]
+        missing = [item for item in ids if item not in found]
         if missing:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
         at = self._now()
-        changes = tuple(Remove(one, purge_at=at + KEPT_AFTER_FORGETTING) for one in ids)
+        changes = tuple(Remove(item, purge_at=at + KEPT_AFTER_FORGETTING) for item in ids)
         receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
-        return WriteResult(receipt.rev, tuple(Written(one, Outcome.DELETED) for one in ids))
+        return WriteResult(receipt.rev, tuple(MessageResult(item, Outcome.DELETED) for item in ids))
 
     async def remove(
         self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None
@@ -310,11 +313,11 @@ class Writer:
         at: datetime,
         key: str | None,
         asked: Sequence[Message],
-        seen: tuple[Seen, ...],
-    ) -> tuple[int, tuple[Applied, ...]]:
+        seen: tuple[SeenMark, ...],
+    ) -> tuple[int, tuple[ChangeResult, ...]]:
         if not puts and key is None:
             return (await self._store.head(scope.namespace)).rev, ()
-        fingerprint = None if key is None else _fingerprint(scope, [[digest(one), one.id] for one in asked])
+        fingerprint = None if key is None else _fingerprint(scope, [[digest(item), item.id] for item in asked])
         receipt = await self._store.apply(
             Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope), seen=seen)
         )
@@ -347,45 +350,49 @@ def _is_new(key: TurnKey) -> bool:
     return key.known is None and key.refused is None
 
 
-def _not_new(key: TurnKey) -> Written:
+def _not_new(key: TurnKey) -> MessageResult:
     if key.refused is not None:
-        return Written(None, Outcome.REJECTED, key.refused)
-    return Written(key.known, Outcome.CREATED, ALREADY)
+        return MessageResult(None, Outcome.REJECTED, key.refused)
+    return MessageResult(key.known, Outcome.CREATED, ALREADY)
 
 
 def _refusal(message: Message) -> str | None:
     return NOT_SAID.get(message.role or "") or (None if message.text else message.misfit or NO_WORDS)
 
 
-def _refused(message: Message) -> Written | None:
+def _refused(message: Message) -> MessageResult | None:
     reason = _refusal(message)
-    return None if reason is None else Written(None, Outcome.REJECTED, reason)
+    return None if reason is None else MessageResult(None, Outcome.REJECTED, reason)
 
 
-def _undone(change: BatchChange, applied: Applied) -> str:
+def _undone(change: BatchChange, applied: ChangeResult) -> str:
     """What an undo made of a memory."""
     if isinstance(change, Remove) and change.state in APART:
         return _WAITS_AGAIN[change.state]
     return _OUTCOMES[applied.outcome]
 
 
-def _with(kinds: tuple[str, ...], written: Written) -> Written:
+def _with(kinds: tuple[str, ...], written: MessageResult) -> MessageResult:
     """The same, saying also which secrets were taken out."""
     return replace(written, reason="; ".join(filter(None, (written.reason, told(kinds))))) if kinds else written
 
 
-def _kinds(look: Looked) -> dict[str, Any] | None:
+def _kinds(look: Screening) -> dict[str, Any] | None:
     return {"kinds": list(look.kinds)} if look.kinds else None
 
 
-def _observed(message: Message, applied: Applied, signals: Signals, look: Looked, stored: Mapping[str, str]) -> Written:
+def _observed(
+    message: Message, applied: ChangeResult, signals: Signals, look: Screening, stored: Mapping[str, str]
+) -> MessageResult:
     if applied.outcome == "duplicate":
         if stored.get(applied.id, message.text) == message.text:
-            return Written(applied.id, Outcome.CREATED, ALREADY)
-        return Written(applied.id, Outcome.REJECTED, f"the id {message.id!r} already holds other words in this thread")
+            return MessageResult(applied.id, Outcome.CREATED, ALREADY)
+        return MessageResult(
+            applied.id, Outcome.REJECTED, f"the id {message.id!r} already holds other words in this thread"
+        )
     if look.kinds:
-        return Written(applied.id, Outcome.QUARANTINED, look.reason)
-    return Written(applied.id, Outcome.CREATED, CHATTER if signals.flags & Flag.CHATTER else "")
+        return MessageResult(applied.id, Outcome.QUARANTINED, look.reason)
+    return MessageResult(applied.id, Outcome.CREATED, CHATTER if signals.flags & Flag.CHATTER else "")
 
 
 def _turn(scope: Scope, message: Message, at: datetime) -> Memory:

@@ -15,15 +15,15 @@ from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
-    Change,
     Head,
+    JournalEntry,
     Memory,
+    MemoryState,
     Namespace,
     Promises,
     Receipt,
     Relation,
     Scan,
-    State,
     ThreadMarks,
 )
 from memwarden.stores.shared.checkpoints import Checkpoints
@@ -82,7 +82,7 @@ class Store(Protocol):
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
-        state: State = State.ACTIVE,
+        state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
         """Return memories in a state that match every condition, filtered and ordered by the engine (B6.1).
 
@@ -91,7 +91,7 @@ class Store(Protocol):
         of first writing. Another one is InvalidFilter; a negative ``limit`` is InvalidInput, here and in ``journal``.
         """
 
-    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+    async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         """Return how many memories in one state match."""
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
@@ -113,7 +113,7 @@ class Store(Protocol):
         turns: bool = True,
         descending: bool = False,
         limit: int = 1000,
-    ) -> list[Change]:
+    ) -> list[JournalEntry]:
         """Return journal entries with seq > ``since``, at most ``limit``, in ascending order unless ``descending``.
 
         Args:

@@ -48,14 +48,14 @@ _LOCOMO_TURN = re.compile(r"D:?(\d+):(\d+)")
 _REALMEM_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})(?: \([A-Za-z]+\))?")
 
 
-class TurnKey(NamedTuple):
+class TurnIdentity(NamedTuple):
     """What identifies a turn. Ids may repeat from thread to thread."""
 
     thread: str
     id: str
 
 
-class Dropped(NamedTuple):
+class Omission(NamedTuple):
     """How often something was left out, and what it was."""
 
     what: str
@@ -72,7 +72,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabelledQuestion:
     """A question with a known answer.
 
     Attributes:
@@ -83,7 +83,7 @@ class Question:
     """
 
     text: str
-    gold_turns: tuple[TurnKey, ...]
+    gold_turns: tuple[TurnIdentity, ...]
     gold_sessions: tuple[str, ...]
     category: str
     asked_after: int
@@ -98,8 +98,8 @@ class Conversation:
     layout: str
     people: tuple[str, ...]
     sessions: tuple[Session, ...]
-    questions: tuple[Question, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    questions: tuple[LabelledQuestion, ...] = ()
+    dropped: tuple[Omission, ...] = ()
 
     @property
     def turns(self) -> int:
@@ -123,7 +123,7 @@ def recognise(content: Any, name: str, *, where: str, captions: bool = True) -> 
         raise InvalidInput(f"{where!r} holds {_describe(content)}; recognised are: {RECOGNISED}")
     try:
         conversations = tuple(layout(content, name, captions))
-    except _Malformed as error:
+    except _MalformedFile as error:
         raise InvalidInput(f"{where!r}: {error}") from None
     if not any(conversation.turns for conversation in conversations):
         raise InvalidInput(f"{where!r} holds no message of a user or an assistant")
@@ -132,11 +132,11 @@ def recognise(content: Any, name: str, *, where: str, captions: bool = True) -> 
 
 def with_questions(conversation: Conversation, path: Path) -> Conversation:
     """Add the questions of a file ``[{"question", "expect": [message ids]}]`` to a conversation."""
-    dropped: Counter[str] = Counter({one.what: one.times for one in conversation.dropped})
+    dropped: Counter[str] = Counter({item.what: item.times for item in conversation.dropped})
     try:
         rows = _list(read_json(path, MAX_BYTES), "the file")
         questions = _own_questions(rows, conversation.sessions, dropped)
-    except _Malformed as error:
+    except _MalformedFile as error:
         raise InvalidInput(f"{str(path)!r}: {error}; questions are a list of {{'question', 'expect': [ids]}}") from None
     return replace(conversation, questions=(*conversation.questions, *questions), dropped=_counted(dropped))
 
@@ -164,7 +164,7 @@ def read_json(path: Path, max_bytes: int) -> Any:
     return _parse(text, str(path))
 
 
-class _Malformed(Exception):
+class _MalformedFile(Exception):
     """A file of a known layout in which something is not as it has to be."""
 
 
@@ -196,13 +196,13 @@ def _layout_of(content: Any) -> Layout | None:
         return _locomo
     if _holds_mappings(content, "role"):
         return _one_openai
-    if isinstance(content, list) and content and all(_holds_mappings(_messages_of(one), "role") for one in content):
+    if isinstance(content, list) and content and all(_holds_mappings(_messages_of(item), "role") for item in content):
         return _many_openai
     return None
 
 
 def _holds_mappings(value: Any, key: str) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) and key in one for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) and key in item for item in value)
 
 
 def _messages_of(content: Any) -> Any:
@@ -225,8 +225,8 @@ def _one_openai(content: Any, name: str, captions: bool) -> Iterator[Conversatio
 
 
 def _many_openai(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
-    for number, one in enumerate(content, start=1):
-        yield _openai(one, f"{name}-{number}", f"[{number - 1}]")
+    for number, item in enumerate(content, start=1):
+        yield _openai(item, f"{name}-{number}", f"[{number - 1}]")
 
 
 def _openai(content: Any, name: str, where: str) -> Conversation:
@@ -250,7 +250,7 @@ def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Sessi
 
 def _message(row: Any, where: str, dropped: Counter[str]) -> Mapping[str, Any] | None:
     if not isinstance(row, Mapping):
-        raise _Malformed(f"{where} is {_describe(row)}, not a message like {{'role': 'user', 'content': '...'}}")
+        raise _MalformedFile(f"{where} is {_describe(row)}, not a message like {{'role': 'user', 'content': '...'}}")
     role = row.get("role")
     if role not in ("user", "assistant"):
         dropped[f"messages of the role {role!r:.40}"] += 1
@@ -290,12 +290,14 @@ def _own(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
     for number, row in enumerate(content["sessions"]):
         thread = str(row.get("thread") or f"session-{number + 1}")
         sessions.append(_session(thread, row["messages"], f"sessions[{number}].messages", dropped))
-    people = tuple(str(one) for one in content.get("people") or _people(sessions))
+    people = tuple(str(item) for item in content.get("people") or _people(sessions))
     questions = _own_questions(_list(content.get("questions") or [], "questions"), tuple(sessions), dropped)
     yield Conversation(name, "memwarden", people, tuple(sessions), questions, _counted(dropped))
 
 
-def _own_questions(rows: Sequence[Any], sessions: tuple[Session, ...], dropped: Counter[str]) -> tuple[Question, ...]:
+def _own_questions(
+    rows: Sequence[Any], sessions: tuple[Session, ...], dropped: Counter[str]
+) -> tuple[LabelledQuestion, ...]:
     threads: dict[str, list[str]] = {}
     for session in sessions:
         for message in session.messages:
@@ -307,20 +309,22 @@ def _own_questions(rows: Sequence[Any], sessions: tuple[Session, ...], dropped: 
 
 def _own_question(
     row: Any, where: str, threads: Mapping[str, list[str]], sessions: tuple[Session, ...], dropped: Counter[str]
-) -> Question | None:
+) -> LabelledQuestion | None:
     if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
-        raise _Malformed(f"{where} is {_describe(row)}, without a text 'question'")
+        raise _MalformedFile(f"{where} is {_describe(row)}, without a text 'question'")
     gold = []
     for identity in map(str, _list(row.get("expect") or [], f"{where}: expect")):
         if len(threads.get(identity, [])) == 1:
-            gold.append(TurnKey(threads[identity][0], identity))
+            gold.append(TurnIdentity(threads[identity][0], identity))
         else:
             dropped[
                 "expected ids that name no turn" if identity not in threads else "expected ids of several turns"
             ] += 1
     asked_after = row.get("asked_after", len(sessions))
     if not isinstance(asked_after, int) or not 0 <= asked_after <= len(sessions):
-        raise _Malformed(f"{where}: asked_after is a number of sessions from 0 to {len(sessions)}, not {asked_after!r}")
+        raise _MalformedFile(
+            f"{where}: asked_after is a number of sessions from 0 to {len(sessions)}, not {asked_after!r}"
+        )
     return _question(row["question"], gold, str(row.get("category") or "question"), asked_after, dropped)
 
 
@@ -333,7 +337,9 @@ def _locomo(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
         dropped: Counter[str] = Counter()
         talk = row["conversation"]
         if not isinstance(talk, Mapping):
-            raise _Malformed(f"{where}.conversation is {_describe(talk)}, not the sessions of a LoCoMo conversation")
+            raise _MalformedFile(
+                f"{where}.conversation is {_describe(talk)}, not the sessions of a LoCoMo conversation"
+            )
         sessions = tuple(_locomo_sessions(talk, f"{where}.conversation", captions, dropped))
         people = tuple(str(talk[key]) for key in ("speaker_a", "speaker_b") if talk.get(key))
         rows = _list(row.get("qa") or [], f"{where}.qa")
@@ -345,7 +351,7 @@ def _locomo(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
 def _locomo_sessions(talk: Mapping[str, Any], where: str, captions: bool, dropped: Counter[str]) -> Iterator[Session]:
     numbers = sorted(int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key)))
     if not numbers:
-        raise _Malformed(f"{where} has no session_1, session_2, ...")
+        raise _MalformedFile(f"{where} has no session_1, session_2, ...")
     dropped["dates of sessions that are not in the file"] += sum(
         1 for key in talk if (match := re.fullmatch(r"session_(\d+)_date_time", key)) and int(match[1]) not in numbers
     )
@@ -361,7 +367,7 @@ def _locomo_message(
     row: Any, where: str, at: datetime, captions: bool, dropped: Counter[str]
 ) -> Mapping[str, Any] | None:
     if not isinstance(row, Mapping) or not all(isinstance(row.get(key), str) for key in ("dia_id", "speaker", "text")):
-        raise _Malformed(f"{where} holds {_describe(row)}, not a turn with dia_id, speaker and text")
+        raise _MalformedFile(f"{where} holds {_describe(row)}, not a turn with dia_id, speaker and text")
     text, caption = row["text"].strip(), str(row.get("blip_caption") or "").strip()
     if caption and captions:
         text = f"{text} [shares a picture: {caption}]".strip()
@@ -381,28 +387,34 @@ def locomo_time(value: Any, where: str) -> datetime:
             return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
         except ValueError:
             pass
-    raise _Malformed(f"{where} is a time like '1:56 pm on 8 May, 2023', not {value!r:.60}")
+    raise _MalformedFile(f"{where} is a time like '1:56 pm on 8 May, 2023', not {value!r:.60}")
 
 
 def _locomo_questions(
     rows: Sequence[Any], where: str, sessions: tuple[Session, ...], dropped: Counter[str]
-) -> tuple[Question, ...]:
-    turns = {message["id"]: TurnKey(one.thread, message["id"]) for one in sessions for message in one.messages}
+) -> tuple[LabelledQuestion, ...]:
+    turns = {
+        message["id"]: TurnIdentity(session.thread, message["id"])
+        for session in sessions
+        for message in session.messages
+    }
     questions = []
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
-            raise _Malformed(f"{where}[{number}] is {_describe(row)}, without a text 'question'")
+            raise _MalformedFile(f"{where}[{number}] is {_describe(row)}, without a text 'question'")
         gold = locomo_evidence(row.get("evidence") or [], turns, dropped)
         category = LOCOMO_CATEGORIES.get(row.get("category", 0), f"category {row.get('category')}")
         questions.append(_question(row["question"], gold, category, len(sessions), dropped))
     return tuple(question for question in questions if question is not None)
 
 
-def locomo_evidence(evidence: Iterable[Any], turns: Mapping[str, TurnKey], dropped: Counter[str]) -> list[TurnKey]:
+def locomo_evidence(
+    evidence: Iterable[Any], turns: Mapping[str, TurnIdentity], dropped: Counter[str]
+) -> list[TurnIdentity]:
     """Read evidence ids: joined ones are split, ``D30:05`` is ``D30:5``, ``D:11:26`` is ``D11:26``."""
     gold = []
-    for one in map(str, evidence):
-        ids = [f"D{int(match[1])}:{int(match[2])}" for match in _LOCOMO_TURN.finditer(one)]
+    for item in map(str, evidence):
+        ids = [f"D{int(match[1])}:{int(match[2])}" for match in _LOCOMO_TURN.finditer(item)]
         if not ids:
             dropped["evidence ids that name no turn"] += 1
         for identity in ids:
@@ -421,7 +433,7 @@ def _realmem(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
     rows = content["dialogues"]
     sessions = tuple(_realmem_session(row, f"dialogues[{number}]", dropped) for number, row in enumerate(rows))
     if len({session.thread for session in sessions}) < len(sessions):
-        raise _Malformed("two dialogues have the same session_uuid")
+        raise _MalformedFile("two dialogues have the same session_uuid")
     questions = tuple(_realmem_questions(rows, sessions, dropped))
     metadata = content.get("_metadata")
     person = str(metadata.get("person_name") or name) if isinstance(metadata, Mapping) else name
@@ -431,12 +443,12 @@ def _realmem(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
 def _realmem_session(row: Mapping[str, Any], where: str, dropped: Counter[str]) -> Session:
     match = _REALMEM_TIME.fullmatch(str(row.get("current_time")).strip())
     if not isinstance(row.get("session_uuid"), str) or not match:
-        raise _Malformed(f"{where} has no session_uuid or no current_time like '2025-12-15 (Monday)'")
+        raise _MalformedFile(f"{where} has no session_uuid or no current_time like '2025-12-15 (Monday)'")
     at = clock.parse(match[1], f"{where}.current_time")
     messages = []
     for number, turn in enumerate(_list(row["dialogue_turns"], f"{where}.dialogue_turns")):
         if not isinstance(turn, Mapping) or turn.get("speaker") not in ("User", "Assistant"):
-            raise _Malformed(
+            raise _MalformedFile(
                 f"{where}.dialogue_turns[{number}] is {_describe(turn)}, without the speaker User or Assistant"
             )
         text = turn.get("content")
@@ -452,7 +464,7 @@ def _realmem_id(row: Mapping[str, Any], number: int) -> str:
     return f"{row['session_uuid']}:{number + 1}"
 
 
-def _realmem_questions(rows: Any, sessions: tuple[Session, ...], dropped: Counter[str]) -> Iterator[Question]:
+def _realmem_questions(rows: Any, sessions: tuple[Session, ...], dropped: Counter[str]) -> Iterator[LabelledQuestion]:
     by_thread = {row["session_uuid"]: row for row in rows}
     place = {session.thread: number for number, session in enumerate(sessions)}
     for number, row in enumerate(rows):
@@ -462,16 +474,16 @@ def _realmem_questions(rows: Any, sessions: tuple[Session, ...], dropped: Counte
                 continue
             threads = _realmem_gold_sessions(answer, place, number, dropped)
             used = [
-                one
-                for one in _mappings(answer.get("memory_used") or [], "memory_used")
-                if one.get("session_uuid") in threads
+                mapping
+                for mapping in _mappings(answer.get("memory_used") or [], "memory_used")
+                if mapping.get("session_uuid") in threads
             ]
-            gold = [key for one in used if (key := _realmem_gold_turn(one, by_thread, dropped)) is not None]
+            gold = [key for item in used if (key := _realmem_gold_turn(item, by_thread, dropped)) is not None]
             category = str(turn.get("category_name") or "question")
             question = _question(str(turn.get("content") or ""), gold, category, number, dropped, threads)
             if question is not None:
-                said = (one.get("content") for one in used)
-                yield replace(question, evidence=tuple(dict.fromkeys(one for one in said if isinstance(one, str))))
+                said = (item.get("content") for item in used)
+                yield replace(question, evidence=tuple(dict.fromkeys(item for item in said if isinstance(item, str))))
 
 
 def _realmem_gold_sessions(
@@ -488,17 +500,17 @@ def _realmem_gold_sessions(
 
 def _realmem_gold_turn(
     used: Mapping[str, Any], by_thread: Mapping[str, Mapping[str, Any]], dropped: Counter[str]
-) -> TurnKey | None:
+) -> TurnIdentity | None:
     """Find the turn that a used memory was written from, by the exact text that the memory quotes."""
     row = by_thread[used["session_uuid"]]
     quotes = [
-        one.get("source_content_snapshot")
-        for one in _mappings(row.get("extracted_memory") or [], "extracted_memory")
-        if one.get("content") == used.get("content")
+        mapping.get("source_content_snapshot")
+        for mapping in _mappings(row.get("extracted_memory") or [], "extracted_memory")
+        if mapping.get("content") == used.get("content")
     ]
     for number, turn in enumerate(row["dialogue_turns"]):
         if turn.get("content") and turn["content"] in quotes:
-            return TurnKey(row["session_uuid"], _realmem_id(row, number))
+            return TurnIdentity(row["session_uuid"], _realmem_id(row, number))
     dropped["used memories whose source turn is not in their session word for word"] += 1
     return None
 
@@ -508,18 +520,18 @@ def _realmem_gold_turn(
 
 def _question(
     text: str,
-    gold: Sequence[TurnKey],
+    gold: Sequence[TurnIdentity],
     category: str,
     asked_after: int,
     dropped: Counter[str],
     threads: Sequence[str] | None = None,
-) -> Question | None:
+) -> LabelledQuestion | None:
     """A question, or None (counted) when nothing is known that answers it. ``threads``: default those of ``gold``."""
     sessions = tuple(dict.fromkeys([key.thread for key in gold] if threads is None else threads))
     if not sessions or not text.strip():
         dropped["questions left without evidence"] += 1
         return None
-    return Question(text, tuple(dict.fromkeys(gold)), sessions, category, asked_after)
+    return LabelledQuestion(text, tuple(dict.fromkeys(gold)), sessions, category, asked_after)
 
 
 def _people(sessions: Iterable[Session]) -> tuple[str, ...]:
@@ -528,17 +540,17 @@ def _people(sessions: Iterable[Session]) -> tuple[str, ...]:
 
 
 def _mappings(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
-    for number, one in enumerate(_list(value, where)):
-        if not isinstance(one, Mapping):
-            raise _Malformed(f"{where}[{number}] is {_describe(one)}, not an object")
+    for number, item in enumerate(_list(value, where)):
+        if not isinstance(item, Mapping):
+            raise _MalformedFile(f"{where}[{number}] is {_describe(item)}, not an object")
     return list(value)
 
 
 def _list(value: Any, where: str) -> Sequence[Any]:
     if not isinstance(value, list):
-        raise _Malformed(f"{where} is {_describe(value)}, not a list")
+        raise _MalformedFile(f"{where} is {_describe(value)}, not a list")
     return value
 
 
-def _counted(dropped: Counter[str]) -> tuple[Dropped, ...]:
-    return tuple(Dropped(what, count) for what, count in sorted(dropped.items()) if count)
+def _counted(dropped: Counter[str]) -> tuple[Omission, ...]:
+    return tuple(Omission(what, count) for what, count in sorted(dropped.items()) if count)

@@ -12,18 +12,18 @@ import pytest
 
 from memwarden.errors import Conflict, InvalidInput, Stale
 from memwarden.records import (
-    Applied,
     BatchChange,
+    ChangeResult,
     Edge,
     Event,
-    Extracted,
+    ExtractionMark,
     Link,
+    MemoryState,
     Put,
     Relation,
     Remove,
     Restore,
-    Seen,
-    State,
+    SeenMark,
     ThreadMarks,
     Unlink,
     WriteMode,
@@ -75,29 +75,29 @@ class ChangeTests:
         changes = [replace(a_put(name), step=step) for name, step in (("a", 0), ("b", 4), ("c", 0), ("d", 4))]
         await store.apply(a_batch(a_put("first")))
         receipt = await store.apply(a_batch(*changes))
-        assert [one.step for one in receipt.applied] == [0, 4, 0, 4]
-        assert [one.step for one in await store.journal(NAMESPACE)] == [1, 2, 3, 2, 3]
-        assert [one.memory_id for one in await store.journal(NAMESPACE, step=3)] == ["b", "d"]
+        assert [item.step for item in receipt.applied] == [0, 4, 0, 4]
+        assert [item.step for item in await store.journal(NAMESPACE)] == [1, 2, 3, 2, 3]
+        assert [item.memory_id for item in await store.journal(NAMESPACE, step=3)] == ["b", "d"]
         assert await store.journal(NAMESPACE, step=4) == []
 
     async def test_the_journal_from_its_end_and_without_turns(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), a_put("said", channel="turn"), a_put("b"), Remove("said")))
         newest = await store.journal(NAMESPACE, descending=True, limit=3)
-        assert [one.seq for one in newest] == [4, 3, 2]
-        assert [one.memory_id for one in await store.journal(NAMESPACE, turns=False)] == ["a", "b"]
+        assert [item.seq for item in newest] == [4, 3, 2]
+        assert [item.memory_id for item in await store.journal(NAMESPACE, turns=False)] == ["a", "b"]
 
     async def test_the_journal_of_a_thread(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", thread_id="t1"), a_put("b", thread_id="t2"), a_put("c")))
         await store.apply(a_batch(Remove("a")))
-        assert [one.seq for one in await store.journal(NAMESPACE, thread_id="t1")] == [1, 4]
-        assert [one.seq for one in await store.journal(NAMESPACE, thread_id="t1", since=1)] == [4]
+        assert [item.seq for item in await store.journal(NAMESPACE, thread_id="t1")] == [1, 4]
+        assert [item.seq for item in await store.journal(NAMESPACE, thread_id="t1", since=1)] == [4]
         assert await store.journal(NAMESPACE, thread_id="t9") == []
 
     async def test_an_update_can_be_called_otherwise(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
         await store.apply(a_batch(replace(a_put("a", UPDATE, text="2"), event=Event.MERGE)))
         await store.apply(a_batch(replace(a_put("a", UPDATE, text="3"), event=Event.SUPERSEDE)))
-        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE)]
+        entries = [(item.event, item.old_version, item.new_version) for item in await store.journal(NAMESPACE)]
         assert entries == [("ADD", None, 1), ("MERGE", 1, 2), ("SUPERSEDE", 2, 3)]
 
     async def test_an_update_without_signals_keeps_those_that_are_stored(self, store: Store) -> None:
@@ -109,102 +109,106 @@ class ChangeTests:
             with pytest.raises(InvalidInput):
                 await store.apply(a_batch(replace(a_put("b", mode), signals=None)))
 
-    @pytest.mark.parametrize("state", [State.SOFT_DELETED, State.MERGED])
-    async def test_removed_and_restored(self, store: Store, state: State) -> None:
+    @pytest.mark.parametrize("state", [MemoryState.SOFT_DELETED, MemoryState.MERGED])
+    async def test_removed_and_restored(self, store: Store, state: MemoryState) -> None:
         whole = a_memory("a", tags=("x",), pinned=True)
         await store.apply(a_batch(Put(whole, SIGNALS)))
         purge_at = START + timedelta(days=31)
-        event = Event.MERGE if state == State.MERGED else Event.DELETE
+        event = Event.MERGE if state == MemoryState.MERGED else Event.DELETE
         await store.apply(a_batch(Remove("a", state, event, purge_at)))
         assert await store.get(NAMESPACE, ["a"]) == []
         assert await store.get(NAMESPACE, ["a"], removed=True) == [replace(whole, state=state, purge_at=purge_at)]
         tombstones = (await store.scan(NAMESPACE, since=1)).rows
         assert [(row.id, row.live) for row in tombstones] == [("a", False)]
         receipt = await store.apply(a_batch(Restore("a"), Restore("a"), Restore("zz")))
-        assert [one.outcome for one in receipt.applied] == ["restored", "missing", "missing"]
+        assert [item.outcome for item in receipt.applied] == ["restored", "missing", "missing"]
         assert await store.get(NAMESPACE, ["a"]) == await store.get(NAMESPACE, ["a"], removed=True) == [whole]
         (row,) = (await store.scan(NAMESPACE, since=2)).rows
         assert (row.live, row.terms, row.vector, row.days) == (True, SIGNALS.terms, SIGNALS.vector, SIGNALS.days)
-        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE)]
+        entries = [(item.event, item.old_version, item.new_version) for item in await store.journal(NAMESPACE)]
         assert entries == [("ADD", None, 1), (event, 1, None), ("RESTORE", None, 1)]
 
     async def test_a_revived_memory_has_nothing_to_purge(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), Remove("a", purge_at=START)))
         await store.apply(a_batch(a_put("a", WriteMode.UPSERT)))
-        assert [one.purge_at for one in await store.get(NAMESPACE, ["a"], removed=True)] == [None]
+        assert [item.purge_at for item in await store.get(NAMESPACE, ["a"], removed=True)] == [None]
 
     @pytest.mark.parametrize(
         ("state", "event"),
-        [(State.CANDIDATE, "PROPOSE"), (State.PROPOSED, "PROPOSE"), (State.QUARANTINED, "QUARANTINE")],
+        [
+            (MemoryState.CANDIDATE, "PROPOSE"),
+            (MemoryState.PROPOSED, "PROPOSE"),
+            (MemoryState.QUARANTINED, "QUARANTINE"),
+        ],
     )
-    async def test_born_apart_and_confirmed(self, store: Store, state: State, event: str) -> None:
+    async def test_born_apart_and_confirmed(self, store: Store, state: MemoryState, event: str) -> None:
         purge_at = START + timedelta(days=7)
         receipt = await store.apply(a_batch(replace(a_put("a"), state=state, purge_at=purge_at), a_put("b")))
-        assert [one.outcome for one in receipt.applied] == ["created", "created"]
-        assert [one.id for one in await store.find(NAMESPACE)] == ["b"]
+        assert [item.outcome for item in receipt.applied] == ["created", "created"]
+        assert [item.id for item in await store.find(NAMESPACE)] == ["b"]
         assert await store.get(NAMESPACE, ["a"]) == []
         apart = replace(a_memory("a"), state=state, purge_at=purge_at)
         assert await store.find(NAMESPACE, state=state) == await store.get(NAMESPACE, ["a"], removed=True) == [apart]
         assert (await store.count(NAMESPACE, state=state), await store.count(NAMESPACE)) == (1, 1)
         assert [row.live for row in (await store.scan(NAMESPACE)).rows] == [False, True]
         receipt = await store.apply(a_batch(Restore("a", Event.CONFIRM)))
-        assert [one.outcome for one in receipt.applied] == ["restored"]
+        assert [item.outcome for item in receipt.applied] == ["restored"]
         assert await store.get(NAMESPACE, ["a"]) == [a_memory("a")]
         entries = await store.journal(NAMESPACE, memory_id="a")
-        assert [(one.event, one.old_version, one.new_version) for one in entries] == [
+        assert [(entry.event, entry.old_version, entry.new_version) for entry in entries] == [
             (event, None, None), ("CONFIRM", None, 1),
         ]  # fmt: skip
 
-    @pytest.mark.parametrize("state", [State.CANDIDATE, State.PROPOSED, State.QUARANTINED])
-    async def test_what_is_stored_apart_can_be_closed(self, store: Store, state: State) -> None:
+    @pytest.mark.parametrize("state", [MemoryState.CANDIDATE, MemoryState.PROPOSED, MemoryState.QUARANTINED])
+    async def test_what_is_stored_apart_can_be_closed(self, store: Store, state: MemoryState) -> None:
         """Once, and without ever having been active."""
         await store.apply(a_batch(replace(a_put("a"), state=state), replace(a_put("b"), state=state)))
-        into = Remove("b", State.MERGED, Event.CONFIRM)
+        into = Remove("b", MemoryState.MERGED, Event.CONFIRM)
         receipt = await store.apply(a_batch(Remove("a", purge_at=AT), into, Remove("a"), Remove("b")))
-        assert [one.outcome for one in receipt.applied] == ["deleted", "deleted", "missing", "missing"]
+        assert [item.outcome for item in receipt.applied] == ["deleted", "deleted", "missing", "missing"]
         assert await store.get(NAMESPACE, ["a", "b"], removed=True) == [
-            replace(a_memory("a"), state=State.SOFT_DELETED, purge_at=AT),
-            replace(a_memory("b"), state=State.MERGED),
+            replace(a_memory("a"), state=MemoryState.SOFT_DELETED, purge_at=AT),
+            replace(a_memory("b"), state=MemoryState.MERGED),
         ]
         assert await store.count(NAMESPACE, state=state) == await store.count(NAMESPACE) == 0
         assert [row.live for row in (await store.scan(NAMESPACE)).rows] == [False, False]
-        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE, since=2)]
+        entries = [(item.event, item.old_version, item.new_version) for item in await store.journal(NAMESPACE, since=2)]
         assert entries == [("DELETE", None, None), ("CONFIRM", None, None)]
 
-    @pytest.mark.parametrize("state", [State.CANDIDATE, State.PROPOSED, State.QUARANTINED])
-    async def test_what_was_let_in_or_given_up_can_be_put_back_to_wait(self, store: Store, state: State) -> None:
-        event = Event.QUARANTINE if state == State.QUARANTINED else Event.PROPOSE
+    @pytest.mark.parametrize("state", [MemoryState.CANDIDATE, MemoryState.PROPOSED, MemoryState.QUARANTINED])
+    async def test_what_was_let_in_or_given_up_can_be_put_back_to_wait(self, store: Store, state: MemoryState) -> None:
+        event = Event.QUARANTINE if state == MemoryState.QUARANTINED else Event.PROPOSE
         await store.apply(a_batch(replace(a_put("a"), state=state), replace(a_put("b"), state=state), a_put("c")))
-        await store.apply(a_batch(Restore("a", Event.CONFIRM), Remove("b"), Remove("c", State.MERGED)))
+        await store.apply(a_batch(Restore("a", Event.CONFIRM), Remove("b"), Remove("c", MemoryState.MERGED)))
         back = [Remove(name, state, event, AT) for name in "abc"]
         receipt = await store.apply(a_batch(*back, back[0]))
-        assert [one.outcome for one in receipt.applied] == ["deleted", "deleted", "missing", "deleted"]
+        assert [item.outcome for item in receipt.applied] == ["deleted", "deleted", "missing", "deleted"]
         apart = [replace(a_memory(name), state=state, purge_at=AT) for name in "ab"]
         assert await store.get(NAMESPACE, ["a", "b"], removed=True) == apart
         assert await store.find(NAMESPACE) == []
         assert [row.live for row in (await store.scan(NAMESPACE)).rows] == [False, False, False]
-        entries = [(one.event, one.old_version, one.new_version) for one in await store.journal(NAMESPACE, since=6)]
+        entries = [(item.event, item.old_version, item.new_version) for item in await store.journal(NAMESPACE, since=6)]
         assert entries == [(event, 1, None), (event, None, None), (event, None, None)]
         await store.apply(a_batch(Restore("b", Event.CONFIRM)))
         assert await store.get(NAMESPACE, ["b"]) == [a_memory("b")]
 
     async def test_a_thread_remembers_what_was_extracted(self, store: Store) -> None:
-        await store.apply(replace(a_batch(a_put("a")), extracted=Extracted("t1", 5, 0)))
-        await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 5), seen=(Seen("t1", 1),)))
+        await store.apply(replace(a_batch(a_put("a")), extracted=ExtractionMark("t1", 5, 0)))
+        await store.apply(replace(a_batch(), extracted=ExtractionMark("t1", 7, 5), seen=(SeenMark("t1", 1),)))
         assert await store.thread(NAMESPACE, "t1") == ThreadMarks(1, None, 0, 7)
         for since in (0, 5, 8):
             with pytest.raises(Stale):
-                await store.apply(replace(a_batch(a_put("b")), extracted=Extracted("t1", 9, since)))
+                await store.apply(replace(a_batch(a_put("b")), extracted=ExtractionMark("t1", 9, since)))
         assert await store.get(NAMESPACE, ["b"]) == []
-        await store.apply(replace(a_batch(), extracted=Extracted("t1", 0, 7)))  # to go through it again
+        await store.apply(replace(a_batch(), extracted=ExtractionMark("t1", 0, 7)))  # to go through it again
         assert (await store.thread(NAMESPACE, "t1")).extracted == 0
 
     async def test_two_that_look_through_a_thread_at_once(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
-        both = (replace(a_batch(a_put(name)), extracted=Extracted("t1", 1, 0)) for name in ("b", "c"))
+        both = (replace(a_batch(a_put(name)), extracted=ExtractionMark("t1", 1, 0)) for name in ("b", "c"))
         answers = await asyncio.gather(*map(store.apply, both), return_exceptions=True)
-        assert [isinstance(one, Stale) for one in answers] == [False, True]
-        assert [one.id for one in await store.get(NAMESPACE, ["b", "c"])] == ["b"]
+        assert [isinstance(answer, Stale) for answer in answers] == [False, True]
+        assert [item.id for item in await store.get(NAMESPACE, ["b", "c"])] == ["b"]
 
     async def test_edges(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), a_put("b"), a_put("c")))
@@ -213,9 +217,9 @@ class ChangeTests:
             Link("a", "b", "supersedes"), Link("c", "a"), Link("a", "a"), Link("a", "zz"), Link("zz", "a"),
         )  # fmt: skip
         receipt = await store.apply(a_batch(*links))
-        outcomes = [one.outcome for one in receipt.applied]
+        outcomes = [item.outcome for item in receipt.applied]
         assert outcomes == ["created", "duplicate", "updated", "created", "created", "missing", "missing", "missing"]
-        assert receipt.applied[4] == Applied("c", "created")
+        assert receipt.applied[4] == ChangeResult("c", "created")
         assert await store.relations(NAMESPACE, ["a"]) == [
             Relation("a", "b", "related_to", 0.8, AT),
             Relation("a", "b", "supersedes", 1.0, AT),
@@ -225,7 +229,7 @@ class ChangeTests:
         assert await store.relations(NAMESPACE, ["zz"]) == await store.relations(NAMESPACE, []) == []
         assert await store.relations(OTHER_USER, ["a"]) == []
         changes = await store.journal(NAMESPACE, since=3)
-        assert [(one.event, one.memory_id, one.old_version, one.new_version) for one in changes] == [
+        assert [(change.event, change.memory_id, change.old_version, change.new_version) for change in changes] == [
             ("LINK", "a", 1, 1), ("LINK", "a", 1, 1), ("LINK", "a", 1, 1), ("LINK", "c", 1, 1),
         ]  # fmt: skip
         assert changes[1].meta == {"to": "b", "type": "related_to", "strength": 0.8, "was": 0.6}
@@ -234,7 +238,7 @@ class ChangeTests:
         await some_history(store)
         unlink = Unlink("b", "a")
         receipt = await store.apply(a_batch(unlink, unlink, Unlink("b", "a", "supersedes"), Unlink("zz", "a")))
-        assert [one.outcome for one in receipt.applied] == ["deleted", "missing", "missing", "missing"]
+        assert [item.outcome for item in receipt.applied] == ["deleted", "missing", "missing", "missing"]
         assert await store.relations(NAMESPACE, ["a"]) == []
         scan = await store.scan(NAMESPACE, since=5)
         assert (scan.rows, scan.edges) == ([], [Edge("b", "a", "related_to", 0.7, False)])
@@ -246,13 +250,13 @@ class ChangeTests:
     async def test_edges_stay_when_an_end_is_removed(self, store: Store) -> None:
         await some_history(store)
         await store.apply(a_batch(Remove("a")))
-        assert [one.to_id for one in await store.relations(NAMESPACE, ["b"])] == ["a"]
+        assert [relation.to_id for relation in await store.relations(NAMESPACE, ["b"])] == ["a"]
 
     async def test_one_batch_sees_its_own_changes_in_order(self, store: Store) -> None:
         receipt = await store.apply(
             a_batch(a_put("a"), a_put("b"), Link("a", "b"), Remove("b"), Link("b", "a"), Restore("b"), Link("b", "a"))
         )
-        outcomes = [one.outcome for one in receipt.applied]
+        outcomes = [item.outcome for item in receipt.applied]
         assert outcomes == ["created", "created", "created", "deleted", "missing", "restored", "created"]
 
     @pytest.mark.parametrize(
@@ -280,7 +284,7 @@ class ChangeTests:
         await store.apply(replace(a_batch(a_put("c")), decided_at=3, decided_on_all=True))
         both = (replace(a_batch(a_put(name)), decided_at=4, decided_on_all=True) for name in ("d", "e"))
         answers = await asyncio.gather(*map(store.apply, both), return_exceptions=True)
-        assert [isinstance(one, Stale) for one in answers] == [False, True]
+        assert [isinstance(answer, Stale) for answer in answers] == [False, True]
 
     async def test_the_past(self, store: Store) -> None:
         moments = [START, START + timedelta(minutes=1), START + timedelta(minutes=5)]
@@ -293,25 +297,25 @@ class ChangeTests:
 
     async def test_a_thread_remembers_what_it_was_told(self, store: Store) -> None:
         assert await store.thread(NAMESPACE, "t1") == ThreadMarks(None, None, 0)
-        await store.apply(replace(a_batch(a_put("a")), seen=(Seen("t1", 1),)))
-        await store.apply(replace(a_batch(*_turns("t1", 3)), seen=(Seen("t1", 3),)))
-        await store.apply(replace(a_batch(*_turns("t2", 1)), seen=(Seen("t1", 2),)))
-        await store.apply(replace(a_batch(), seen=(Seen("t2", 4),)))
+        await store.apply(replace(a_batch(a_put("a")), seen=(SeenMark("t1", 1),)))
+        await store.apply(replace(a_batch(*_turns("t1", 3)), seen=(SeenMark("t1", 3),)))
+        await store.apply(replace(a_batch(*_turns("t2", 1)), seen=(SeenMark("t1", 2),)))
+        await store.apply(replace(a_batch(), seen=(SeenMark("t2", 4),)))
         assert await store.thread(NAMESPACE, "t1", turns=2) == ThreadMarks(3, 2, 3)
         assert await store.thread(NAMESPACE, "t1", turns=4) == ThreadMarks(3, 2, 0)
         assert await store.thread(NAMESPACE, "t2", turns=1) == ThreadMarks(4, 5, 5)
         assert await store.thread(OTHER_USER, "t1") == ThreadMarks(None, None, 0)
 
     async def test_a_batch_moves_several_marks(self, store: Store) -> None:
-        both = (Seen("t1", 1), Seen("t1\x1fplanner", 2))
+        both = (SeenMark("t1", 1), SeenMark("t1\x1fplanner", 2))
         await store.apply(replace(a_batch(a_put("a")), seen=both))
         await store.apply(replace(a_batch(), seen=both[:1]))
-        assert [(await store.thread(NAMESPACE, one.thread_id)).seen for one in both] == [1, 2]
+        assert [(await store.thread(NAMESPACE, item.thread_id)).seen for item in both] == [1, 2]
 
     async def test_a_refused_batch_moves_no_mark(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
         with pytest.raises(Conflict):
-            await store.apply(replace(a_batch(a_put("a")), seen=(Seen("t1", 1),)))
+            await store.apply(replace(a_batch(a_put("a")), seen=(SeenMark("t1", 1),)))
         assert (await store.thread(NAMESPACE, "t1")).seen is None
 
     @pytest.mark.parametrize("meta", [{"x": object()}, {"x": float("nan")}])

@@ -11,15 +11,22 @@ import pytest
 from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.records import Head
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.checkpoints import Found, Key, PendingWrite, Saved, Search, Value
+from memwarden.stores.shared.checkpoints import (
+    CheckpointRead,
+    CheckpointSearch,
+    Key,
+    PendingWrite,
+    SavedCheckpoint,
+    Value,
+)
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
 
 BYTES = bytes(range(256))
 
 
-def a_saved(thread: str = "t", id: str = "1", ns: str = "", **changes: Any) -> Saved:
+def a_saved(thread: str = "t", id: str = "1", ns: str = "", **changes: Any) -> SavedCheckpoint:
     """A checkpoint without values that lie apart."""
-    saved = Saved(Key(thread, ns, id), None, ns.split(":")[0], "msgpack", BYTES, (), (), {"step": 1})
+    saved = SavedCheckpoint(Key(thread, ns, id), None, ns.split(":")[0], "msgpack", BYTES, (), (), {"step": 1})
     return replace(saved, **changes)
 
 
@@ -28,8 +35,8 @@ def a_write(task: str = "w", number: int = 0, **changes: Any) -> PendingWrite:
     return replace(PendingWrite(task, "", number, "out", "msgpack", b"\x00" + task.encode()), **changes)
 
 
-async def ids(store: Store, search: Search = Search(), limit: int = 100) -> list[str]:  # noqa: B008  # it is frozen
-    return [one.saved.key.id for one in await store.checkpoints.find(NAMESPACE, search, limit)]
+async def ids(store: Store, search: CheckpointSearch = CheckpointSearch(), limit: int = 100) -> list[str]:  # noqa: B008  # it is frozen
+    return [item.saved.key.id for item in await store.checkpoints.find(NAMESPACE, search, limit)]
 
 
 class CheckpointTests:
@@ -54,7 +61,7 @@ class CheckpointTests:
         found = await store.checkpoints.get(NAMESPACE, *saved.key)
         assert found is not None
         assert found.saved == saved
-        assert set(found.values) == {replace(one, shown=None) for one in values}
+        assert set(found.values) == {replace(value, shown=None) for value in values}
         assert found.writes == ()
 
     async def test_checkpoint_that_is_not_there(self, store: Store) -> None:
@@ -76,7 +83,7 @@ class CheckpointTests:
         saved = a_saved(parent="0", metadata={"step": 2}, data=b"new", links=(("a", "1"),))
         await store.checkpoints.put(NAMESPACE, saved, [Value("a", "1", "l", b"new")])
         found = await store.checkpoints.get(NAMESPACE, "t")
-        assert found == Found(saved, (Value("a", "1", "l", b"new"),), ())
+        assert found == CheckpointRead(saved, (Value("a", "1", "l", b"new"),), ())
 
     async def test_checkpoints_share_values_that_did_not_change(self, store: Store) -> None:
         first, second = a_saved(links=(("a", "1"), ("b", "1"))), a_saved(id="2", links=(("a", "1"), ("b", "2")))
@@ -85,7 +92,7 @@ class CheckpointTests:
         for saved, b in ((first, b"b1"), (second, b"b2")):
             found = await store.checkpoints.get(NAMESPACE, *saved.key)
             assert found is not None
-            assert {one.channel: one.data for one in found.values} == {"a": b"a", "b": b}
+            assert {value.channel: value.data for value in found.values} == {"a": b"a", "b": b}
 
     async def test_writes_come_in_the_order_of_path_task_and_number(self, store: Store) -> None:
         key = Key("t", "", "1")
@@ -101,7 +108,7 @@ class CheckpointTests:
         await store.checkpoints.put(NAMESPACE, a_saved(), ())
         first = [a_write(number=0), a_write(number=-3)]
         await store.checkpoints.put_writes(NAMESPACE, key, first)
-        again = [replace(one, data=b"again", channel="other", path="p") for one in first]
+        again = [replace(item, data=b"again", channel="other", path="p") for item in first]
         await store.checkpoints.put_writes(NAMESPACE, key, again)
         found = await store.checkpoints.get(NAMESPACE, "t")
         assert found is not None
@@ -110,18 +117,18 @@ class CheckpointTests:
     async def test_checkpoints_are_found_newest_first(self, store: Store) -> None:
         for saved in (a_saved("t", "1"), a_saved("u", "3"), a_saved("t", "2", "sub"), a_saved("u", "1")):
             await store.checkpoints.put(NAMESPACE, saved, ())
-        found = await store.checkpoints.find(NAMESPACE, Search())
+        found = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
         order = [Key("u", "", "3"), Key("t", "sub", "2"), Key("u", "", "1"), Key("t", "", "1")]
-        assert [one.saved.key for one in found] == order
-        assert await ids(store, Search(thread="t")) == ["2", "1"]
-        assert await ids(store, Search(thread="t", ns="")) == ["1"]
-        assert await ids(store, Search(id="1")) == ["1", "1"]
-        assert await ids(store, Search(before="2")) == ["1", "1"]
+        assert [item.saved.key for item in found] == order
+        assert await ids(store, CheckpointSearch(thread="t")) == ["2", "1"]
+        assert await ids(store, CheckpointSearch(thread="t", ns="")) == ["1"]
+        assert await ids(store, CheckpointSearch(id="1")) == ["1", "1"]
+        assert await ids(store, CheckpointSearch(before="2")) == ["1", "1"]
         assert await ids(store, limit=3) == ["3", "2", "1"]
         assert await ids(store, limit=0) == []
         for place, key in enumerate(order):  # page by page, also when the last one of a page is gone meanwhile
-            rest = await store.checkpoints.find(NAMESPACE, Search(after=key))
-            assert [one.saved.key for one in rest] == order[place + 1 :]
+            rest = await store.checkpoints.find(NAMESPACE, CheckpointSearch(after=key))
+            assert [item.saved.key for item in rest] == order[place + 1 :]
 
     async def test_metadata_filter_comes_before_the_limit(self, store: Store) -> None:
         for number in range(6):
@@ -132,19 +139,19 @@ class CheckpointTests:
                 "not\x00": "x\x00",
             }
             await store.checkpoints.put(NAMESPACE, a_saved(id=str(number), metadata=metadata), ())
-        assert await ids(store, Search(metadata={"source": "loop"}), 2) == ["5", "3"]
-        assert await ids(store, Search(metadata={"source": "loop", "step": 1})) == ["1"]
-        assert await ids(store, Search(metadata={"who": {"a": [1]}, "step": 4, "not\x00": "x\x00"})) == ["4"]
-        assert await ids(store, Search(metadata={"who": {"a": []}})) == []
-        assert await ids(store, Search(metadata={"missing": None}), 1) == ["5"]
-        assert await ids(store, Search(metadata={"missing": 1})) == []
+        assert await ids(store, CheckpointSearch(metadata={"source": "loop"}), 2) == ["5", "3"]
+        assert await ids(store, CheckpointSearch(metadata={"source": "loop", "step": 1})) == ["1"]
+        assert await ids(store, CheckpointSearch(metadata={"who": {"a": [1]}, "step": 4, "not\x00": "x\x00"})) == ["4"]
+        assert await ids(store, CheckpointSearch(metadata={"who": {"a": []}})) == []
+        assert await ids(store, CheckpointSearch(metadata={"missing": None}), 1) == ["5"]
+        assert await ids(store, CheckpointSearch(metadata={"missing": 1})) == []
 
     async def test_outlines_tell_what_hangs_together(self, store: Store) -> None:
         saved = a_saved(id="2", parent="1", links=(("a", "1"),), small=("b",), metadata={"x": "\x00"})
-        for one in (saved, a_saved(), a_saved(ns="sub"), a_saved("u")):
-            await store.checkpoints.put(NAMESPACE, one, ())
+        for item in (saved, a_saved(), a_saved(ns="sub"), a_saved("u")):
+            await store.checkpoints.put(NAMESPACE, item, ())
         outlines = await store.checkpoints.outlines(NAMESPACE, "t")
-        assert [one.key for one in outlines] == [Key("t", "", "1"), Key("t", "", "2"), Key("t", "sub", "1")]
+        assert [outline.key for outline in outlines] == [Key("t", "", "1"), Key("t", "", "2"), Key("t", "sub", "1")]
         assert outlines[1][1:] == ("1", {"x": "\x00"}, frozenset({"a", "b"}))
 
     async def test_removed_checkpoints_leave_what_others_need(self, store: Store) -> None:
@@ -155,9 +162,9 @@ class CheckpointTests:
         for identity in ("1", "2"):
             await store.checkpoints.put_writes(NAMESPACE, Key("t", "", identity), [a_write()])
         await store.checkpoints.remove(NAMESPACE, [Key("t", "", "1"), Key("t", "", "9"), Key("u", "", "1")])
-        (left,) = await store.checkpoints.find(NAMESPACE, Search())
+        (left,) = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
         assert left.saved.key.id == "2"
-        assert [one.data for one in left.values] == [b"a"]
+        assert [value.data for value in left.values] == [b"a"]
         assert left.writes == (a_write(),)
         await store.checkpoints.put(NAMESPACE, a_saved(links=(("b", "1"),)), ())  # its value is gone, and its writes
         found = await store.checkpoints.get(NAMESPACE, "t", "", "1")
@@ -171,7 +178,7 @@ class CheckpointTests:
             await store.checkpoints.put(NAMESPACE, saved, [Value("a", "1", "k", thread.encode())])
             await store.checkpoints.put_writes(NAMESPACE, saved.key, [a_write()])
         await store.checkpoints.delete_threads(NAMESPACE, ["t", "v", "never"])
-        (left,) = await store.checkpoints.find(NAMESPACE, Search())
+        (left,) = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
         assert (left.saved.key.thread, left.values[0].data, left.writes) == ("u", b"u", (a_write(),))
         await store.checkpoints.put(NAMESPACE, a_saved("t", links=(("a", "1"),)), ())
         found = await store.checkpoints.get(NAMESPACE, "t")
@@ -194,8 +201,12 @@ class CheckpointTests:
         await store.checkpoints.copy_thread(NAMESPACE, "t", "new")
         await store.checkpoints.copy_thread(NAMESPACE, "never", "nothing")
         await store.checkpoints.delete_threads(NAMESPACE, ["t"])
-        sub, root = sorted(await store.checkpoints.find(NAMESPACE, Search()), key=lambda one: one.saved.key.id)
-        assert root == Found(replace(saved, key=Key("new", "", "2")), (Value("a", "1", "k", BYTES),), (a_write(),))
+        sub, root = sorted(
+            await store.checkpoints.find(NAMESPACE, CheckpointSearch()), key=lambda item: item.saved.key.id
+        )
+        assert root == CheckpointRead(
+            replace(saved, key=Key("new", "", "2")), (Value("a", "1", "k", BYTES),), (a_write(),)
+        )
         assert sub.saved == a_saved("new", ns="sub")
 
     async def test_namespaces_know_nothing_of_each_others_checkpoints(self, store: Store) -> None:
@@ -205,11 +216,11 @@ class CheckpointTests:
             await store.checkpoints.put_writes(namespace, saved.key, [a_write(namespace.tenant)])
         await store.checkpoints.delete_threads(OTHER_USER, ["t"])
         await store.checkpoints.delete_runs(OTHER_TENANT, ["r"])
-        (left,) = await store.checkpoints.find(NAMESPACE, Search())
-        assert [one.data for one in left.values] == [f"{NAMESPACE}".encode()]
+        (left,) = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
+        assert [value.data for value in left.values] == [f"{NAMESPACE}".encode()]
         assert left.writes == (a_write(NAMESPACE.tenant),)
         for namespace in (OTHER_USER, OTHER_TENANT):
-            assert await store.checkpoints.find(namespace, Search()) == []
+            assert await store.checkpoints.find(namespace, CheckpointSearch()) == []
 
     async def test_checkpoints_leave_the_journal_alone(self, store: Store) -> None:
         await store.checkpoints.put(NAMESPACE, a_saved(), ())
@@ -224,7 +235,7 @@ class CheckpointTests:
     async def test_checkpoints_and_batches_at_once(self, store: Store) -> None:
         puts = [store.checkpoints.put(NAMESPACE, a_saved(id=f"{number:02}"), ()) for number in range(20)]
         batches = [store.apply(a_batch(a_put(f"m{number}"))) for number in range(20)]
-        await asyncio.gather(*(one for pair in zip(puts, batches, strict=True) for one in pair))
+        await asyncio.gather(*(item for pair in zip(puts, batches, strict=True) for item in pair))
         assert len(await ids(store)) == 20
         assert (await store.head(NAMESPACE)).rev == 20
 

@@ -73,7 +73,7 @@ class EventTests:
         await store.record([whole, bare, old])
         found = await store.events(NAMESPACE, descending=False)
         assert found == [old, whole, replace(bare, sim=1.0)]
-        assert [type(one) for one in (found[0].op, found[0].node, found[2].sim)] == [str, str, float]
+        assert [type(item) for item in (found[0].op, found[0].node, found[2].sim)] == [str, str, float]
 
     async def test_nothing_recorded_is_nothing(self, store: Store) -> None:
         await store.record([])
@@ -84,20 +84,20 @@ class EventTests:
     async def test_events_are_filtered_and_counted_as_the_meaning_says(self, store: Store) -> None:
         await store.record(VARIED_EVENTS[::-1])
         for where in FILTERS_OF_EVENTS:
-            wanted = [in_utc(one) for one in VARIED_EVENTS if where.matches(one)]
+            wanted = [in_utc(item) for item in VARIED_EVENTS if where.matches(item)]
             assert await store.events(NAMESPACE, where, descending=False) == wanted, where
             assert await store.events(NAMESPACE, where, limit=3) == wanted[::-1][:3], where
             for seconds in (60, 3600, 86_400):
                 counts = await store.event_counts(NAMESPACE, where, seconds=seconds)
                 assert counts == counted(wanted, seconds), (where, seconds)
-        assert len([one for one in VARIED_EVENTS if FILTERS_OF_EVENTS[-3].matches(one)]) == 24  # told by hand
+        assert len([item for item in VARIED_EVENTS if FILTERS_OF_EVENTS[-3].matches(item)]) == 24  # told by hand
 
     async def test_counts_add_up_what_each_event_stands_for(self, store: Store) -> None:
         days = [an_event(1, count=2), an_event(2, count=5), an_event(3, ts=LONG_AGO), an_event(4, status="error")]
         await store.record(days)
         found = await store.event_counts(NAMESPACE)
         midnight = START.replace(hour=0, minute=0, second=0, microsecond=0)
-        assert [(one.ts, one.op, one.status, one.count) for one in found] == [
+        assert [(item.ts, item.op, item.status, item.count) for item in found] == [
             (LONG_AGO, "search", "ok", 1), (midnight, "search", "error", 1), (midnight, "search", "ok", 7),
         ]  # fmt: skip
 
@@ -105,19 +105,23 @@ class EventTests:
         await store.record([an_event(1), an_event(1, op="create"), an_event(2)])
         await store.record([an_event(1, op="delete"), an_event(3)])
         found = await store.events(NAMESPACE, descending=False)
-        assert [(one.id, one.op) for one in found] == [(f"e{number:06}", "search") for number in (1, 2, 3)]
+        assert [(item.id, item.op) for item in found] == [(f"e{number:06}", "search") for number in (1, 2, 3)]
 
     async def test_equal_times_are_in_the_order_of_ids(self, store: Store) -> None:
         await store.record([an_event(number, ts=START) for number in (3, 1, 2)])
-        assert [one.id for one in await store.events(NAMESPACE, descending=False)] == ["e000001", "e000002", "e000003"]
-        assert [one.id for one in await store.events(NAMESPACE)] == ["e000003", "e000002", "e000001"]
+        assert [event.id for event in await store.events(NAMESPACE, descending=False)] == [
+            "e000001",
+            "e000002",
+            "e000003",
+        ]
+        assert [event.id for event in await store.events(NAMESPACE)] == ["e000003", "e000002", "e000001"]
 
     async def test_events_of_others_are_not_told(self, store: Store) -> None:
         spaces = (NAMESPACE, OTHER_USER, OTHER_TENANT)
-        await store.record([an_event(number, namespace=one) for number, one in enumerate(spaces)])
+        await store.record([an_event(number, namespace=item) for number, item in enumerate(spaces)])
         for number, namespace in enumerate(spaces):
-            assert [one.id for one in await store.events(namespace)] == [f"e{number:06}"]
-            assert sum(one.count for one in await store.event_counts(namespace)) == 1
+            assert [event.id for event in await store.events(namespace)] == [f"e{number:06}"]
+            assert sum(event_count.count for event_count in await store.event_counts(namespace)) == 1
         assert await store.prune_events(OTHER_USER, before=START + timedelta(days=1), most=0) == 1
         assert len(await store.events(NAMESPACE)) == len(await store.events(OTHER_TENANT)) == 1
 
@@ -134,7 +138,7 @@ class EventTests:
         assert await store.prune_events(NAMESPACE, before=START, most=10) == 0
         assert await store.prune_events(NAMESPACE, before=START + timedelta(minutes=2), most=10) == 2
         assert await store.prune_events(NAMESPACE, before=START, most=3) == 5
-        assert [one.id for one in await store.events(NAMESPACE)] == ["e000009", "e000008", "e000007"]
+        assert [event.id for event in await store.events(NAMESPACE)] == ["e000009", "e000008", "e000007"]
         assert await store.prune_events(NAMESPACE, before=START, most=0) == 3
         assert await store.events(NAMESPACE) == []
 

@@ -8,7 +8,19 @@ from datetime import timedelta
 import pytest
 
 from memwarden.errors import Conflict, InvalidInput
-from memwarden.records import Event, Extracted, Head, Link, Put, Remove, Restore, Seen, State, Unlink, WriteMode
+from memwarden.records import (
+    Event,
+    ExtractionMark,
+    Head,
+    Link,
+    MemoryState,
+    Put,
+    Remove,
+    Restore,
+    SeenMark,
+    Unlink,
+    WriteMode,
+)
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.move import seal
@@ -20,19 +32,19 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 async def a_long_life(store: Store) -> None:
     """Everything that a namespace can hold, in :data:`NAMESPACE`: 22 revisions."""
-    await store.apply(a_batch(*(Put(one, SIGNALS) for one in VARIED), key="first", fingerprint="f", actor="ann"))
+    await store.apply(a_batch(*(Put(item, SIGNALS) for item in VARIED), key="first", fingerprint="f", actor="ann"))
     await store.apply(a_batch(Put(FULL, replace(SIGNALS, vector=None, pieces=None)), key="\x00\x01"))
     await store.apply(a_batch(a_put("x", source_key="s", thread_id="t\x01"), a_put("y", source_key="s"), a_put("z")))
     await store.apply(a_batch(Link("a", "b", strength=1), Link("b", "c", "supersedes"), Link("z", "a", meta={"r": 1})))
     await store.apply(a_batch(a_put("a", UPDATE, text="a again", importance=1), Unlink("b", "c", "supersedes")))
     await store.apply(a_batch(replace(a_put("a", UPDATE, text="a once more", thread_id="t9"), event=Event.MERGE)))
-    await store.apply(a_batch(Remove("z", purge_at=START), Remove("y", State.MERGED, Event.MERGE), Restore("y")))
+    await store.apply(a_batch(Remove("z", purge_at=START), Remove("y", MemoryState.MERGED, Event.MERGE), Restore("y")))
     await store.apply(a_batch(Remove("d"), a_put("d", UPSERT, text="d revived", payload={"z": 1, "a": [2.0, 3]})))
-    apart = replace(a_put("held"), state=State.QUARANTINED, purge_at=START + timedelta(days=30))
-    await store.apply(a_batch(apart, replace(a_put("proposed"), state=State.PROPOSED), key="apart"))
-    await store.apply(replace(a_batch(Restore("proposed", Event.CONFIRM)), seen=(Seen("t1", 3),)))
-    await store.apply(replace(a_batch(), extracted=Extracted("t1", 7, 0)))
-    await store.apply(replace(a_batch(), seen=(Seen("t\x002", 5),)))
+    apart = replace(a_put("held"), state=MemoryState.QUARANTINED, purge_at=START + timedelta(days=30))
+    await store.apply(a_batch(apart, replace(a_put("proposed"), state=MemoryState.PROPOSED), key="apart"))
+    await store.apply(replace(a_batch(Restore("proposed", Event.CONFIRM)), seen=(SeenMark("t1", 3),)))
+    await store.apply(replace(a_batch(), extracted=ExtractionMark("t1", 7, 0)))
+    await store.apply(replace(a_batch(), seen=(SeenMark("t\x002", 5),)))
     await store.apply(a_batch(key="nothing"))
 
 
@@ -51,11 +63,11 @@ async def expect_the_same(source: Store, target: Store) -> None:
         assert (await seal(source, NAMESPACE, limit=limit)) == (await seal(target, NAMESPACE, limit=limit))
     assert _content(await source.dump_page(NAMESPACE)) == _content(await target.dump_page(NAMESPACE))
     assert await source.journal(NAMESPACE) == await target.journal(NAMESPACE)
-    for state in State:
+    for state in MemoryState:
         for order, descending in (("written", False), ("created_at", True)):
             found = [
-                await one.find(NAMESPACE, state=state, order_by=order, descending=descending)
-                for one in (source, target)
+                await item.find(NAMESPACE, state=state, order_by=order, descending=descending)
+                for item in (source, target)
             ]
             assert found[0] == found[1]
     wanted = [(memory_id, version) for memory_id in ("a", "d", "full") for version in (1, 2, 3)]
@@ -63,7 +75,7 @@ async def expect_the_same(source: Store, target: Store) -> None:
     assert await source.relations(NAMESPACE, ["a", "b"]) == await target.relations(NAMESPACE, ["a", "b"])
     for thread in ("t1", "t\x002", "t9"):
         assert await source.thread(NAMESPACE, thread, turns=1) == await target.thread(NAMESPACE, thread, turns=1)
-    ours, theirs = [await one.scan(NAMESPACE) for one in (source, target)]
+    ours, theirs = [await item.scan(NAMESPACE) for item in (source, target)]
     assert (ours.rows, sorted(ours.edges), ours.head.rev) == (theirs.rows, sorted(theirs.edges), theirs.head.rev)
 
 
@@ -100,13 +112,15 @@ class PageTests:
         await copied(source, store, 1000)
         both = (source, store)
         for batch in (
-            a_batch(*(Put(one, SIGNALS) for one in VARIED), key="first", fingerprint="f"),  # answered as the first time
+            a_batch(
+                *(Put(item, SIGNALS) for item in VARIED), key="first", fingerprint="f"
+            ),  # answered as the first time
             a_batch(key="nothing"),
             a_batch(a_put("new", source_key="s", thread_id="t\x01"), a_put("new2", source_key="s")),
             a_batch(a_put("next"), a_put("x", UPDATE, text="2"), Restore("z"), Link("next", "x"), Remove("held")),
-            replace(a_batch(), extracted=Extracted("t1", 9, 7)),
+            replace(a_batch(), extracted=ExtractionMark("t1", 9, 7)),
         ):
-            ours, theirs = [await one.apply(batch) for one in both]
+            ours, theirs = [await item.apply(batch) for item in both]
             assert ours == theirs
         with pytest.raises(Conflict):
             await store.apply(a_batch(key="first", fingerprint="g"))
@@ -148,15 +162,15 @@ class PageTests:
         for since in (0, 10):
             await store.load_page(await source.dump_page(NAMESPACE, since, limit=10))
             heads.append(await store.head(NAMESPACE))
-        assert [one.rev for one in heads] == [0, 10, 20]
-        assert len({one.epoch for one in heads}) == 3
+        assert [head.rev for head in heads] == [0, 10, 20]
+        assert len({head.epoch for head in heads}) == 3
 
     async def test_pages_of_one_namespace_hold_no_other(self, store: Store) -> None:
         await a_long_life(store)
         await store.apply(a_batch(a_put("a", namespace=OTHER_USER), namespace=OTHER_USER, key="k"))
         page = await store.dump_page(OTHER_USER)
-        assert [one.memory for one in page.memories] == [a_memory("a", namespace=OTHER_USER)]
-        assert [one.key for one in page.answers] == ["k"]
+        assert [memory.memory for memory in page.memories] == [a_memory("a", namespace=OTHER_USER)]
+        assert [answer.key for answer in page.answers] == ["k"]
         assert (len(page.changes), page.earlier, page.edges, page.marks) == (1, (), (), ())
         assert await store.tally(OTHER_USER) == Tally(1, 1, 0, 1, 0, 0, 1)
         elsewhere = replace(OTHER_USER, path="user/eve")
@@ -175,12 +189,12 @@ class PageTests:
 
     async def test_a_canary_is_discarded_whole_and_nothing_else_is(self, store: Store) -> None:
         canary = replace(NAMESPACE, tenant=f"{CANARY_TENANT}1")
-        for one in (NAMESPACE, canary):
+        for item in (NAMESPACE, canary):
             batch = a_batch(
-                a_put("a", namespace=one), a_put("b", namespace=one), Link("a", "b"), namespace=one, key="k"
+                a_put("a", namespace=item), a_put("b", namespace=item), Link("a", "b"), namespace=item, key="k"
             )
-            await store.apply(replace(batch, seen=(Seen("t", 1),)))
-            await store.apply(a_batch(a_put("a", UPDATE, namespace=one), namespace=one))
+            await store.apply(replace(batch, seen=(SeenMark("t", 1),)))
+            await store.apply(a_batch(a_put("a", UPDATE, namespace=item), namespace=item))
         before = await seal(store, NAMESPACE)
         await store.discard(canary)
         await store.discard(canary)

@@ -12,7 +12,7 @@ import pytest
 
 from memwarden.errors import Conflict, InvalidFilter, InvalidInput
 from memwarden.filters import FIELDS, MANY, SORTABLE, Condition, parse
-from memwarden.records import Change, Event, Head, Put, Remove, Signals, WriteMode
+from memwarden.records import Event, Head, JournalEntry, Put, Remove, Signals, WriteMode
 from memwarden.stores.protocol import Store
 from memwarden.testing.examples import (
     FILTERS,
@@ -38,7 +38,7 @@ class ReadTests:
     async def test_get_keeps_the_order_asked_for(self, store: Store) -> None:
         await self._fill(store)
         got = await store.get(NAMESPACE, ["d", "zz", "a", "c", "a"])
-        assert "".join(one.id for one in got) == "daca"
+        assert "".join(item.id for item in got) == "daca"
         assert await store.get(NAMESPACE, []) == []
 
     @pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=lambda value: str(value)[:60])
@@ -49,7 +49,7 @@ class ReadTests:
         assert await store.count(NAMESPACE, where) == len(expected)
 
     async def test_the_filters_try_every_field(self) -> None:
-        tried = {one.field for filters, _ in FILTERS for one in parse(filters)}
+        tried = {item.field for filters, _ in FILTERS for item in parse(filters)}
         assert tried == set(FIELDS)
 
     async def test_many_values_in_a_filter(self, store: Store) -> None:
@@ -67,13 +67,13 @@ class ReadTests:
     async def test_order(self, store: Store, order_by: str, descending: bool, expected: str) -> None:
         await self._fill(store)
         found = await store.find(NAMESPACE, order_by=order_by, descending=descending)
-        assert "".join(one.id for one in found) == expected
+        assert "".join(item.id for item in found) == expected
         found = await store.find(NAMESPACE, order_by=order_by, descending=descending, limit=2)
-        assert "".join(one.id for one in found) == expected[:2]
+        assert "".join(item.id for item in found) == expected[:2]
 
     async def test_the_newest_come_first_unless_asked_otherwise(self, store: Store) -> None:
         await self._fill(store)
-        assert "".join(one.id for one in await store.find(NAMESPACE)) == "cdba"
+        assert "".join(item.id for item in await store.find(NAMESPACE)) == "cdba"
 
     async def test_the_orders_try_every_field(self) -> None:
         assert {order_by for order_by, _, _ in ORDERS} >= SORTABLE
@@ -82,7 +82,7 @@ class ReadTests:
         names = ["Z", "a", "ä", "～", "😀", "A", "aa"]
         await store.apply(a_batch(*(a_put(f"m{number}", name=name) for number, name in enumerate(names))))
         found = await store.find(NAMESPACE, order_by="name", descending=False)
-        assert [one.name for one in found] == sorted(names)
+        assert [item.name for item in found] == sorted(names)
 
     async def test_order_by_something_else_is_invalid(self, store: Store) -> None:
         unsortable = [name for name, sort in FIELDS.items() if sort == MANY]
@@ -95,9 +95,9 @@ class ReadTests:
         again = Put(VARIED[1], SIGNALS, UPSERT)
         await store.apply(a_batch(Put(VARIED[0], SIGNALS, UPDATE), Remove("b"), again))
         found = await store.find(NAMESPACE, order_by="written", descending=False)
-        assert "".join(one.id for one in found) == "abcd"
+        assert "".join(item.id for item in found) == "abcd"
         found = await store.find(NAMESPACE, order_by="created_at")
-        assert "".join(one.id for one in found) == "cdba"
+        assert "".join(item.id for item in found) == "cdba"
 
     async def test_limit(self, store: Store) -> None:
         await store.apply(a_batch(*(a_put(f"m{i:03}") for i in range(150))))
@@ -177,7 +177,7 @@ class ReadTests:
             return replace(a_put("a", UPSERT, text=text, channel=channel), keep_versions=keep, meta={"x": 1})
 
         async def there() -> list[str]:
-            return [one.text for one in await store.versions(NAMESPACE, [("a", one) for one in range(9)])]
+            return [version.text for version in await store.versions(NAMESPACE, [("a", item) for item in range(9)])]
 
         for text in "123":
             await store.apply(a_batch(written(text, None)))
@@ -189,12 +189,12 @@ class ReadTests:
             await store.apply(a_batch(written("7", 0), a_put("a")))
         assert await there() == ["4", "5", "6"], "what is refused takes nothing away"
         journal = await store.journal(NAMESPACE)
-        assert [(one.old_version, one.new_version) for one in journal] == [
+        assert [(item.old_version, item.new_version) for item in journal] == [
             (None, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, None), (None, 6),
         ]  # fmt: skip
-        kept = [(one.meta or {}).get("kept_versions") for one in journal]
+        kept = [(item.meta or {}).get("kept_versions") for item in journal]
         assert kept == [None, None, None, 2, 2, None, 2]
-        assert [one.text for one in await store.get(NAMESPACE, ["a"])] == ["6"]
+        assert [item.text for item in await store.get(NAMESPACE, ["a"])] == ["6"]
         with pytest.raises(InvalidInput, match="keep_versions"):
             await store.apply(a_batch(written("7", -1)))
 
@@ -202,8 +202,8 @@ class ReadTests:
         for number, channel in enumerate(["semantic", "state", "semantic", "state", "state"]):
             put = a_put("a", UPSERT, text=str(number), channel=channel)
             await store.apply(a_batch(replace(put, keep_versions=0)))
-        held = await store.versions(NAMESPACE, [("a", one) for one in range(9)])
-        assert [one.text for one in held] == ["0", "2", "4"]
+        held = await store.versions(NAMESPACE, [("a", item) for item in range(9)])
+        assert [item.text for item in held] == ["0", "2", "4"]
 
     async def test_journal(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", thread_id="t1"), a_put("b"), actor="ann"))
@@ -211,9 +211,11 @@ class ReadTests:
         await store.apply(a_batch(Remove("a"), a_put("a", UPSERT, thread_id="t3"), Remove("zz")))
         at = START + timedelta(hours=1)
 
-        def entry(seq: int, event: str, name: str, old: int | None, new: int | None, thread: str | None) -> Change:
+        def entry(
+            seq: int, event: str, name: str, old: int | None, new: int | None, thread: str | None
+        ) -> JournalEntry:
             actor, step = ("ann", 1) if seq <= 2 else (None, 3 if seq <= 4 else 5)
-            return Change(seq, NAMESPACE, event, name, old, new, actor, thread, at, "semantic", step)
+            return JournalEntry(seq, NAMESPACE, event, name, old, new, actor, thread, at, "semantic", step)
 
         entries = [
             entry(1, Event.ADD, "a", None, 1, "t1"),
@@ -233,19 +235,21 @@ class ReadTests:
 
     async def test_journal_gives_at_most_a_thousand(self, store: Store) -> None:
         await store.apply(a_batch(*(a_put(f"m{i}") for i in range(1200))))
-        assert [one.seq for one in await store.journal(NAMESPACE)] == list(range(1, 1001))
+        assert [item.seq for item in await store.journal(NAMESPACE)] == list(range(1, 1001))
         assert len(await store.journal(NAMESPACE, limit=5000)) == 1200
 
     async def test_the_journal_has_no_room_for_content(self) -> None:
-        assert {one.name for one in fields(Change)}.isdisjoint({"text", "summary", "payload", "context", "tags"})
+        assert {field.name for field in fields(JournalEntry)}.isdisjoint(
+            {"text", "summary", "payload", "context", "tags"}
+        )
 
     async def _fill(self, store: Store) -> None:
-        await store.apply(a_batch(*(Put(one, SIGNALS) for one in VARIED)))
+        await store.apply(a_batch(*(Put(item, SIGNALS) for item in VARIED)))
 
 
 async def ids(store: Store, where: Any = ()) -> list[str]:
     """The ids of what matches, in the order of writing."""
-    return [one.id for one in await store.find(NAMESPACE, where, order_by="written", descending=False)]
+    return [item.id for item in await store.find(NAMESPACE, where, order_by="written", descending=False)]
 
 
 def _micros(moment: datetime) -> int:

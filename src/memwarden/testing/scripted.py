@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from memwarden.errors import ModelUnavailable
 
 
-class Asked(NamedTuple):
+class ModelCall(NamedTuple):
     """One call of :meth:`ScriptedModel.complete`."""
 
     system: str
@@ -27,12 +27,12 @@ class ScriptedModel:
     name = "scripted"
 
     def __init__(self, *answers: str | Exception) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[ModelCall] = []
         self._answers = list(answers)
 
     def complete(self, system: str, prompt: str, *, schema: Mapping[str, Any], max_tokens: int) -> str:
         """Return the next answer."""
-        self.asked.append(Asked(system, prompt, schema, max_tokens))
+        self.asked.append(ModelCall(system, prompt, schema, max_tokens))
         if not self._answers:
             raise ModelUnavailable("the script is over")
         answer = self._answers.pop(0)

@@ -19,16 +19,16 @@ from memwarden.records import (
     Batch,
     BatchChange,
     Event,
-    Extracted,
+    ExtractionMark,
     Link,
     Memory,
+    MemoryState,
     Namespace,
     Put,
     Remove,
     Restore,
-    Seen,
+    SeenMark,
     Signals,
-    State,
     Unlink,
     WriteMode,
 )
@@ -111,7 +111,7 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
         draw(st.sampled_from([None, None, None, "", "s", ":s"])),
         draw(st.sampled_from([None, None, 1, 2])),
         draw(st.sampled_from([Event.UPDATE, Event.MERGE, Event.SUPERSEDE, Event.PROMOTE])),
-        draw(st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, *State])),
+        draw(st.sampled_from([MemoryState.ACTIVE, MemoryState.ACTIVE, MemoryState.ACTIVE, *MemoryState])),
         draw(st.none() | _TIMES),
         draw(st.integers(0, 2)),
         keep_versions=draw(st.sampled_from([None, None, None, 0, 1, 2])),
@@ -127,8 +127,8 @@ def batches(draw: st.DrawFn) -> Batch:
     key, fingerprint = draw(st.none() | st.sampled_from(["k", "l"])), draw(st.sampled_from([None, "f"]))
     actor = draw(st.none() | _TEXTS)
     decided_at = draw(st.sampled_from([None, None, None, 0, 2, 5, 9]))
-    seen = tuple(draw(st.lists(st.builds(Seen, _TEXTS, st.integers(0, 12)), max_size=2)))
-    extracted = draw(st.none() | st.builds(Extracted, _TEXTS, st.integers(0, 3), st.sampled_from([0, 0, 0, 1, 2])))
+    seen = tuple(draw(st.lists(st.builds(SeenMark, _TEXTS, st.integers(0, 12)), max_size=2)))
+    extracted = draw(st.none() | st.builds(ExtractionMark, _TEXTS, st.integers(0, 3), st.sampled_from([0, 0, 0, 1, 2])))
     on_all = draw(st.sampled_from([False, False, False, True]))
     return Batch(namespace, tuple(changes), draw(_TIMES), key, fingerprint, actor, decided_at, on_all, seen, extracted)
 
@@ -138,8 +138,8 @@ def others() -> st.SearchStrategy[BatchChange]:
     step, meta = st.integers(0, 2), st.none() | st.dictionaries(_FREE_TEXT, _JSON, max_size=2)
     types = st.sampled_from(["related_to", "supersedes"])
     removes = st.builds(
-        Remove, _IDS, st.sampled_from([State.SOFT_DELETED, State.MERGED, State.SOFT_DELETED, State.QUARANTINED]),
-        st.sampled_from([Event.DELETE, Event.MERGE, Event.TTL, Event.EVICT, Event.CONFIRM]),
+        Remove, _IDS, st.sampled_from([MemoryState.SOFT_DELETED, MemoryState.MERGED, MemoryState.SOFT_DELETED,
+        MemoryState.QUARANTINED]), st.sampled_from([Event.DELETE, Event.MERGE, Event.TTL, Event.EVICT, Event.CONFIRM]),
         st.none() | _TIMES, step, meta,
     )  # fmt: skip
     links = st.builds(Link, _IDS, _IDS, types, _NUMBERS, step, meta)
@@ -192,8 +192,8 @@ class StoreMachine(RuleBasedStateMachine):
         """Batches handed over together are applied in the order in which they were given."""
 
         async def together(store: Store) -> list[Any]:
-            answers = await asyncio.gather(*(store.apply(one) for one in several), return_exceptions=True)
-            return [type(one) if isinstance(one, MemwardenError) else one for one in answers]
+            answers = await asyncio.gather(*(store.apply(item) for item in several), return_exceptions=True)
+            return [type(answer) if isinstance(answer, MemwardenError) else answer for answer in answers]
 
         self._compare(together)
 
@@ -211,9 +211,11 @@ class StoreMachine(RuleBasedStateMachine):
         self._compare(lambda store: store.count(namespace, where))
 
     @rule(
-        namespace=_NAMESPACES, where=st.lists(conditions(), max_size=1).map(tuple), state=st.sampled_from(list(State))
+        namespace=_NAMESPACES,
+        where=st.lists(conditions(), max_size=1).map(tuple),
+        state=st.sampled_from(list(MemoryState)),
     )
-    def find_by_state(self, namespace: Namespace, where: tuple[Condition, ...], state: State) -> None:
+    def find_by_state(self, namespace: Namespace, where: tuple[Condition, ...], state: MemoryState) -> None:
         self._compare(lambda store: store.find(namespace, where, order_by="written", state=state))
         self._compare(lambda store: store.count(namespace, where, state=state))
 

@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memwarden.filters import parse
-from memwarden.records import Applied, Head, Promises, Put, Remove, Signals, State, WriteMode
+from memwarden.records import ChangeResult, Head, MemoryState, Promises, Put, Remove, Signals, WriteMode
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.pages import CANARY_TENANT, Page
 from memwarden.testing.change_tests import ChangeTests
@@ -101,7 +101,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         await asyncio.sleep(0)
         await store.close()
         receipts = await asyncio.gather(*writes)
-        assert sorted(one.rev for one in receipts) == list(range(1, 21))
+        assert sorted(receipt.rev for receipt in receipts) == list(range(1, 21))
         await store.open()
         assert await store.count(NAMESPACE) == 20
         await store.close()
@@ -175,10 +175,10 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         east = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=9)))
         await store.apply(a_batch(a_put("a", created_at=east, updated_at=east, valid_from=east)))
         (got,) = await store.get(NAMESPACE, ["a"])
-        for one in (got.created_at, got.updated_at, got.valid_from):
-            assert one == east
-            assert one is not None
-            assert one.tzinfo == UTC
+        for item in (got.created_at, got.updated_at, got.valid_from):
+            assert item == east
+            assert item is not None
+            assert item.tzinfo == UTC
 
     async def test_what_the_caller_changes_later_is_not_stored(self, store: Store) -> None:
         payload = {"list": [1]}
@@ -188,9 +188,9 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         assert got.payload == {"list": [1]}
 
     async def test_the_store_sets_version_and_state(self, store: Store) -> None:
-        await store.apply(a_batch(a_put("a", version=7, state=State.SOFT_DELETED)))
+        await store.apply(a_batch(a_put("a", version=7, state=MemoryState.SOFT_DELETED)))
         (got,) = await store.get(NAMESPACE, ["a"])
-        assert (got.version, got.state) == (1, State.ACTIVE)
+        assert (got.version, got.state) == (1, MemoryState.ACTIVE)
 
     async def test_a_large_batch_and_large_texts(self, store: Store) -> None:
         puts = [a_put(f"m{i:04}", text="x" * (i * 7 % 3000 + 1)) for i in range(1500)]
@@ -199,7 +199,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         assert receipt.rev == 1501
         assert len((await store.scan(NAMESPACE)).rows) == 1501
         names = [f"m{i:04}" for i in range(1499, -1, -1)]
-        assert [one.id for one in await store.get(NAMESPACE, names)] == names
+        assert [item.id for item in await store.get(NAMESPACE, names)] == names
         (large,) = await store.get(NAMESPACE, ["large"])
         assert large.text == "long " * 400_000
 
@@ -208,7 +208,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
     async def test_create(self, store: Store) -> None:
         receipt = await store.apply(a_batch(a_put("a"), a_put("b")))
         assert (receipt.rev, receipt.replayed) == (2, False)
-        assert receipt.applied == (Applied("a", "created"), Applied("b", "created"))
+        assert receipt.applied == (ChangeResult("a", "created"), ChangeResult("b", "created"))
 
     async def test_create_refuses_an_id_in_use(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
@@ -221,7 +221,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
     async def test_update(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", tags=("old",))))
         receipt = await store.apply(a_batch(a_put("a", UPDATE, text="new", thread_id="t9")))
-        assert receipt.applied == (Applied("a", "updated"),)
+        assert receipt.applied == (ChangeResult("a", "updated"),)
         assert receipt.rev == 2
         assert await store.get(NAMESPACE, ["a"]) == [a_memory("a", text="new", thread_id="t9", version=2)]
 
@@ -251,7 +251,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
     async def test_remove_hides_from_every_search(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), a_put("b")))
         receipt = await store.apply(a_batch(Remove("a")))
-        assert receipt.applied == (Applied("a", "deleted"),)
+        assert receipt.applied == (ChangeResult("a", "deleted"),)
         assert await store.get(NAMESPACE, ["a", "b"]) == [a_memory("b")]
         assert await ids(store) == ["b"]
         assert await store.find(NAMESPACE, parse({"id": "a"})) == []
@@ -260,7 +260,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
     async def test_remove_of_what_is_not_there(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a"), Remove("a")))
         receipt = await store.apply(a_batch(Remove("a"), Remove("never")))
-        assert receipt.applied == (Applied("a", "missing"), Applied("never", "missing"))
+        assert receipt.applied == (ChangeResult("a", "missing"), ChangeResult("never", "missing"))
         assert receipt.rev == 2
         assert len(await store.journal(NAMESPACE)) == 2
 
@@ -275,7 +275,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
                 a_put("b"),
             )
         )
-        assert [one.outcome for one in receipt.applied] == [
+        assert [item.outcome for item in receipt.applied] == [
             "created",
             "updated",
             "deleted",
@@ -285,7 +285,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         ]
         assert receipt.rev == 5
         kept = await store.versions(NAMESPACE, [("a", 3), ("a", 1), ("zz", 1), ("a", 2), ("a", 9)])
-        assert [one.text for one in kept] == ["4", "1", "2"]
+        assert [item.text for item in kept] == ["4", "1", "2"]
 
     @pytest.mark.parametrize(
         "bad",
@@ -313,7 +313,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         assert len(await store.journal(NAMESPACE)) == 1
         assert await store.versions(NAMESPACE, [("a", 2)]) == []
         receipt = await store.apply(a_batch(*good, key="k"))  # neither the key nor the source key was used up
-        assert [one.outcome for one in receipt.applied] == ["created", "updated", "deleted", "created"]
+        assert [item.outcome for item in receipt.applied] == ["created", "updated", "deleted", "created"]
         assert not receipt.replayed
 
     async def test_a_refused_first_batch_leaves_no_namespace(self, store: Store) -> None:
@@ -334,15 +334,15 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
     async def test_a_source_key_creates_once(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", source_key="s", thread_id="t1")))
         receipt = await store.apply(a_batch(a_put("b", source_key="s", thread_id="t1", text="other")))
-        assert receipt.applied == (Applied("a", "duplicate"),)
+        assert receipt.applied == (ChangeResult("a", "duplicate"),)
         assert receipt.rev == 1
         assert await store.find(NAMESPACE) == [a_memory("a", thread_id="t1")]
 
     async def test_a_source_key_creates_once_in_a_batch(self, store: Store) -> None:
         same = [a_put(name, source_key="s") for name in "abc"]
         receipt = await store.apply(a_batch(*same))
-        assert [one.id for one in receipt.applied] == ["a", "a", "a"]
-        assert [one.outcome for one in receipt.applied] == ["created", "duplicate", "duplicate"]
+        assert [item.id for item in receipt.applied] == ["a", "a", "a"]
+        assert [item.outcome for item in receipt.applied] == ["created", "duplicate", "duplicate"]
 
     async def test_a_source_key_is_of_its_thread_and_namespace(self, store: Store) -> None:
         places: list[dict[str, Any]] = [{"thread_id": None}, {"thread_id": ""}, {"thread_id": "1"}, {"thread_id": "t"}]
@@ -358,7 +358,7 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
     async def test_a_source_key_comes_before_the_id(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", source_key="s")))
         receipt = await store.apply(a_batch(a_put("a", source_key="s")))
-        assert receipt.applied == (Applied("a", "duplicate"),)
+        assert receipt.applied == (ChangeResult("a", "duplicate"),)
         with pytest.raises(Conflict):
             await store.apply(a_batch(a_put("a", source_key="s2")))
         assert (await store.apply(a_batch(a_put("b", source_key="s2")))).applied[0].outcome == "created"
@@ -367,9 +367,9 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         await store.apply(a_batch(a_put("a", source_key="s", thread_id="t1")))
         await store.apply(a_batch(a_put("a", UPDATE, thread_id="t2"), Remove("a")))
         again = await store.apply(a_batch(a_put("b", source_key="s", thread_id="t1")))
-        assert again.applied == (Applied("a", "duplicate"),)
+        assert again.applied == (ChangeResult("a", "duplicate"),)
         moved = await store.apply(a_batch(a_put("c", source_key="s", thread_id="t2")))
-        assert moved.applied == (Applied("c", "created"),)
+        assert moved.applied == (ChangeResult("c", "created"),)
 
     async def test_a_source_key_does_not_count_for_changes(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a", source_key="s"), a_put("b")))
@@ -380,7 +380,11 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
                 a_put("c", UPSERT, source_key="s"),
             )
         )
-        assert receipt.applied == (Applied("b", "updated"), Applied("b", "updated"), Applied("a", "duplicate"))
+        assert receipt.applied == (
+            ChangeResult("b", "updated"),
+            ChangeResult("b", "updated"),
+            ChangeResult("a", "duplicate"),
+        )
 
     # Idempotency keys
 
@@ -427,14 +431,14 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         for space in spaces:
             await store.apply(a_batch(a_put("a", namespace=space, text=str(space)), namespace=space))
         await store.apply(a_batch(Remove("a"), a_put("b", namespace=OTHER_USER), namespace=OTHER_USER))
-        assert [one.text for one in await store.find(NAMESPACE)] == [str(NAMESPACE)]
-        assert [one.text for one in await store.get(OTHER_TENANT, ["a", "b"])] == [str(OTHER_TENANT)]
+        assert [item.text for item in await store.find(NAMESPACE)] == [str(NAMESPACE)]
+        assert [item.text for item in await store.get(OTHER_TENANT, ["a", "b"])] == [str(OTHER_TENANT)]
         assert [await store.count(space) for space in spaces] == [1, 1, 1]
         assert [(await store.head(space)).rev for space in spaces] == [1, 3, 1]
         assert [row.id for row in (await store.scan(OTHER_USER)).rows] == ["a", "b"]
         assert [row.id for row in (await store.scan(OTHER_TENANT)).rows] == ["a"]
         assert await store.versions(NAMESPACE, [("b", 1)]) == []
-        assert [one.namespace for one in await store.journal(OTHER_TENANT)] == [OTHER_TENANT]
+        assert [item.namespace for item in await store.journal(OTHER_TENANT)] == [OTHER_TENANT]
         assert await store.namespaces() == sorted(spaces)
 
     async def test_namespaces_are_the_written_ones(self, store: Store) -> None:
@@ -460,33 +464,33 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
 
     async def test_concurrent_batches_are_applied_one_after_another(self, store: Store) -> None:
         batches = [a_batch(a_put(f"a{i}"), a_put(f"b{i}"), actor=f"{i}") for i in range(100)]
-        receipts = await asyncio.gather(*(store.apply(one) for one in batches))
-        assert sorted(one.rev for one in receipts) == list(range(2, 201, 2))
+        receipts = await asyncio.gather(*(store.apply(batch) for batch in batches))
+        assert sorted(receipt.rev for receipt in receipts) == list(range(2, 201, 2))
         journal = await store.journal(NAMESPACE)
-        assert [one.seq for one in journal] == list(range(1, 201))
+        assert [item.seq for item in journal] == list(range(1, 201))
         for first, second in zip(journal[::2], journal[1::2], strict=True):
             assert first.actor == second.actor  # no batch in the midst of another
         assert [row.n for row in (await store.scan(NAMESPACE)).rows] == list(range(1, 201))
 
     async def test_one_failing_batch_spares_the_others(self, store: Store) -> None:
         batches = [a_batch(a_put("same" if i % 3 == 0 else f"m{i}"), a_put(f"n{i}")) for i in range(30)]
-        answers = await asyncio.gather(*(store.apply(one) for one in batches), return_exceptions=True)
-        kinds = Counter(type(one).__name__ for one in answers)
+        answers = await asyncio.gather(*(store.apply(batch) for batch in batches), return_exceptions=True)
+        kinds = Counter(type(answer).__name__ for answer in answers)
         assert kinds == {"Receipt": 21, "Conflict": 9}
         assert await store.count(NAMESPACE) == 42
 
     async def test_one_key_at_the_same_time_is_applied_once(self, store: Store) -> None:
         batches = [a_batch(a_put(f"m{i}"), key="k", fingerprint="f") for i in range(20)]
-        receipts = await asyncio.gather(*(store.apply(one) for one in batches))
-        assert sum(not one.replayed for one in receipts) == 1
-        assert len({one.applied for one in receipts}) == 1
+        receipts = await asyncio.gather(*(store.apply(batch) for batch in batches))
+        assert sum(not receipt.replayed for receipt in receipts) == 1
+        assert len({receipt.applied for receipt in receipts}) == 1
         assert await store.count(NAMESPACE) == 1
 
     async def test_one_expected_version_at_the_same_time_wins_once(self, store: Store) -> None:
         await store.apply(a_batch(a_put("a")))
         updates = [replace(a_put("a", UPDATE, text=f"{i}"), expected_version=1) for i in range(20)]
-        answers = await asyncio.gather(*(store.apply(a_batch(one)) for one in updates), return_exceptions=True)
-        assert Counter(type(one).__name__ for one in answers) == {"Receipt": 1, "Conflict": 19}
+        answers = await asyncio.gather(*(store.apply(a_batch(update)) for update in updates), return_exceptions=True)
+        assert Counter(type(answer).__name__ for answer in answers) == {"Receipt": 1, "Conflict": 19}
 
     async def test_a_cancelled_call_is_applied_whole_or_not_at_all(self, store: Store) -> None:
         calls = [asyncio.create_task(store.apply(a_batch(a_put(f"a{i}"), a_put(f"b{i}")))) for i in range(20)]
@@ -494,12 +498,12 @@ class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests)
         for call in calls[::2]:
             call.cancel()
         answers = await asyncio.gather(*calls, return_exceptions=True)
-        assert not any(isinstance(one, BaseException) for one in answers[1::2])
+        assert not any(isinstance(answer, BaseException) for answer in answers[1::2])
         await store.apply(a_batch(a_put("last")))
         ids = {row.id for row in (await store.scan(NAMESPACE)).rows}
         assert {f"a{i}" for i in range(1, 20, 2)} <= ids
         assert all((f"a{i}" in ids) == (f"b{i}" in ids) for i in range(20))
-        assert [one.seq for one in await store.journal(NAMESPACE)] == list(range(1, len(ids) + 1))
+        assert [item.seq for item in await store.journal(NAMESPACE)] == list(range(1, len(ids) + 1))
 
     async def test_an_acknowledged_write_is_in_the_next_answer(self, store: Store) -> None:
         for number in range(1, 30):

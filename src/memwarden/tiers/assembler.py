@@ -9,26 +9,26 @@ from typing import Any, NamedTuple
 
 from memwarden import arguments, clock, filters
 from memwarden.errors import InvalidInput
-from memwarden.observability.instrument import Deed, opened
+from memwarden.observability.instrument import EventDraft, opened
 from memwarden.observability.records import Node, Op, Status
-from memwarden.records import Channel, Item, Memory, Namespace, Trust
+from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import checked_text
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.tiers import budget, items
 from memwarden.tiers.backend import ContextItem, as_item
-from memwarden.tiers.budget import TIERS, Filled, Offer, Tier
+from memwarden.tiers.budget import TIERS, BudgetFill, Offer, Tier
 from memwarden.tiers.package import (
     DEFAULT_PROJECT,
     ContextPackage,
     ContextRequest,
-    Included,
+    IncludedItem,
     LeftOut,
     MemoryConfig,
     Omissions,
     Profile,
 )
-from memwarden.tiers.store import Place, name
+from memwarden.tiers.store import TierScope, name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.usage import Uses
 from memwarden.tokens import TokenCounter, estimate
@@ -43,7 +43,7 @@ LEAST, MOST = 20, 1_000
 _STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
 
 
-class Looked(NamedTuple):
+class TierSearch(NamedTuple):
     """What was found in a tier. why: for each candidate, in words; score: with a query."""
 
     items: Sequence[ContextItem]
@@ -52,7 +52,7 @@ class Looked(NamedTuple):
     left_out: Callable[[], list[LeftOut]]
 
 
-class Plan(NamedTuple):
+class ContextPlan(NamedTuple):
     """A checked request."""
 
     budget: int
@@ -74,7 +74,7 @@ class AsyncContextAssembler:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Runtime,
         uses: Uses,
         tenant: str,
         profiles: Mapping[str, Profile],
@@ -108,58 +108,60 @@ class AsyncContextAssembler:
         events = self._parts.events
         if not events.takes:
             return await self._built(task_id, project_id, plan)
-        place = Place(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
+        place = TierScope(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
         with opened(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
             package = await self._built(task_id, project_id, plan)
         call.tell(deed_of(package))
         return package
 
-    async def _built(self, task_id: str, project_id: str, plan: Plan) -> ContextPackage:
+    async def _built(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
         paths = {"task": f"task/{task_id}", "project": f"project/{project_id}", "global": "global"}
         titles = {"task": task_id, "project": project_id, "global": ""}
-        looked = {one: await self._look(one, paths[one], plan) for one in TIERS}
-        tiers = {one: Tier(budget.title(one, titles[one]), _offers(one, looked[one])) for one in TIERS}
+        looked = {item: await self._look(item, paths[item], plan) for item in TIERS}
+        tiers = {item: Tier(budget.title(item, titles[item]), _offers(item, looked[item])) for item in TIERS}
         filled = budget.fill(tiers, plan.shares, plan.budget, self._count)
         package = _package(f"ctx-{task_id}", plan.budget, looked, filled, self._count)
-        for one in TIERS:
-            given = [each.item.context_item_id for each in package.included if each.tier == one]
-            self._uses.note(Namespace(self._tenant, paths[one]), given, clock.now())
+        for item in TIERS:
+            given = [each.item.context_item_id for each in package.included if each.tier == item]
+            self._uses.note(Namespace(self._tenant, paths[item]), given, clock.now())
         return package
 
     async def cleanup_task(self, task_id: str) -> None:
         """Clear the memory of a task that is over."""
         task_id = name(task_id, "task_id")
-        place = Place(tenant=self._tenant, path=f"task/{task_id}")
+        place = TierScope(tenant=self._tenant, path=f"task/{task_id}")
         await AsyncTaskMemoryStore(self._parts, place, self._uses, task_id).clear()
 
-    def _plan(self, request: Any) -> Plan:
+    def _plan(self, request: Any) -> ContextPlan:
         asked = read_request(request)
         profile = Profile() if asked.profile is None else self._profiles.get(asked.profile)
         if profile is None:
             known = ", ".join(map(repr, self._profiles)) or "none"
             raise InvalidInput(f"there is no profile {asked.profile!r:.80}; profiles are: {known}")
-        shares = next((one for one in (asked.shares, profile.shares) if one is not None), budget.SHARES)
+        shares = next((item for item in (asked.shares, profile.shares) if item is not None), budget.SHARES)
         policy = getattr(self._config, "context_policy", None)
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
         most = self._parts.settings.max_text_bytes
-        return Plan(
+        return ContextPlan(
             budget=arguments.whole(asked.budget_tokens, "budget_tokens", 1, None),
             shares=budget.read_shares(shares),
             query=None if asked.query is None else checked_text(asked.query, "query", most),
             agent=asked.agent,
             threshold=None if asked.threshold is None else arguments.share(asked.threshold, "threshold"),
-            ends=arguments.whole(next((one for one in ends if one is not None), 0), "head_tail_preserve", 0, None),
+            ends=arguments.whole(next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None),
             explain=arguments.truth(asked.explain, "explain"),
         )
 
-    async def _look(self, tier: str, path: str, plan: Plan) -> Looked:
-        place = Place(tenant=self._tenant, path=path, agent=plan.agent)
+    async def _look(self, tier: str, path: str, plan: ContextPlan) -> TierSearch:
+        place = TierScope(tenant=self._tenant, path=path, agent=plan.agent)
         readable = self._parts.settings.categories.readable(plan.agent, None)
         if tier != "task" and plan.query is not None:
             return await self._ask(tier, place, readable, plan, plan.query)
         return await self._list(tier, place, readable, plan)
 
-    async def _ask(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan, query: str) -> Looked:
+    async def _ask(
+        self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan, query: str
+    ) -> TierSearch:
         """What answers the query, best first, by the product's recall."""
         from memwarden.recall.recall import SPARE, Request
 
@@ -169,14 +171,16 @@ class AsyncContextAssembler:
             most = max(1, min(most, category.rag_length - SPARE))  # to look for more would find none
         request = Request(query, readable, _STATED, most, plan.threshold, None, True, plan.explain, news=False)
         found = await self._parts.working.recall.query(place, request)
-        return Looked(
-            [as_item(one.memory) for one in found.items],
-            [partial(_answers, one) for one in found.items],
-            [one.score for one in found.items],
-            lambda: [LeftOut(tier, one.id, one.gate, one.reason, one.score) for one in found.cut],
+        return TierSearch(
+            [as_item(item.memory) for item in found.items],
+            [partial(_answers, item) for item in found.items],
+            [item.score for item in found.items],
+            lambda: [LeftOut(tier, item.id, item.gate, item.reason, item.score) for item in found.cut],
         )
 
-    async def _list(self, tier: str, place: Place, readable: tuple[str, ...] | None, plan: Plan) -> Looked:
+    async def _list(
+        self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan
+    ) -> TierSearch:
         """What matters most, without a question; of a task its two ends first."""
         from memwarden.recall.answer.select import GATES
         from memwarden.recall.default_order import standing
@@ -187,35 +191,35 @@ class AsyncContextAssembler:
         read, looked_at = await self._enough(place.namespace, order.ids, plan)
         edges = {*order.ids[: order.edges]}
         rest = order.ids[looked_at:]
-        return Looked(
-            [as_item(one) for one in read],
-            [partial(_matters, one, one.id in edges, now) for one in read],
+        return TierSearch(
+            [as_item(item) for item in read],
+            [partial(_matters, item, item.id in edges, now) for item in read],
             [None] * len(read),
             lambda: (
-                [LeftOut(tier, one, "rank", budget.GATES["rank"], None) for one in rest]
-                + [LeftOut(tier, one, gate, GATES[gate], None) for one, gate in order.left_out]
+                [LeftOut(tier, item, "rank", budget.GATES["rank"], None) for item in rest]
+                + [LeftOut(tier, item, gate, GATES[gate], None) for item, gate in order.left_out]
             ),
         )
 
-    async def _enough(self, namespace: Namespace, ids: Sequence[str], plan: Plan) -> tuple[list[Memory], int]:
+    async def _enough(self, namespace: Namespace, ids: Sequence[str], plan: ContextPlan) -> tuple[list[Memory], int]:
         """Read memories in their order until they alone would fill the whole budget. Returns also how many ids."""
         read: list[Memory] = []
         cost, looked_at = 0, 0
         while cost < plan.budget and looked_at < min(MOST, len(ids)):
             some = await self._parts.store.get(namespace, ids[looked_at : looked_at + plan.at_once])
-            costs = (self._count(budget.one_line(one.kind, one.text)) for one in some)
+            costs = (self._count(budget.one_line(item.kind, item.text)) for item in some)
             cost += sum(each for each in costs if each <= plan.budget)  # what is larger than all fits nowhere
             looked_at = min(looked_at + plan.at_once, len(ids))
             read += some
         return read, looked_at
 
 
-def deed_of(package: ContextPackage) -> Deed:
+def deed_of(package: ContextPackage) -> EventDraft:
     """What the operational event says of a context that was made: how near the best answer was, never what it is."""
-    near = max((one.score for one in package.included if one.score is not None), default=None)
+    near = max((item.score for item in package.included if item.score is not None), default=None)
     if package.included:
-        return Deed(Op.SEARCH, Status.OK, "", sim=near)
-    return Deed(Op.SEARCH, Status.SKIPPED, "nothing_fits" if package.left_out else "nothing_there")
+        return EventDraft(Op.SEARCH, Status.OK, "", sim=near)
+    return EventDraft(Op.SEARCH, Status.SKIPPED, "nothing_fits" if package.left_out else "nothing_there")
 
 
 def read_request(request: Any) -> ContextRequest:
@@ -224,7 +228,7 @@ def read_request(request: Any) -> ContextRequest:
         return request
     if not hasattr(request, "budget_tokens"):
         raise InvalidInput(f"request is a ContextRequest, or has budget_tokens, not {request!r:.80}")
-    known = {one: getattr(request, one) for one in ContextRequest.__dataclass_fields__ if hasattr(request, one)}
+    known = {field: getattr(request, field) for field in ContextRequest.__dataclass_fields__ if hasattr(request, field)}
     return ContextRequest(**known)
 
 
@@ -234,19 +238,19 @@ def _project_id(task: Any) -> Any:
     return DEFAULT_PROJECT if found is None else found
 
 
-def _offers(tier: str, looked: Looked) -> list[Offer]:
+def _offers(tier: str, looked: TierSearch) -> list[Offer]:
     """The candidates as lines. A task's are shown by time, the others in their order."""
-    lines = [budget.one_line(one.kind, _shown(one)) for one in looked.items]
+    lines = [budget.one_line(item.kind, _shown(item)) for item in looked.items]
     shown = range(len(lines))
     places = dict(enumerate(shown))
     if tier == "task":
         by_time = sorted(shown, key=lambda number: (looked.items[number].timestamp, number))
         places = {number: place for place, number in enumerate(by_time)}
-    return [Offer(one.context_item_id, lines[n], places[n]) for n, one in enumerate(looked.items)]
+    return [Offer(item.context_item_id, lines[n], places[n]) for n, item in enumerate(looked.items)]
 
 
 def _package(
-    package_id: str, budget_tokens: int, looked: Mapping[str, Looked], filled: Filled, count: TokenCounter
+    package_id: str, budget_tokens: int, looked: Mapping[str, TierSearch], filled: BudgetFill, count: TokenCounter
 ) -> ContextPackage:
     known = {
         (tier, item.context_item_id): (item, why, score)
@@ -257,20 +261,20 @@ def _package(
     for taken in filled.taken:
         item, why, score = known[taken.tier, taken.offer.item_id]
         where = "in what other shares left" if taken.unused else f"within the {taken.tier}'s share"
-        included.append(Included(taken.tier, item, f"{why()}; {where}", taken.tokens, score))
+        included.append(IncludedItem(taken.tier, item, f"{why()}; {where}", taken.tokens, score))
 
     def omissions() -> Omissions:
         dropped = (
             LeftOut(tier, offer.item_id, gate, budget.GATES[gate], known[tier, offer.item_id][2])
             for tier, offer, gate in filled.dropped
         )
-        return Omissions((*dropped, *(one for found in looked.values() for one in found.left_out())))
+        return Omissions((*dropped, *(item for found in looked.values() for item in found.left_out())))
 
-    whole = sum(_cost(one, count) for found in looked.values() for one in found.items)
-    cost = sum(_cost(one.item, count) for one in included)
+    whole = sum(_cost(item, count) for found in looked.values() for item in found.items)
+    cost = sum(_cost(item.item, count) for item in included)
     return ContextPackage(
         context_package_id=package_id,
-        items=tuple(one.item for one in included),
+        items=tuple(item.item for item in included),
         summary=None,
         compression_ratio=cost / whole if whole else 0.0,
         text=filled.text,
@@ -287,8 +291,8 @@ def _cost(item: ContextItem, count: TokenCounter) -> int:
     return count(items.words(item)) if item.token_cost is None else item.token_cost
 
 
-def _answers(item: Item) -> str:
-    words = ", ".join(f"‘{one}’" for one in item.why.words)
+def _answers(item: RecallItem) -> str:
+    words = ", ".join(f"‘{word}’" for word in item.why.words)
     return f"answers the query, score {item.score:.2f}" + (f" (matches {words})" if words else "")
 
 

@@ -130,7 +130,7 @@ class AsyncBackend:
         than task to project or project to global.
         """
         target = parse_namespace(to, self.namespace.tenant)
-        kinds = [one.path.partition("/")[0] for one in (self.namespace, target)]
+        kinds = [item.path.partition("/")[0] for item in (self.namespace, target)]
         if WIDER.get(kinds[0]) != kinds[1]:
             raise InvalidInput(
                 f"items go from task/<id> to project/<id> and from project/<id> to global, not from "
@@ -143,7 +143,7 @@ class AsyncBackend:
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""
-        return [as_item(one) for one in await self._find({}, await self._store.count(self.namespace), "-written")]
+        return [as_item(item) for item in await self._find({}, await self._store.count(self.namespace), "-written")]
 
     async def clear(self) -> None:
         """Take every item out, in one batch."""
@@ -263,8 +263,8 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
     elif isinstance(value, Mapping | Sequence):
         if depth == 0:
             raise InvalidInput(f"the payload is no JSON object of at most {MAX_DEPTH} levels; make it flatter")
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(one, depth - 1)
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item, depth - 1)
 
 
 def _whole(value: Any, what: str, most: int | None = None) -> int:
@@ -277,11 +277,11 @@ def _numbers(embedding: Any) -> list[float]:
     """An embedding as plain numbers; its size and zeros are the index's business. Raises InvalidInput."""
     try:
         given = list(embedding)
-        if isinstance(embedding, str | bytes | Mapping) or not all(isinstance(one, numbers.Real) for one in given):
+        if isinstance(embedding, str | bytes | Mapping) or not all(isinstance(item, numbers.Real) for item in given):
             raise TypeError
-        plain = [float(one) for one in given]
+        plain = [float(item) for item in given]
     except (TypeError, OverflowError):
         raise InvalidInput("an embedding is a sequence of numbers") from None
-    if any(abs(one) > _MAX_NUMBER for one in plain):
+    if any(abs(item) > _MAX_NUMBER for item in plain):
         raise InvalidInput(f"an embedding is finite numbers of at most {_MAX_NUMBER:g}")
     return plain

@@ -50,7 +50,7 @@ class Tier(NamedTuple):
     offers: Sequence[Offer]
 
 
-class Taken(NamedTuple):
+class ChosenOffer(NamedTuple):
     """An offer that went in. unused: in what other shares left. tokens: what its line takes."""
 
     tier: str
@@ -60,7 +60,7 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class BudgetFill:
     """What fits.
 
     Attributes:
@@ -69,7 +69,7 @@ class Filled:
         allotted: the tokens of each share. used: the tokens that each tier took, with its title.
     """
 
-    taken: tuple[Taken, ...]
+    taken: tuple[ChosenOffer, ...]
     dropped: tuple[tuple[str, Offer, str], ...]
     text: str
     tokens: int
@@ -84,16 +84,16 @@ def read_shares(shares: Any) -> Mapping[str, float]:
     """
     if not isinstance(shares, Mapping) or not set(shares) <= set(TIERS):
         raise InvalidInput(f"shares name {', '.join(TIERS)}, such as {dict(SHARES)}, not {shares!r:.80}")
-    for one in shares.values():
-        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1:
-            raise InvalidInput(f"a share is a number from 0 to 1, not {one!r:.80}")
+    for share in shares.values():
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise InvalidInput(f"a share is a number from 0 to 1, not {share!r:.80}")
     whole = sum(shares.values())
     if not 0 < whole <= 1 + 1e-9:
         raise InvalidInput(f"shares are together more than 0 and at most 1, not {whole:g}")
     return {name: float(shares.get(name, 0.0)) for name in TIERS}
 
 
-def fill(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> Filled:
+def fill(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
     """Choose what goes in, by the rule of this module. The size of the whole text, tags and titles included, never
     exceeds ``budget``, whatever the counter."""
     filling = _Filling(tiers, shares, budget, count)
@@ -121,7 +121,7 @@ class _Filling:
         self._allotted = {name: int(self._room * shares[name]) for name in TIERS}
         self._used = dict.fromkeys(TIERS, 0)
         self._passed: dict[str, list[tuple[Offer, int]]] = {name: [] for name in TIERS}
-        self._taken: list[Taken] = []
+        self._taken: list[ChosenOffer] = []
         self._dropped: list[tuple[str, Offer, str]] = []
 
     def within_share(self, name: str) -> None:
@@ -148,7 +148,7 @@ class _Filling:
         self._room = max(before, sum(self._used.values()) + spare) if self._taken else before
         return self._room > before
 
-    def done(self) -> Filled:
+    def done(self) -> BudgetFill:
         """Render, and drop what was taken last as long as the whole is too large."""
         text = self._render()
         while self._taken and self._count(text) > self._budget:
@@ -156,29 +156,29 @@ class _Filling:
             self._dropped.append((last.tier, last.offer, "budget"))
             text = self._render()
         self._dropped += [(name, offer, "budget") for name in TIERS for offer, _ in self._passed[name]]
-        shown = sorted(self._taken, key=lambda one: (TIERS.index(one.tier), one.offer.place))
-        return Filled(tuple(shown), tuple(self._dropped), text, self._count(text), self._allotted, self._spent())
+        shown = sorted(self._taken, key=lambda item: (TIERS.index(item.tier), item.offer.place))
+        return BudgetFill(tuple(shown), tuple(self._dropped), text, self._count(text), self._allotted, self._spent())
 
     def _take(self, name: str, offer: Offer, cost: int, left: int, *, unused: bool) -> bool:
         title = 0 if self._used[name] else self._count(f"{self._tiers[name].title}\n")
         if title + cost > left:
             return False
         self._used[name] += title + cost
-        self._taken.append(Taken(name, offer, unused, cost))
+        self._taken.append(ChosenOffer(name, offer, unused, cost))
         return True
 
     def _spent(self) -> dict[str, int]:
-        kept = {one.tier for one in self._taken}
+        kept = {item.tier for item in self._taken}
         return {
             name: (self._count(f"{tier.title}\n") if name in kept else 0)
-            + sum(one.tokens for one in self._taken if one.tier == name)
+            + sum(item.tokens for item in self._taken if item.tier == name)
             for name, tier in self._tiers.items()
         }
 
     def _render(self) -> str:
         parts = [f"{OPEN}\n"]
         for name in TIERS:
-            mine = sorted((one.offer for one in self._taken if one.tier == name), key=lambda one: one.place)
+            mine = sorted((item.offer for item in self._taken if item.tier == name), key=lambda item: item.place)
             parts += [f"{self._tiers[name].title}\n" if mine else "", *map(_line, mine)]
         return "".join([*parts, CLOSE]) if self._taken else ""
 

@@ -26,7 +26,7 @@ def victims(
     """
     if len(items) <= max_items:
         return []
-    mortal = [one for one in items if not one.pinned and ends(one.channel, one.namespace.path) == Ends.EVICTED]
-    mortal.sort(key=lambda one: (one.importance, last_used.get(one.id) or one.created_at, one.id))
-    older = [one for one in mortal if one.id not in new]
+    mortal = [item for item in items if not item.pinned and ends(item.channel, item.namespace.path) == Ends.EVICTED]
+    mortal.sort(key=lambda item: (item.importance, last_used.get(item.id) or item.created_at, item.id))
+    older = [item for item in mortal if item.id not in new]
     return (older or mortal)[: max(1, len(items) // SHARE)]

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import WriteResult
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.tiers import confirm as asking
 from memwarden.tiers import items
 from memwarden.tiers.backend import ITEMS, ContextItem, as_item, as_memory
-from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
+from memwarden.tiers.store import AsyncTierStore, TierScope, name, tags_filter
 from memwarden.tiers.usage import Uses
 from memwarden.tokens import estimate
 
@@ -23,7 +23,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     """
 
     def __init__(
-        self, parts: Parts, place: Place, uses: Uses, confirmation_callback: asking.Confirm | None = None
+        self, parts: Runtime, place: TierScope, uses: Uses, confirmation_callback: asking.Confirm | None = None
     ) -> None:
         super().__init__(parts, place, uses)
         self.confirmation_callback = confirmation_callback
@@ -92,7 +92,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         if not await self._may(asking.CLEAR, confirm):
             return False
         found = await self._parts.store.find(self.namespace, ITEMS, limit=10**9)
-        await self._parts.working.writer.remove(self.namespace, [one.id for one in found])
+        await self._parts.working.writer.remove(self.namespace, [item.id for item in found])
         return True
 
     async def undo(self, change: int, *, confirm: bool = False) -> WriteResult | None:

@@ -73,7 +73,7 @@ class MemoryConfig:
     context_policy: ContextPolicy | None = None
 
 
-class Included(NamedTuple):
+class IncludedItem(NamedTuple):
     """An item that is in, and why. tokens: what its line takes. score: 0..1 with a query, else None."""
 
     tier: str
@@ -121,7 +121,7 @@ class ContextPackage:
     text: str
     tokens: int
     budget_tokens: int
-    included: tuple[Included, ...]
+    included: tuple[IncludedItem, ...]
     omissions: Omissions
     allotted: Mapping[str, int]
     used: Mapping[str, int]

@@ -8,11 +8,11 @@ from typing import Any
 from memwarden import arguments
 from memwarden.errors import InvalidInput, Stale
 from memwarden.records import Namespace, WriteResult
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.tiers import confirm, eviction, items
 from memwarden.tiers.backend import ITEMS, ContextItem, as_item
 from memwarden.tiers.failure import read_failure
-from memwarden.tiers.store import AsyncTierStore, Place, name, tags_filter
+from memwarden.tiers.store import AsyncTierStore, TierScope, name, tags_filter
 from memwarden.tiers.usage import Uses
 
 MOST_TRIES = 5
@@ -24,8 +24,8 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
     def __init__(
         self,
-        parts: Parts,
-        place: Place,
+        parts: Runtime,
+        place: TierScope,
         uses: Uses,
         project_id: str,
         max_items: int = eviction.MAX_ITEMS,
@@ -125,7 +125,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
             if count <= self.max_items:
                 return 0
             found = await store.find(self.namespace, ITEMS, limit=10**9)
-            used = self._uses.of(self.namespace, [one.id for one in found])
+            used = self._uses.of(self.namespace, [item.id for item in found])
             going = eviction.victims(found, used, self.max_items, () if new is None else (new,))
             try:
                 await self._parts.working.writer.evict(going, head.rev, self.max_items)

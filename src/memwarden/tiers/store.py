@@ -10,7 +10,7 @@ from memwarden import clock
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import HistoryEntry, Memory, Namespace, Scope
 from memwarden.remember.ingest.messages import checked_name, checked_text
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.tiers.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
 from memwarden.tiers.usage import Uses
 
@@ -19,7 +19,7 @@ QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Scope):
+class TierScope(Scope):
     """Who asks in a namespace that is nobody's own: a task's, a project's, or the one of all. No user is named."""
 
     user: str = ""
@@ -34,7 +34,7 @@ class Place(Scope):
 class AsyncTierStore:
     """Items of one tier."""
 
-    def __init__(self, parts: Parts, place: Place, uses: Uses) -> None:
+    def __init__(self, parts: Runtime, place: TierScope, uses: Uses) -> None:
         self._parts = parts
         self._scope = parts.verbs(place)
         self._uses = uses
@@ -46,7 +46,7 @@ class AsyncTierStore:
         """Return items that match every filter, newest or largest first. See
         :meth:`memwarden.tiers.backend.AsyncBackend.query`."""
         found = await self._backend.query(filters, limit, order_by)
-        self._uses.note(self.namespace, [one.context_item_id for one in found], clock.now())
+        self._uses.note(self.namespace, [item.context_item_id for item in found], clock.now())
         return found
 
     async def get(self, item_id: str) -> ContextItem | None:
@@ -108,4 +108,4 @@ def tags_filter(kind: str, tags: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _fields(item: ContextItem) -> dict[str, Any]:
-    return {one: getattr(item, one) for one in ContextItem.__dataclass_fields__}
+    return {field: getattr(item, field) for field in ContextItem.__dataclass_fields__}

@@ -6,12 +6,12 @@ from typing import Any
 
 from memwarden import arguments
 from memwarden.errors import InvalidInput
-from memwarden.records import State
-from memwarden.runtime import Parts
+from memwarden.records import MemoryState
+from memwarden.runtime import Runtime
 from memwarden.tiers import items
 from memwarden.tiers.backend import ITEMS, ContextItem
 from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
-from memwarden.tiers.store import AsyncTierStore, Place, name
+from memwarden.tiers.store import AsyncTierStore, TierScope, name
 from memwarden.tiers.usage import Uses
 
 STAGE_LIMIT = 1000
@@ -23,7 +23,7 @@ TERMINAL = ("completed", "failed", "cancelled")
 class AsyncTaskMemoryStore(AsyncTierStore):
     """A task's memory. Made by :meth:`memwarden.tiers.tiers.AsyncTiers.task`."""
 
-    def __init__(self, parts: Parts, place: Place, uses: Uses, task_id: str) -> None:
+    def __init__(self, parts: Runtime, place: TierScope, uses: Uses, task_id: str) -> None:
         super().__init__(parts, place, uses)
         self.task_id = task_id
 
@@ -56,7 +56,7 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         Raises NotFound, InvalidInput, StoreError.
         """
         most = None if max_items is None else limit_of(max_items)
-        place = Place(tenant=self.namespace.tenant, path=f"project/{name(project_id, 'project_id')}")
+        place = TierScope(tenant=self.namespace.tenant, path=f"project/{name(project_id, 'project_id')}")
         copy_id = await self._backend.promote(item_id, place.path)
         if most is not None:  # a limit that is guessed would evict from a project that may hold more
             await AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most).make_room(new=copy_id)
@@ -85,6 +85,6 @@ class AsyncTaskMemoryStore(AsyncTierStore):
         worth keeping.
         """
         store = self._parts.store
-        found = [one for state in (State.ACTIVE, State.QUARANTINED, State.SOFT_DELETED)
-                 for one in await store.find(self.namespace, ITEMS, limit=10**9, state=state)]  # fmt: skip
+        found = [item for state in (MemoryState.ACTIVE, MemoryState.QUARANTINED, MemoryState.SOFT_DELETED)
+                 for item in await store.find(self.namespace, ITEMS, limit=10**9, state=state)]  # fmt: skip
         await self._parts.working.writer.clear(self.namespace, found)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memwarden.errors import InvalidInput
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.confirm import Confirm
 from memwarden.tiers.eviction import MAX_ITEMS
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
 from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
-from memwarden.tiers.store import Place, name
+from memwarden.tiers.store import TierScope, name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.usage import Uses
 
@@ -23,7 +23,7 @@ class AsyncTiers:
     Each is a view of one namespace; nothing is copied, and two of one namespace see the same.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Runtime) -> None:
         self._parts = parts
         self._uses = Uses()
 
@@ -78,10 +78,10 @@ class AsyncTiers:
         Raises InvalidInput.
         """
         named = profiles if profiles is not None else {}
-        if not isinstance(named, Mapping) or not all(isinstance(one, Profile) for one in named.values()):
+        if not isinstance(named, Mapping) or not all(isinstance(item, Profile) for item in named.values()):
             raise InvalidInput(f"profiles is a mapping of name to memwarden.tiers.Profile, not {named!r:.80}")
         return AsyncContextAssembler(self._parts, self._uses, name(tenant, "tenant"), dict(named), memory_config)
 
 
-def _place(path: str, tenant: str) -> Place:
-    return Place(tenant=name(tenant, "tenant"), path=path)
+def _place(path: str, tenant: str) -> TierScope:
+    return TierScope(tenant=name(tenant, "tenant"), path=path)

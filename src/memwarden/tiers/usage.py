@@ -34,13 +34,13 @@ class Uses:
 
     def note(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
         """Items were given to somebody."""
-        for one in ids:
-            self._at[namespace, one] = at
-            self._at.move_to_end((namespace, one))
+        for item in ids:
+            self._at[namespace, item] = at
+            self._at.move_to_end((namespace, item))
         while len(self._at) > self._most:
             self._at.popitem(last=False)
 
     def of(self, namespace: Namespace, ids: Iterable[str]) -> Mapping[str, datetime]:
         """Return when each of these was used last, if that is known."""
-        known = ((one, self._at.get((namespace, one))) for one in ids)
-        return {one: at for one, at in known if at is not None}
+        known = ((item, self._at.get((namespace, item))) for item in ids)
+        return {item: at for item, at in known if at is not None}

@@ -136,8 +136,10 @@ class SessionMemory:
         if self._proactive is None:
             raise InvalidInput("there are no tools for screens; give SessionMemory get_proactive_tool_messages")
         messages, prompt_injection = self._proactive(json_data)
-        for one in rules.proactive_results(messages):
-            tool_cache.store(memory["tool_cache"], self._owner(session), *one[:4], clock.now().timestamp(), one.call_id)
+        for result in rules.proactive_results(messages):
+            tool_cache.store(
+                memory["tool_cache"], self._owner(session), *result[:4], clock.now().timestamp(), result.call_id
+            )
         memory["screen_injection_done"] = True
         tell(channel_logger, lambda: cache_state(session))
         return rules.injected(prompt_injection, messages)

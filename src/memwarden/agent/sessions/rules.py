@@ -89,13 +89,13 @@ def prepared(memory: Mapping[str, Any], user_message: str, window: int, count: T
     exchanges and the cached results are taken as long as they fit, of each the newest first.
     """
     said: list[Message] = [{"role": "user", "content": user_message}, *memory["current_cycle"]["agent_messages"]]
-    room = _Room(window - sum(_tokens(one, count) for one in said), count)
+    room = _Room(window - sum(_tokens(item, count) for item in said), count)
     summary = [_system(SUMMARY_TITLE, memory["summary"].strip())] if memory["summary"].strip() else []
     summary = room.taken(summary)
     exchanges: list[Message] = []
-    for one in reversed(memory["exchanges"]):
+    for item in reversed(memory["exchanges"]):
         pair = room.taken(
-            [{"role": "user", "content": one["user_question"]}, {"role": "assistant", "content": one["final_answer"]}]
+            [{"role": "user", "content": item["user_question"]}, {"role": "assistant", "content": item["final_answer"]}]
         )
         if not pair:
             break
@@ -121,12 +121,12 @@ def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[Result]:
     """
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     found: list[Result] = []
-    for one in messages:
-        calls |= dict(_calls(one))
-        call_id = one.get("tool_call_id")
-        if one.get("role") == "tool" and call_id in calls and isinstance(one.get("content"), str):
-            duration = one.get("llm_cache_duration", PROACTIVE_EXCHANGES)
-            found.append(Result(*calls[call_id], one["content"], duration, call_id))
+    for message in messages:
+        calls |= dict(_calls(message))
+        call_id = message.get("tool_call_id")
+        if message.get("role") == "tool" and call_id in calls and isinstance(message.get("content"), str):
+            duration = message.get("llm_cache_duration", PROACTIVE_EXCHANGES)
+            found.append(Result(*calls[call_id], message["content"], duration, call_id))
     return found
 
 
@@ -134,7 +134,7 @@ def injected(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> li
     """Return what is said of the screen: design D's sentence and the messages of the tools that ran."""
     return [
         {"role": "assistant", "content": f"I can see you're on a specific screen. {prompt_injection}"},
-        *(_for_agent(one) for one in messages),
+        *(_for_agent(message) for message in messages),
     ]
 
 
@@ -177,7 +177,7 @@ class _Room:
 
     def taken(self, messages: list[Message]) -> list[Message]:
         """These messages if they fit, else none."""
-        needed = sum(_tokens(one, self.count) for one in messages)
+        needed = sum(_tokens(message, self.count) for message in messages)
         if needed > self.left:
             return []
         self.left -= needed
@@ -187,7 +187,7 @@ class _Room:
 def _cached(entries: Any, room: _Room) -> list[Message]:
     """The cached results as one message, in the order in which they came; the newest are taken first."""
     lines: list[str] = []
-    for entry in sorted(entries, key=lambda one: float(one["cached_at"]), reverse=True):
+    for entry in sorted(entries, key=lambda item: float(item["cached_at"]), reverse=True):
         line = told(entry)
         if _tokens(_system(TOOLS_TITLE, "\n".join([line, *lines])), room.count) <= room.left:
             lines.insert(0, line)

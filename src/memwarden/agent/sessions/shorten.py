@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import dropwhile
 from typing import Final
 
-from memwarden.recall.answer.excerpt import Sentence, one_line, sentences
+from memwarden.recall.answer.excerpt import TermedSentence, one_line, sentences
 from memwarden.text.dates.recognizer import spans_in
 
 ALSO: Final = "Also: "
@@ -51,7 +51,7 @@ def shortened(text: str, limit: int) -> str:
     if size(text) <= limit:
         return text
     parts, loose = _apart(cut(text, MOST_READ))
-    asked = list(dict.fromkeys([*(one for part in parts for one in part.terms), *loose]))
+    asked = list(dict.fromkeys([*(term for part in parts for term in part.terms), *loose]))
     said = " ".join(parts[number].text for number in sorted(_chosen(parts, asked, limit)))
     if not said:  # no sentence is short enough
         best = max(parts, key=lambda part: _worth(part, set()), default=None)
@@ -83,10 +83,10 @@ def details(sentence: str) -> Iterator[str]:
         if span.text in sentence:
             yield span.text
             sentence = sentence.replace(span.text, "," * len(span.text))  # its words are no details of their own
-    yield from (one[0].strip() for one in _NUMBER.finditer(sentence))
-    for one in _CAPITAL.finditer(sentence):
-        before = sentence[max(one.start() - 4, 0) : one.start()]
-        name = _name(one[0].split(), opens=one.start() == 0 or _OPENS.search(before) is not None)
+    yield from (item[0].strip() for item in _NUMBER.finditer(sentence))
+    for item in _CAPITAL.finditer(sentence):
+        before = sentence[max(item.start() - 4, 0) : item.start()]
+        name = _name(item[0].split(), opens=item.start() == 0 or _OPENS.search(before) is not None)
         if 1 < len(name) <= LONGEST_DETAIL:
             yield name
 
@@ -97,19 +97,19 @@ def _name(words: list[str], opens: bool) -> str:
     return " ".join(dropwhile(lambda word: word.casefold() in _COMMON, words[alone:]))
 
 
-def _apart(text: str) -> tuple[list[Sentence], list[str]]:
+def _apart(text: str) -> tuple[list[TermedSentence], list[str]]:
     """A text's sentences with their details; and the details that stood alone when it was made shorter before."""
-    parts: list[Sentence] = []
+    parts: list[TermedSentence] = []
     loose: list[str] = []
-    for one in sentences(_MARKS.sub(" ", text), details):
-        if one.text.startswith(ALSO):
-            loose += one.text.removeprefix(ALSO).rstrip(".").split(_BREAK)
+    for sentence in sentences(_MARKS.sub(" ", text), details):
+        if sentence.text.startswith(ALSO):
+            loose += sentence.text.removeprefix(ALSO).rstrip(".").split(_BREAK)
         else:
-            parts.append(one)
+            parts.append(sentence)
     return parts, loose
 
 
-def _chosen(parts: Sequence[Sentence], asked: Sequence[str], limit: int) -> set[int]:
+def _chosen(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -> set[int]:
     """The sentences that give the most new details for their size, as many as fit beside the line of those missing."""
     sizes = [size(part.text) + 1 for part in parts]
     open_ones = {number for number, part in enumerate(parts) if not part.text.endswith(":")}  # what it opens is apart
@@ -117,7 +117,7 @@ def _chosen(parts: Sequence[Sentence], asked: Sequence[str], limit: int) -> set[
     known: set[str] = set()
     used = 0
     while True:
-        missing = [one for one in asked if one not in known]
+        missing = [item for item in asked if item not in known]
         room = limit - used - min(size(_also(missing)), int(limit * MOST_ALSO))
         fitting = [number for number in open_ones if sizes[number] <= room]
         if not fitting:
@@ -129,13 +129,13 @@ def _chosen(parts: Sequence[Sentence], asked: Sequence[str], limit: int) -> set[
         used += sizes[best]
 
 
-def _worth(part: Sentence, known: set[str]) -> float:
+def _worth(part: TermedSentence, known: set[str]) -> float:
     return len(set(part.terms) - known) + PLAIN
 
 
 def _missing(asked: Sequence[str], said: str) -> list[str]:
     covered = said.casefold()
-    return [one for one in asked if re.search(rf"(?<!\w){re.escape(one.casefold())}(?!\w)", covered) is None]
+    return [item for item in asked if re.search(rf"(?<!\w){re.escape(item.casefold())}(?!\w)", covered) is None]
 
 
 def _also(details: Sequence[str]) -> str:
@@ -146,9 +146,9 @@ def _with_also(said: str, details: Sequence[str], limit: int) -> str:
     """Put the details after what is said, as many as fit, in their order: the short ones take the least from others."""
     room = limit - size(said) - 1 - size(ALSO) - 1
     taken: set[str] = set()
-    for one in sorted(details, key=size):
-        room -= size(one) + (len(_BREAK) if taken else 0)
+    for detail in sorted(details, key=size):
+        room -= size(detail) + (len(_BREAK) if taken else 0)
         if room < 0:
             break
-        taken.add(one)
-    return f"{said}\n{_also([one for one in details if one in taken])}" if taken else cut(said, limit)
+        taken.add(detail)
+    return f"{said}\n{_also([detail for detail in details if detail in taken])}" if taken else cut(said, limit)

@@ -26,7 +26,7 @@ from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Memory, Scope, Trust
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.tokens import estimate
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class AsyncSessions:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Runtime,
         who: Scope,
         *,
         get_proactive_tool_messages: ProactiveTools | None = None,
@@ -190,7 +190,7 @@ class AsyncSessions:
         """Return the ids of all sessions, the last one changed first."""
         self._check_allowed()
         found = await self._parts.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
-        return [one.id.removeprefix(PREFIX) for one in found if one.id.startswith(PREFIX)]
+        return [item.id.removeprefix(PREFIX) for item in found if item.id.startswith(PREFIX)]
 
     async def clear(self, session_id: str) -> bool:
         """Take a session out; return whether it was there. Later calls begin it anew."""
@@ -268,7 +268,7 @@ class AsyncSessions:
         check_allowed(self._parts, self.who)
 
 
-def check_allowed(parts: Parts, who: Scope) -> None:
+def check_allowed(parts: Runtime, who: Scope) -> None:
     """Raise CategoryDenied for an agent that may not read sessions, UnknownAgent for one without an allowlist."""
     parts.settings.categories.readable(who.agent, (CATEGORY,) if who.agent else None)
 

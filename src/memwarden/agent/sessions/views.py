@@ -26,16 +26,16 @@ def cache_state(session: Mapping[str, Any]) -> str:
     """Return which results of tools are kept, and for how many exchanges."""
     cache = session[MEMORY]["tool_cache"]
     lines = [
-        f"  • {one['tool_name']}({one['parameters']}): "
-        f"{one['remaining_duration']}/{one['original_duration']} exchanges remaining"
-        for one in cache.values()
+        f"  • {item['tool_name']}({item['parameters']}): "
+        f"{item['remaining_duration']}/{item['original_duration']} exchanges remaining"
+        for item in cache.values()
     ]
     return "\n".join(["=== FUNCTION CACHE STATE ===", f"Cached functions: {len(cache)}", *lines])
 
 
 def agent_receives(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the messages that an agent gets, numbered from 1."""
-    lines = [f"[{number}] {one['role'].upper()}: {_text(one)}" for number, one in enumerate(messages, 1)]
+    lines = [f"[{number}] {item['role'].upper()}: {_text(item)}" for number, item in enumerate(messages, 1)]
     return "\n".join([f"=== AGENT RECEIVES ({len(messages)} messages) ===", *lines])
 
 

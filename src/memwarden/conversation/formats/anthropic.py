@@ -24,7 +24,7 @@ from memwarden.errors import InvalidInput
 _TEXT = "text"
 
 
-class Anthropic:
+class AnthropicFormat:
     """A mapping with ``messages`` and maybe ``system`` (a text or a list of blocks).
 
     ``system_append`` goes to the end of ``system``, after the caller's own blocks and their ``cache_control``.
@@ -81,13 +81,13 @@ class Anthropic:
         return ""
 
     def calls(self, response: Any) -> tuple[ToolCall, ...]:
-        used = [one for one in _content(response) if field(one, "type") == "tool_use"]
-        return tuple(ToolCall(field(one, "id"), field(one, "name"), field(one, "input")) for one in used)
+        used = [item for item in _content(response) if field(item, "type") == "tool_use"]
+        return tuple(ToolCall(field(item, "id"), field(item, "name"), field(item, "input")) for item in used)
 
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
         messages = _messages(request)
-        answer = {"role": "assistant", "content": [_sent_back(one) for one in _content(response)]}
-        told = [{"type": "tool_result", "tool_use_id": one, "content": text} for one, text in results.items()]
+        answer = {"role": "assistant", "content": [_sent_back(item) for item in _content(response)]}
+        told = [{"type": "tool_result", "tool_use_id": item, "content": text} for item, text in results.items()]
         return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": told}]}
 
 

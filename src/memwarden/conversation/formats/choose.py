@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from memwarden.conversation.formats.anthropic import Anthropic
+from memwarden.conversation.formats.anthropic import AnthropicFormat
 from memwarden.conversation.formats.base import Form
-from memwarden.conversation.formats.openai_chat import OpenAIChat
-from memwarden.conversation.formats.openai_responses import OpenAIResponses
-from memwarden.conversation.formats.plain import Plain
+from memwarden.conversation.formats.openai_chat import OpenAIChatFormat
+from memwarden.conversation.formats.openai_responses import OpenAIResponsesFormat
+from memwarden.conversation.formats.plain import PlainFormat
 from memwarden.conversation.formats.reading import field, listed
 from memwarden.errors import InvalidInput
 
-_ALL: Final[tuple[Form, ...]] = (OpenAIChat(), OpenAIResponses(), Anthropic(), Plain())
-FORMS: Final[Mapping[str, Form]] = MappingProxyType({one.name: one for one in _ALL})
+_ALL: Final[tuple[Form, ...]] = (OpenAIChatFormat(), OpenAIResponsesFormat(), AnthropicFormat(), PlainFormat())
+FORMS: Final[Mapping[str, Form]] = MappingProxyType({item.name: item for item in _ALL})
 """Every form by its name."""
 _ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"))
 

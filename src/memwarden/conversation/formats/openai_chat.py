@@ -13,7 +13,7 @@ from memwarden.remember.ingest.messages import read_arguments
 _TEXT = "text"
 
 
-class OpenAIChat:
+class OpenAIChatFormat:
     """A list of messages, or a mapping with ``messages``.
 
     ``system_append`` goes to the last system or developer message before anybody speaks, else a system message is put
@@ -58,7 +58,7 @@ class OpenAIChat:
             return ""
         if field(event, "choices") is None:  # a piece of a message, as LangChain's models stream them
             return words(field(_message(event), "content"), "")
-        choices = [one for one in listed(field(event, "choices")) if not field(one, "index")]
+        choices = [item for item in listed(field(event, "choices")) if not field(item, "index")]
         delta = field(choices[0], "delta") if choices else None
         return (field(delta, "content") or "") + (field(delta, "refusal") or "")
 
@@ -67,9 +67,9 @@ class OpenAIChat:
 
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
         message = _message(response)
-        called = [as_dict(one, "tool_calls") for one in listed(field(message, "tool_calls"))]
+        called = [as_dict(item, "tool_calls") for item in listed(field(message, "tool_calls"))]
         answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
-        told = [{"role": "tool", "tool_call_id": one, "content": result} for one, result in results.items()]
+        told = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
         return _put(request, [*_messages(request), answer, *told])
 
 

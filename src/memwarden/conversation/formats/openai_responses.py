@@ -25,7 +25,7 @@ _TEXT = "input_text"
 _REFUSAL = "refusal"
 
 
-class OpenAIResponses:
+class OpenAIResponsesFormat:
     """A mapping with ``input`` (a text or a list of items) and maybe ``instructions``.
 
     ``system_append`` goes to the instructions; without any, to the last system or developer message before anybody
@@ -39,9 +39,9 @@ class OpenAIResponses:
         messages = _items(_arguments(request))
         # The id of an answer is the provider's, and was not known when the answer was heard.
         return [
-            one
+            item
             for message in messages
-            for one in spoken([message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at"))
+            for item in spoken([message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at"))
         ]
 
     def unread(self, request: Request) -> list[str]:
@@ -81,8 +81,8 @@ class OpenAIResponses:
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
             return response
-        messages = [one for one in _output(response) if field(one, "type") == "message"]
-        parts = [part for one in messages for part in listed(field(one, "content"))]
+        messages = [item for item in _output(response) if field(item, "type") == "message"]
+        parts = [part for message in messages for part in listed(field(message, "content"))]
         texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
         return "".join(text for text in texts if text)
 
@@ -94,16 +94,16 @@ class OpenAIResponses:
 
     def calls(self, response: Any) -> tuple[ToolCall, ...]:
         return tuple(
-            ToolCall(field(one, "call_id"), field(one, "name"), read_arguments(field(one, "arguments")))
-            for one in _output(response)
-            if field(one, "type") == "function_call"
+            ToolCall(field(item, "call_id"), field(item, "name"), read_arguments(field(item, "arguments")))
+            for item in _output(response)
+            if field(item, "type") == "function_call"
         )
 
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
         arguments = _arguments(request)
         # All of the output: what a model thought has to come back with its calls.
-        answer = [as_dict(one, "output") for one in _output(response)]
-        told = [{"type": "function_call_output", "call_id": one, "output": text} for one, text in results.items()]
+        answer = [as_dict(item, "output") for item in _output(response)]
+        told = [{"type": "function_call_output", "call_id": item, "output": text} for item, text in results.items()]
         return {**arguments, "input": [*_items(arguments), *answer, *told]}
 
 

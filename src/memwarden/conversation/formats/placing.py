@@ -37,7 +37,7 @@ def before(content: Any, text: str, part: str) -> Any:
     parts = parts_of(content)
     if not parts:
         return f"{text}\n\n{content}" if isinstance(content, str) and content.strip() else text
-    kinds = [field(one, "type") for one in parts]
+    kinds = [field(part, "type") for part in parts]
     results = max((place + 1 for place, kind in enumerate(kinds) if kind == "tool_result"), default=0)
     spoken = next((place for place, kind in enumerate(kinds) if kind in WORDS), results)
     at = max(spoken, results)
@@ -64,7 +64,7 @@ def leading_system(messages: Sequence[Any]) -> list[int]:
 
 def to_answer(messages: Sequence[Any]) -> int | None:
     """The place of the message to answer: the user's last one with words, else the last one that is not a tool's."""
-    users = [place for place, one in enumerate(messages) if is_message(one) and field(one, "role") == "user"]
+    users = [place for place, item in enumerate(messages) if is_message(item) and field(item, "role") == "user"]
     with_words = [place for place in users if has_words(field(messages[place], "content"))]
     others = [place for place in users if not _only_results(messages[place])]
     last = (with_words or others)[-1:]
@@ -73,7 +73,10 @@ def to_answer(messages: Sequence[Any]) -> int | None:
 
 def system_role(messages: Sequence[Any], usual: str) -> str:
     """The role that the conversation's own system messages have, else the usual one."""
-    return next((field(one, "role") for one in messages if is_message(one) and field(one, "role") in SYSTEM), usual)
+    return next(
+        (field(message, "role") for message in messages if is_message(message) and field(message, "role") in SYSTEM),
+        usual,
+    )
 
 
 def append_to_system(messages: Sequence[Any], text: str, part: str, usual: str, which: int = -1) -> list[Any]:
@@ -154,4 +157,4 @@ def _is_asking(message: Any) -> bool:
 
 def _only_results(message: Any) -> bool:
     parts = listed(field(message, "content"))
-    return bool(parts) and all(field(one, "type") == "tool_result" for one in parts)
+    return bool(parts) and all(field(part, "type") == "tool_result" for part in parts)

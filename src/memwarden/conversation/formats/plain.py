@@ -7,13 +7,13 @@ from typing import Any
 
 from memwarden.conversation.formats import placing
 from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
-from memwarden.conversation.formats.openai_chat import OpenAIChat
+from memwarden.conversation.formats.openai_chat import OpenAIChatFormat
 from memwarden.conversation.formats.reading import field, messages_in, no_answer, unread, words
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import ROLES
 
 
-class Plain(OpenAIChat):
+class PlainFormat(OpenAIChatFormat):
     """A list of ``{role, content}``, answered with a text or a message.
 
     As with chat completions, but a ``context_message`` has the role ``context``, as design C has it.

@@ -53,11 +53,11 @@ def messages_in(value: Any, what: str, *, typed: bool = False) -> list[Any]:
         raise InvalidInput(
             f"{what} is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(value).__name__}"
         )
-    for number, one in enumerate(value):
-        if isinstance(one, Mapping) or hasattr(one, "role") or (typed and hasattr(one, "type")):
+    for number, item in enumerate(value):
+        if isinstance(item, Mapping) or hasattr(item, "role") or (typed and hasattr(item, "type")):
             continue
         raise InvalidInput(
-            f"{what}[{number}] is a mapping like {{'role': 'user', 'content': '...'}}, not a {type(one).__name__}; "
+            f"{what}[{number}] is a mapping like {{'role': 'user', 'content': '...'}}, not a {type(item).__name__}; "
             "messages of LangChain become such by langchain_core.messages.convert_to_openai_messages"
         )
     return list(value)
@@ -87,7 +87,7 @@ def is_message(item: Any) -> bool:
 
 def speaking(messages: Sequence[Any]) -> list[int]:
     """The places of the messages in which users and the assistant say something."""
-    return [place for place, one in enumerate(messages) if field(one, "role") in SPEAKERS and _said(one).strip()]
+    return [place for place, item in enumerate(messages) if field(item, "role") in SPEAKERS and _said(item).strip()]
 
 
 def spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dict[str, Any]]:
@@ -97,18 +97,18 @@ def spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dic
     said shall not be lost for the sake of its time or name.
     """
     return [
-        {"role": field(one, "role"), "content": _said(one)}
-        | {name: value for name in own if (value := field(one, name)) is not None and _can_be_kept(name, value)}
-        for one in map(messages.__getitem__, speaking(messages))
+        {"role": field(item, "role"), "content": _said(item)}
+        | {name: value for name in own if (value := field(item, name)) is not None and _can_be_kept(name, value)}
+        for item in map(messages.__getitem__, speaking(messages))
     ]
 
 
 def unread(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
     """Why messages are not read that look as if somebody says something in them; without their words."""
     told = []
-    for number, one in enumerate(messages):
-        role, content = field(one, "role"), field(one, "content")
-        if field(one, "type") not in (None, "message"):
+    for number, item in enumerate(messages):
+        role, content = field(item, "role"), field(item, "content")
+        if field(item, "type") not in (None, "message"):
             continue
         if role not in roles:
             told.append(f"{what}[{number}].role is one of {', '.join(roles)}, not {_short(role)}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memwarden.records import Item
+from memwarden.records import RecallItem
 from memwarden.tokens import TokenCounter
 
 ALWAYS_SHARE = 0.4
@@ -19,26 +19,26 @@ WORTH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class BudgetedAnswer:
     """What fits. ``tokens`` is the size of ``text``; ``dropped`` are (item, gate) in the order of trying."""
 
-    items: tuple[Item, ...]
+    items: tuple[RecallItem, ...]
     text: str
     tokens: int
-    dropped: tuple[tuple[Item, str], ...]
+    dropped: tuple[tuple[RecallItem, str], ...]
 
 
 def pack(
-    always: Iterable[Item],
-    ranked: Iterable[Item],
+    always: Iterable[RecallItem],
+    ranked: Iterable[RecallItem],
     *,
     most: int,
     budget: int | None,
-    render: Callable[[Sequence[Item]], str],
+    render: Callable[[Sequence[RecallItem]], str],
     count: TokenCounter,
     covering: Mapping[str, Collection[str]] = MappingProxyType({}),
     used: int = 0,
-) -> Packed:
+) -> BudgetedAnswer:
     """Take items in order as long as the rendered text fits.
 
     ``always`` items come first, within 40 % of the budget and not counted in ``most``; then at most ``most`` of the
@@ -49,30 +49,30 @@ def pack(
     without any item; the 40 % are of what is left.
     """
     share = None if budget is None else used + int((budget - used) * ALWAYS_SHARE)
-    dropped: list[tuple[Item, str]] = []
-    taken: list[Item] = []
+    dropped: list[tuple[RecallItem, str]] = []
+    taken: list[RecallItem] = []
     for item in always:
         _try(item, taken, dropped, share, render, count)
     first = len(taken)
     for item in ranked:
-        if covering.get(item.id) and any(one.id in covering[item.id] for one in taken):
+        if covering.get(item.id) and any(entry.id in covering[item.id] for entry in taken):
             dropped.append((item, "covered"))
         else:
             _try(item, taken, dropped, budget, render, count)
         if len(taken) - first >= most:
             break
     text = render(taken)
-    return Packed(tuple(taken), text, count(text), tuple(dropped))
+    return BudgetedAnswer(tuple(taken), text, count(text), tuple(dropped))
 
 
 def widened(
-    packed: Packed,
-    wider: Callable[[Item, int], Item],
+    packed: BudgetedAnswer,
+    wider: Callable[[RecallItem, int], RecallItem],
     *,
     budget: int | None,
-    render: Callable[[Sequence[Item]], str],
+    render: Callable[[Sequence[RecallItem]], str],
     count: TokenCounter,
-) -> Packed:
+) -> BudgetedAnswer:
     """Show more of texts that were cut, as far as the budget goes: no item goes out for it.
 
     wider: an item with so many times as much of its text; the item itself when there is no more of it to show. Every
@@ -81,7 +81,7 @@ def widened(
     """
     taken, tokens = list(packed.items), packed.tokens
     sizes: dict[int, int] = {}
-    earlier: list[tuple[int, Item]] = []
+    earlier: list[tuple[int, RecallItem]] = []
     growing = list(range(len(taken)))
     for times in WIDER:
         for place in tuple(growing):
@@ -103,30 +103,30 @@ def widened(
 
 
 def _fitting(
-    packed: Packed,
-    taken: list[Item],
-    earlier: list[tuple[int, Item]],
+    packed: BudgetedAnswer,
+    taken: list[RecallItem],
+    earlier: list[tuple[int, RecallItem]],
     budget: int | None,
-    render: Callable[[Sequence[Item]], str],
+    render: Callable[[Sequence[RecallItem]], str],
     count: TokenCounter,
-) -> Packed:
+) -> BudgetedAnswer:
     """The widened items; where they are too many tokens together, those widened last as they were before."""
     while earlier:
         text = render(taken)
         tokens = count(text)
         if budget is None or tokens <= budget:
-            return Packed(tuple(taken), text, tokens, packed.dropped)
+            return BudgetedAnswer(tuple(taken), text, tokens, packed.dropped)
         place, item = earlier.pop()
         taken[place] = item
     return packed
 
 
 def _try(
-    item: Item,
-    taken: list[Item],
-    dropped: list[tuple[Item, str]],
+    item: RecallItem,
+    taken: list[RecallItem],
+    dropped: list[tuple[RecallItem, str]],
     budget: int | None,
-    render: Callable[[Sequence[Item]], str],
+    render: Callable[[Sequence[RecallItem]], str],
     count: TokenCounter,
 ) -> None:
     if budget is None or count(render([*taken, item])) <= budget:

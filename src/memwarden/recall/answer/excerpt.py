@@ -12,7 +12,7 @@ ELLIPSIS = "…"
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 
 
-class Sentence(NamedTuple):
+class TermedSentence(NamedTuple):
     """A sentence as one line, and its terms."""
 
     text: str
@@ -24,13 +24,13 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def sentences(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[Sentence, ...]:
+def sentences(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
     """Take a text apart into its sentences and lines. terms: tells the terms of a text."""
     parts = (part for part in map(one_line, _SENTENCE_END.split(text)) if part)
-    return tuple(Sentence(part, tuple(dict.fromkeys(terms(part)))) for part in parts)
+    return tuple(TermedSentence(part, tuple(dict.fromkeys(terms(part)))) for part in parts)
 
 
-def around_best(whole: Sequence[Sentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:
+def around_best(whole: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:
     """Return at most ``limit`` characters of a longer text as one line, around the sentence that weighs most.
 
     ``weigh`` tells how much the terms of a sentence say about the question; when all weigh nothing, the beginning is

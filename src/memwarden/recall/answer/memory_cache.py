@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from memwarden.recall.answer import render
-from memwarden.recall.answer.excerpt import Sentence, one_line, sentences
+from memwarden.recall.answer.excerpt import TermedSentence, one_line, sentences
 from memwarden.records import Memory
 from memwarden.text import tokenizer
 
@@ -17,7 +17,7 @@ TEXT_SHARE = 8
 """What an entry takes: so much and this many times its texts: the text, its line, its sentences and their terms."""
 
 
-class HeldMemory:
+class CachedMemory:
     """A memory and what excerpts of it are made from, worked out once."""
 
     def __init__(self, memory: Memory) -> None:
@@ -34,7 +34,7 @@ class HeldMemory:
         return render.bullet(self.memory, "")
 
     @cached_property
-    def sentences(self) -> Sequence[Sentence]:
+    def sentences(self) -> Sequence[TermedSentence]:
         """The sentences of the summary, else of the text, with their terms."""
         return sentences(self._shown, tokenizer.terms)
 
@@ -54,7 +54,7 @@ class HeldMemory:
         return ENTRY_BYTES + TEXT_SHARE * sum(map(sys.getsizeof, texts))
 
 
-class HeldMemories:
+class MemoryCache:
     """The memories that were in answers lately, within a number of bytes, the least recently used dropped first.
 
     They are known by their index and their place in it. A place is one version of a memory: whoever changes or removes
@@ -64,29 +64,29 @@ class HeldMemories:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._held: OrderedDict[tuple[int, int], HeldMemory] = OrderedDict()
+        self._held: OrderedDict[tuple[int, int], CachedMemory] = OrderedDict()
         self._bytes = 0
 
-    def known(self, index: int, places: Iterable[int]) -> dict[int, HeldMemory]:
+    def known(self, index: int, places: Iterable[int]) -> dict[int, CachedMemory]:
         """Return what is held of an index's places; from now on the last used ones."""
         found = {}
         for place in places:
-            one = self._held.get((index, place))
-            if one is not None:
+            item = self._held.get((index, place))
+            if item is not None:
                 self._held.move_to_end((index, place))
-                found[place] = one
+                found[place] = item
         return found
 
-    def hold(self, index: int, place: int, memory: Memory) -> HeldMemory:
+    def hold(self, index: int, place: int, memory: Memory) -> CachedMemory:
         """Keep a memory, unless it is too big or its payload could be changed by whoever reads it."""
-        one = HeldMemory(memory)
-        if memory.payload is None and one.nbytes <= self._max_bytes and (index, place) not in self._held:
-            self._held[index, place] = one
-            self._bytes += one.nbytes
+        item = CachedMemory(memory)
+        if memory.payload is None and item.nbytes <= self._max_bytes and (index, place) not in self._held:
+            self._held[index, place] = item
+            self._bytes += item.nbytes
             while self._bytes > self._max_bytes:
                 _, dropped = self._held.popitem(last=False)
                 self._bytes -= dropped.nbytes
-        return one
+        return item
 
     @property
     def nbytes(self) -> int:

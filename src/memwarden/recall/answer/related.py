@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from memwarden.categories import Category
 from memwarden.recall.answer import render
-from memwarden.recall.answer.budget import Packed
+from memwarden.recall.answer.budget import BudgetedAnswer
 from memwarden.recall.answer.select import Candidate, Gates
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.records import Item, RelationType
+from memwarden.records import RecallItem, RelationType
 from memwarden.tokens import TokenCounter
 
 MOST = 2
@@ -44,7 +44,7 @@ def neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candida
 
 
 def chosen(
-    known: Mapping[str, Sequence[Neighbour]], items: Sequence[Item], declared: Mapping[str, Category]
+    known: Mapping[str, Sequence[Neighbour]], items: Sequence[RecallItem], declared: Mapping[str, Category]
 ) -> list[tuple[Neighbour, str]]:
     """Return at most two neighbours of an answer's items, the strongest first, each with the item's id.
 
@@ -52,22 +52,22 @@ def chosen(
     """
     there = {item.id for item in items}
     held = [item.category for item in items]
-    pairs = [(one, item.id) for item in items for one in known.get(item.id, ())]
+    pairs = [(entry, item.id) for item in items for entry in known.get(item.id, ())]
     taken: dict[str, tuple[Neighbour, str]] = {}
-    for one, beside in sorted(pairs, key=lambda pair: -pair[0].strength):
-        category = declared.get(one.category)
-        full = category and category.rag_length and held.count(one.category) >= category.rag_length
-        if len(taken) < MOST and one.id not in {*there, *taken} and not there.intersection(one.facts) and not full:
-            taken[one.id] = one, beside
-            held.append(one.category)
+    for entry, beside in sorted(pairs, key=lambda pair: -pair[0].strength):
+        category = declared.get(entry.category)
+        full = category and category.rag_length and held.count(entry.category) >= category.rag_length
+        if len(taken) < MOST and entry.id not in {*there, *taken} and not there.intersection(entry.facts) and not full:
+            taken[entry.id] = entry, beside
+            held.append(entry.category)
     return list(taken.values())
 
 
 def append(
-    packed: Packed, related: Sequence[Item], budget: int | None, count: TokenCounter
-) -> tuple[Packed, list[Item]]:
+    packed: BudgetedAnswer, related: Sequence[RecallItem], budget: int | None, count: TokenCounter
+) -> tuple[BudgetedAnswer, list[RecallItem]]:
     """Add related memories to an answer's text as long as it fits the budget; return it and those that are in."""
-    shown: list[Item] = []
+    shown: list[RecallItem] = []
     for item in related:
         text = f"{packed.text}\n{render.related_bullet(item)}"
         tokens = count(text)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memwarden import clock, importance
 from memwarden.recall.answer.excerpt import one_line
-from memwarden.records import Channel, Item, Kind, Memory, Trust
+from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 
 PREFIX = "You have the following relevant memories from past interactions:"
 SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
@@ -52,18 +52,18 @@ def bullet(memory: Memory, words: str) -> str:
     return f"[{memory.category}] {_said(memory)}{words}"
 
 
-def bullets(items: Sequence[Item]) -> str:
+def bullets(items: Sequence[RecallItem]) -> str:
     """Items as a list, one a line."""
     # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
     return "\n".join(f"- {item.text}".replace("\n", "\n  ") for item in items)
 
 
-def related_bullet(item: Item) -> str:
+def related_bullet(item: RecallItem) -> str:
     """A memory that is shown because an item is related to it (B2)."""
     return f"- related: {item.text}".replace("\n", "\n  ")
 
 
-def memories_block(items: Sequence[Item], now: datetime, template: Template = DESIGN) -> str:
+def memories_block(items: Sequence[RecallItem], now: datetime, template: Template = DESIGN) -> str:
     """Items as design C's block; an empty text for no items."""
     return _block([(item.memory, item.text) for item in items], now, template)
 

@@ -104,8 +104,8 @@ class Selection:
 
     def keep(self, places: Container[int]) -> None:
         """Drop the candidates at other places."""
-        self.always = [one for one in self.always if one.place in places]
-        self.ranked = [one for one in self.ranked if one.place in places]
+        self.always = [alway for alway in self.always if alway.place in places]
+        self.ranked = [item for item in self.ranked if item.place in places]
 
     def reorder(self, judged: Sequence[float]) -> None:
         """Order the ranked ones by other numbers, higher first; the n-th best keeps the n-th best score.
@@ -115,7 +115,7 @@ class Selection:
         if len(judged) != len(self.ranked) or not all(map(math.isfinite, judged)):
             raise ValueError(f"expected {len(self.ranked)} finite numbers")
         order = sorted(range(len(judged)), key=lambda number: (-judged[number], number))
-        scores = sorted((one.score for one in self.ranked), reverse=True)
+        scores = sorted((item.score for item in self.ranked), reverse=True)
         self.ranked = [self.ranked[number]._replace(score=score) for number, score in zip(order, scores, strict=True)]
 
 
@@ -185,7 +185,7 @@ def _walk(
         if gate is not None:
             left_out.append((candidate, gate))
             continue
-        places = {one.place for one in kept} if candidate.facts else set()
+        places = {item.place for item in kept} if candidate.facts else set()
         facts = tuple(fact for fact in candidate.facts if fact in places)
         kept.append(candidate._replace(facts=facts) if facts != candidate.facts else candidate)
         taken[code] = taken.get(code, 0) + (not facts)
@@ -216,17 +216,17 @@ def _facts_before_turns(
         return ranked
     turns = index.view.turns  # of two facts on one turn neither rests on the other
     on = {
-        one.place: tuple(fact for fact in index.facts_on(one.place) if passing[fact]) if turns[one.place] else ()
-        for one in ranked
+        item.place: tuple(fact for fact in index.facts_on(item.place) if passing[fact]) if turns[item.place] else ()
+        for item in ranked
     }
     if not any(on.values()):
         return ranked
-    best = {one.place: one.score for one in ranked}
-    for one in ranked:
-        for fact in on[one.place]:
-            best[fact] = max(best.get(fact, float(scores[fact])), one.score)
+    best = {item.place: item.score for item in ranked}
+    for item in ranked:
+        for fact in on[item.place]:
+            best[fact] = max(best.get(fact, float(scores[fact])), item.score)
     merged = [Candidate(place, score, facts=on.get(place, ())) for place, score in best.items()]
-    return sorted(merged, key=lambda one: (-one.score, bool(one.facts), index.order[one.place]))
+    return sorted(merged, key=lambda item: (-item.score, bool(item.facts), index.order[item.place]))
 
 
 def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:

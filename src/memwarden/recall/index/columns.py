@@ -56,7 +56,7 @@ class Growing:
         return int(self._space.nbytes)
 
 
-class Coded:
+class CodedColumn:
     """A column of few distinct values: a code a row and the list of values. A filter is answered a value at a time."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.coded = {name: Coded() for name in CODED}
+        self.coded = {name: CodedColumn() for name in CODED}
         self._numbers = {name: Growing(dtype) for name, dtype in NUMBERS.items()}
 
     def extend(self, columns: dict[str, tuple[Any, ...]]) -> None:
@@ -128,7 +128,7 @@ class Columns:
 
     def _holds(self, condition: filters.Condition) -> Mask:
         if condition.field == "id":
-            return np.fromiter((filters.holds(condition, one) for one in self.ids), np.bool_, len(self.ids))
+            return np.fromiter((filters.holds(condition, item) for item in self.ids), np.bool_, len(self.ids))
         if condition.field in self.coded:
             return self.coded[condition.field].mask(condition)
         return _number_holds(self.number(condition.field), condition)
@@ -137,8 +137,8 @@ class Columns:
     def nbytes(self) -> int:
         return (
             100 * len(self.ids)
-            + sum(one.nbytes for one in self.coded.values())
-            + sum(one.nbytes for one in self._numbers.values())
+            + sum(item.nbytes for item in self.coded.values())
+            + sum(number.nbytes for number in self._numbers.values())
         )
 
 
@@ -159,7 +159,7 @@ def _number_holds(values: npt.NDArray[Any], condition: filters.Condition) -> Mas
 
 def _stored(field: str, value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(_stored(field, one) for one in value)
+        return tuple(_stored(field, item) for item in value)
     if filters.FIELDS[field] == filters.TIME:
         return UNSET if value is None else microseconds(value)
     if value is None:

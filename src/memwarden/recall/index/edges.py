@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from memwarden.recall.index.columns import Growing
-from memwarden.recall.index.view import Joined
+from memwarden.recall.index.view import RelatedEdges
 from memwarden.records import Edge, RelationType
 
 _End = tuple[str, str, bool]
@@ -33,8 +33,8 @@ class Edges:
         """Take in edges that are new or changed, and drop those that were taken away."""
         new: list[Edge] = []
         for edge in changed:
-            for one, other, goes in ((edge.from_id, edge.to_id, True), (edge.to_id, edge.from_id, False)):
-                ends = self._of.setdefault(one, {})
+            for item, other, goes in ((edge.from_id, edge.to_id, True), (edge.to_id, edge.from_id, False)):
+                ends = self._of.setdefault(item, {})
                 before = len(ends)
                 if edge.live:
                     ends[other, edge.type, goes] = edge.strength
@@ -61,11 +61,11 @@ class Edges:
         """Whether one of these memories has or had an edge."""
         return not self._of.keys().isdisjoint(ids)
 
-    def joined(self, place_of: Mapping[str, int]) -> Joined | None:
+    def joined(self, place_of: Mapping[str, int]) -> RelatedEdges | None:
         """Return the ``related_to`` edges between memories that have a place; None when there are none."""
         if not self._row:
             return None
-        places = np.fromiter((place_of.get(one, -1) for one in self._number), np.int64, len(self._number))
+        places = np.fromiter((place_of.get(item, -1) for item in self._number), np.int64, len(self._number))
         ends, strengths = places[self._ends.array], self._strength.array
         there = (ends >= 0).all(axis=1) & (strengths > 0)
         if not there.any():
@@ -75,12 +75,12 @@ class Edges:
         order = np.argsort(own, kind="stable")
         own = own[order]
         starts = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
-        return Joined(own[starts], starts, own, others[order], np.concatenate((strengths, strengths))[order])
+        return RelatedEdges(own[starts], starts, own, others[order], np.concatenate((strengths, strengths))[order])
 
     def _append(self, edges: list[Edge]) -> None:
         if edges:
             number = self._number
-            ends = [[number.setdefault(one, len(number)) for one in (edge.from_id, edge.to_id)] for edge in edges]
+            ends = [[number.setdefault(item, len(number)) for item in (edge.from_id, edge.to_id)] for edge in edges]
             self._ends.extend(ends)
             self._strength.extend([edge.strength for edge in edges])
 

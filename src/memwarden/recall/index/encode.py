@@ -63,7 +63,7 @@ def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[tuple[byte
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     halves = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype("<f2")
     vectors = [half.tobytes() if length > 0 else None for half, length in zip(halves, lengths, strict=True)]
-    pieces: list[bytes | None] = [one.tobytes() for one in found.pieces]
+    pieces: list[bytes | None] = [piece.tobytes() for piece in found.pieces]
     return list(zip(vectors, pieces or [None] * len(texts), strict=True))
 
 

@@ -85,7 +85,7 @@ def _join_derived(order: Ints, thread: npt.NDArray[np.int32], turns: Ints, deriv
     session[places[same_thread]] = session[before[same_thread]]
 
 
-class Derived:
+class LinkVectors:
     """What depends on vectors and links together, carried on from state to state: only what changed is computed."""
 
     def __init__(self) -> None:

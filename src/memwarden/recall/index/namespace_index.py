@@ -21,9 +21,9 @@ from memwarden.errors import InvalidInput
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.index.columns import Columns, Growing, Mask
 from memwarden.recall.index.edges import Edges
-from memwarden.recall.index.links import Derived, link
+from memwarden.recall.index.links import LinkVectors, link
 from memwarden.recall.index.postings import Counts, Postings, Rows
-from memwarden.recall.index.view import Floats, Joined, View
+from memwarden.recall.index.view import Floats, NamespaceView, RelatedEdges
 from memwarden.recall.rank.date_match import unpack
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.protocol import Store
@@ -81,9 +81,9 @@ class NamespaceIndex:
         self._piece_starts.extend([0])
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
-        self._derived = Derived()
-        self._view: View | None = None
-        self._joined: Joined | None = None
+        self._derived = LinkVectors()
+        self._view: NamespaceView | None = None
+        self._joined: RelatedEdges | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
 
     def follow(self, scan: Scan) -> None:
@@ -157,7 +157,7 @@ class NamespaceIndex:
         return self._n.array
 
     @property
-    def view(self) -> View:
+    def view(self) -> NamespaceView:
         """The arrays that features see, true for the present state."""
         if self._view is None:
             self._view = self._make_view()
@@ -267,7 +267,7 @@ class NamespaceIndex:
             self._vectors,
             self._pieces,
         ]
-        arrays = sum(one.nbytes for one in growing if one is not None)
+        arrays = sum(item.nbytes for item in growing if item is not None)
         return (
             EMPTY_BYTES
             + arrays
@@ -282,7 +282,7 @@ class NamespaceIndex:
         """Whether so much of it is outdated that building it anew is cheaper than carrying it on."""
         return self.size > 1_000 and self.size > 2 * len(self._place_of)
 
-    def _make_view(self) -> View:
+    def _make_view(self) -> NamespaceView:
         turns = self.turns()
         threads = self.columns.coded["thread_id"]
         in_thread = self.live & (threads.codes != threads.code(None))
@@ -291,7 +291,7 @@ class NamespaceIndex:
         pair_norm, session_norm = self._derived.norms(self.vectors, links)
         speakers = self._speakers(turns)
         names = self.columns.coded["name"]
-        return View(
+        return NamespaceView(
             postings=self.postings,
             length=self.length,
             previous=links.previous,

@@ -56,7 +56,7 @@ class Postings:
     @property
     def nbytes(self) -> int:
         arrays = (self._terms, self._starts, self._rows, self._counts)
-        return sum(one.nbytes for one in arrays) + 200 * len(self._tail)
+        return sum(array.nbytes for array in arrays) + 200 * len(self._tail)
 
     def _bulk(self, term: int) -> tuple[Rows, Counts]:
         place = int(self._terms.searchsorted(np.uint32(term)))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.view import Ints
-from memwarden.stores.shared.search import Packed
+from memwarden.stores.shared.search import PackedColumns
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Rows:
         return len(self.n)
 
 
-def unpacked(found: Packed) -> Rows:
+def unpacked(found: PackedColumns) -> Rows:
     """Return the rows of one search, in the order in which they came."""
     return Rows(
         np.frombuffer(found.n, ">i8").astype(np.int64),

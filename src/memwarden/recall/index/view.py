@@ -24,7 +24,7 @@ RECENT_SESSIONS: Final = 30.0
 _DAY: Final = 86_400_000_000
 
 
-class Joined(NamedTuple):
+class RelatedEdges(NamedTuple):
     """The ``related_to`` edges between places, each at both of its ends; those of one place stand together.
 
     Attributes:
@@ -39,12 +39,12 @@ class Joined(NamedTuple):
     strengths: Floats
 
 
-class Known(Protocol):
+class NamespaceStatistics(Protocol):
     """What is known of a namespace of which only some places are at hand.
 
     Attributes:
-        alive: how many memories it has. sessions: how many sessions with words. mean_lengths: see :class:`View`.
-        clock: see :class:`View`.
+        alive: how many memories it has. sessions: how many sessions with words. mean_lengths: see
+        :class:`NamespaceView`. clock: see :class:`NamespaceView`.
     """
 
     @property
@@ -63,7 +63,7 @@ class Known(Protocol):
         """Return how many sessions hold a term."""
 
 
-class View:
+class NamespaceView:
     """The arrays of one state of a namespace; places are in the order of arrival, dead ones among them.
 
     Attributes:
@@ -106,9 +106,9 @@ class View:
         vectors: Floats | None,
         pair_norm: Floats | None,
         session_norm: Floats | None,
-        related: Joined | None,
+        related: RelatedEdges | None,
         preset: str,
-        whole: Known | None = None,
+        whole: NamespaceStatistics | None = None,
         ages: Ints | None = None,
     ) -> None:
         self.whole = whole

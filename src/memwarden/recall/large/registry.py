@@ -19,12 +19,12 @@ from typing import Any, Final
 from memwarden.errors import MemwardenError
 from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex, is_chat, speaking
 from memwarden.recall.index.rows import merged, unpacked
-from memwarden.recall.large.search import Large, Part, Reach, gather
+from memwarden.recall.large.search import Large, PartialView, Reach, gather
 from memwarden.recall.large.statistics import Whole, decode, measured
 from memwarden.recall.question import Question
 from memwarden.records import Head, Namespace, Scan
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.search import Found, Open, Searching
+from memwarden.stores.shared.search import OpenRows, Searching, SearchRows
 
 BELOW: Final = 0.8
 """Indexes are dropped when a namespace has less than this part of the threshold, so that they do not come and go."""
@@ -39,7 +39,7 @@ TRIED_AGAIN: Final = 600.0
 log = logging.getLogger(__name__)
 
 
-class Larges:
+class LargeNamespaces:
     """The large namespaces of one store. Only a store that can search has any.
 
     Args:
@@ -88,7 +88,7 @@ class Larges:
             self._begin(namespace, self._make(self._store, namespace))
         return None
 
-    def _noted(self, namespace: Namespace, found: Found) -> bool:
+    def _noted(self, namespace: Namespace, found: SearchRows) -> bool:
         """Take note of what a search tells of the digest. False: there is none any more, the search found nothing."""
         known = self._known.get(namespace)
         if found.digest is None or known is None:
@@ -106,11 +106,11 @@ class Larges:
         namespace: Namespace,
         large: Large,
         question: Question,
-        open_: Open,
+        open_: OpenRows,
         always: tuple[str, ...],
         *,
         narrow: bool,
-    ) -> tuple[Found, Part] | None:
+    ) -> tuple[SearchRows, PartialView] | None:
         """See :func:`memwarden.recall.large.search.gather`; None when the namespace is searched no longer."""
         assert self._store is not None
         found, part = await gather(
@@ -119,7 +119,7 @@ class Larges:
         return (found, part) if self._noted(namespace, found) else None
 
     async def made(
-        self, namespace: Namespace, part: Part, chosen: Sequence[int], head: Head, *, pieces: bool
+        self, namespace: Namespace, part: PartialView, chosen: Sequence[int], head: Head, *, pieces: bool
     ) -> tuple[NamespaceIndex, dict[int, bytes | None]]:
         """Return an index of chosen rows of a part, and the word pieces of those rows and of the turns before."""
         assert self._store is not None
@@ -184,7 +184,7 @@ class Larges:
     def _keep(self, namespace: Namespace, large: Large) -> None:
         self._known[namespace] = large
         self._known.move_to_end(namespace)
-        while len(self._known) > 1 and sum(one.nbytes for one in self._known.values()) > self._max_bytes:
+        while len(self._known) > 1 and sum(item.nbytes for item in self._known.values()) > self._max_bytes:
             self._known.popitem(last=False)
 
 

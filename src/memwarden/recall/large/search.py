@@ -19,12 +19,12 @@ import numpy as np
 from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.links import Derived, Links, link
+from memwarden.recall.index.links import Links, LinkVectors, link
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.postings import Counts
 from memwarden.recall.index.postings import Rows as Places
 from memwarden.recall.index.rows import Rows, merged, unpacked
-from memwarden.recall.index.view import Floats, Ints, View
+from memwarden.recall.index.view import Floats, Ints, NamespaceView
 from memwarden.recall.large.statistics import Whole, codes_of
 from memwarden.recall.query_analysis import Date
 from memwarden.recall.question import Question
@@ -32,7 +32,7 @@ from memwarden.recall.rank import features
 from memwarden.recall.rank.date_match import unpack
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import Namespace
-from memwarden.stores.shared.search import Found, Legs, Open, Searching, word
+from memwarden.stores.shared.search import Legs, OpenRows, Searching, SearchRows, word
 from memwarden.text.dates.spans import day_number
 from memwarden.text.flags import Flag
 
@@ -85,7 +85,7 @@ class Large:
         """About how much memory it takes."""
         return self.whole.nbytes + self.index.nbytes
 
-    def share(self, open_: Open) -> float:
+    def share(self, open_: OpenRows) -> float:
         """Return about which part of the namespace is open, 0..1."""
         mask = self.index.mask(open_.where)
         mask &= (self.index.flags & open_.without) == 0
@@ -94,14 +94,14 @@ class Large:
         return float(np.count_nonzero(mask)) / max(int(np.count_nonzero(self.index.live)), 1)
 
 
-class Part:
+class PartialView:
     """What was gathered for a question: the rows at hand and what features see of them.
 
     Attributes:
         rows: in the order of writing. view: of them, a place a row. always: which are there by their category.
     """
 
-    def __init__(self, rows: Rows, view: View, always: Mask) -> None:
+    def __init__(self, rows: Rows, view: NamespaceView, always: Mask) -> None:
         self.rows = rows
         self.view = view
         self.always = always
@@ -148,9 +148,9 @@ class Part:
 
 
 async def gather(
-    store: Searching, namespace: Namespace, large: Large, question: Question, open_: Open, always: tuple[str, ...],
+    store: Searching, namespace: Namespace, large: Large, question: Question, open_: OpenRows, always: tuple[str, ...],
     reach: Reach, session_gap: int, *, narrow: bool,
-) -> tuple[Found, Part]:  # fmt: skip
+) -> tuple[SearchRows, PartialView]:  # fmt: skip
     """Look for candidates and for what stands around the best of them.
 
     always: the categories that are there whatever is asked. narrow: whether filters may leave little.
@@ -167,11 +167,11 @@ async def gather(
         rows, linked = merged([rows, beside]), np.concatenate([linked, beside.n])
     begin = int(newest.n.min()) if len(newest) else 0
     view = _view(rows, large, question, np.isin(rows.n, linked), begin, session_gap)
-    return found, Part(rows, view, np.isin(rows.n, always_there.n) & rows.open)
+    return found, PartialView(rows, view, np.isin(rows.n, always_there.n) & rows.open)
 
 
 def legs_of(
-    question: Question, whole: Whole, open_: Open, always: tuple[str, ...], reach: Reach, *, narrow: bool
+    question: Question, whole: Whole, open_: OpenRows, always: tuple[str, ...], reach: Reach, *, narrow: bool
 ) -> Legs:
     """Return where to look for a question."""
     vector = None if question.vector is None else question.vector.astype("<f2").tobytes()
@@ -202,7 +202,7 @@ def word_query(terms: Sequence[int], whole: Whole, most: int) -> str:
     for size in range(1, len(rarest) + 1):
         for together in combinations(rarest, size):
             some = frozenset(together)
-            if any(one <= some for one in chosen):
+            if any(item <= some for item in chosen):
                 continue
             expected = whole.alive * float(np.prod([share[term] for term in some])) * _TOGETHER ** (size - 1)
             if expected <= left:
@@ -213,12 +213,12 @@ def word_query(terms: Sequence[int], whole: Whole, most: int) -> str:
     return " | ".join("(" + " & ".join(sorted(map(word, some))) + ")" for some in chosen)
 
 
-def open_rows(where: Where, *, cards: bool) -> Open:
+def open_rows(where: Where, *, cards: bool) -> OpenRows:
     """Return which rows may be in an answer: those that fulfil the conditions and are no small talk."""
-    return Open(where, cards, int(Flag.CHATTER))
+    return OpenRows(where, cards, int(Flag.CHATTER))
 
 
-def with_pieces(part: Part, pieces: Mapping[int, bytes | None], width: int) -> View:
+def with_pieces(part: PartialView, pieces: Mapping[int, bytes | None], width: int) -> NamespaceView:
     """Return the part's view with the word pieces of some rows, by their number. width: of a piece's vector."""
     blobs = [pieces.get(n) or b"" for n in part.rows.n.tolist()]
     view = copy(part.view)
@@ -227,7 +227,7 @@ def with_pieces(part: Part, pieces: Mapping[int, bytes | None], width: int) -> V
     return view
 
 
-def on(index: NamespaceIndex, part: Part, ranking: Ranking) -> Ranking:
+def on(index: NamespaceIndex, part: PartialView, ranking: Ranking) -> Ranking:
     """Return a ranking of a part as one of the places of an index of some of its rows."""
     at = np.array([part.place(n) for n in index.order.tolist()], np.int64)
     parts = tuple((name, values[at], weight) for name, values, weight in ranking.parts)
@@ -248,13 +248,13 @@ def _named(date: Date, whole: Whole) -> list[tuple[int, int]]:
         return []
     first, last = (moment(said).year for said in whole.clock)
     years = [year] if year is not None else range(last, max(first, last - 2) - 1, -1)
-    return [_time(one, month, day) for one in years]
+    return [_time(year, month, day) for year in years]
 
 
 def _time(year: int, month: int | None, day: int | None) -> tuple[int, int]:
     begin = np.datetime64(f"{year:04}-{month or 1:02}", "M")
     end = begin + np.timedelta64(1 if month else 12, "M")
-    days = [int(one.astype("datetime64[D]").astype(np.int64)) for one in (begin, end)]
+    days = [int(item.astype("datetime64[D]").astype(np.int64)) for item in (begin, end)]
     if day is not None and month:
         days = [days[0] + day - 1, days[0] + day]
     return days[0] * _DAY, days[1] * _DAY - 1
@@ -265,7 +265,7 @@ def _around(whole: Whole, reach: Reach) -> int:
     return max(2, min(reach.around, round(whole.alive / max(whole.sessions, 1))))
 
 
-def _seeds(rows: Rows, view: View, question: Question, most: int) -> list[tuple[str, int]]:
+def _seeds(rows: Rows, view: NamespaceView, question: Question, most: int) -> list[tuple[str, int]]:
     """The best rows by themselves, as (thread, number)."""
     assert question.measure is not None
     asked = replace(question, memo={})
@@ -282,7 +282,7 @@ def _best(scores: Floats, mask: Mask, most: int) -> Ints:
     return places[np.argsort(-scores[places], kind="stable")[:most]]
 
 
-def _view(rows: Rows, large: Large, question: Question, linked: Mask, begin: int, session_gap: int) -> View:
+def _view(rows: Rows, large: Large, question: Question, linked: Mask, begin: int, session_gap: int) -> NamespaceView:
     """What features see of some rows.
 
     linked: which of them have all turns around them among the rows; the others count for themselves. begin: from which
@@ -292,12 +292,12 @@ def _view(rows: Rows, large: Large, question: Question, linked: Mask, begin: int
     in_thread = linked & (threads > 0)
     links = link(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
     vectors = None if question.vector is None else _vectors(rows, len(question.vector))
-    pair_norm, session_norm = Derived().norms(vectors, links)
+    pair_norm, session_norm = LinkVectors().norms(vectors, links)
     places, days = unpack(rows.days)
     names = large.index.columns.coded["name"]
-    return View(
+    return NamespaceView(
         postings=_postings(rows, question.terms),
-        length=np.fromiter((len(one) // 4 for one in rows.terms), np.float32, len(rows)),
+        length=np.fromiter((len(term) // 4 for term in rows.terms), np.float32, len(rows)),
         previous=links.previous,
         session=links.session,
         sessions=links.sessions,
@@ -344,7 +344,7 @@ def _ages(n: Ints, links: Links, whole: Whole, begin: int) -> Ints:
 def _postings(rows: Rows, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
     """Which rows hold each of the question's terms, and how often."""
     ids = np.frombuffer(b"".join(rows.terms), "<u4")
-    place = np.repeat(np.arange(len(rows)), [len(one) // 4 for one in rows.terms])
+    place = np.repeat(np.arange(len(rows)), [len(term) // 4 for term in rows.terms])
     asked = np.isin(ids, np.array(terms, np.uint32))
     ids, place = ids[asked], place[asked]
     found: dict[int, tuple[Places, Counts]] = {}

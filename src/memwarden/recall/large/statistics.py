@@ -22,7 +22,7 @@ import numpy.typing as npt
 from memwarden.recall.index.links import Links, link
 from memwarden.recall.index.postings import flat
 from memwarden.recall.index.rows import Rows
-from memwarden.recall.index.view import K1, B, Floats, Ints, View
+from memwarden.recall.index.view import K1, B, Floats, Ints, NamespaceView
 from memwarden.recall.question import Measure, Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.word_signals import idf
@@ -128,7 +128,7 @@ def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], pr
     codes = codes_of(rows.threads)
     in_thread = codes > 0
     links = link(rows.n, codes, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
-    length = np.fromiter((len(one) // 4 for one in rows.terms), np.float32, len(rows))
+    length = np.fromiter((len(term) // 4 for term in rows.terms), np.float32, len(rows))
     has_previous = links.previous >= 0
     pair_length = length + np.where(has_previous, length[links.previous], np.float32(0))
     slot = np.where(links.session >= 0, links.session, links.sessions)
@@ -168,7 +168,7 @@ def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], pr
     )
 
 
-def measure(question: Question, sample: View, whole: Whole) -> Measure:
+def measure(question: Question, sample: NamespaceView, whole: Whole) -> Measure:
     """Return how the signals of a question spread over the namespace. sample: the rows that stand for it."""
     common, rare = _parted(question, sample, whole)
     asked = replace(question, terms=common[0], idf_prior=common[1], pieces=None, measure=None, memo={})
@@ -204,7 +204,7 @@ def codes_of(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
 
 
 def _parted(
-    question: Question, sample: View, whole: Whole
+    question: Question, sample: NamespaceView, whole: Whole
 ) -> tuple[tuple[tuple[int, ...], tuple[float, ...]], tuple[tuple[int, ...], tuple[float, ...]]]:
     """The question's terms, with their priors, that the sample holds often enough, and the others."""
     sides: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
@@ -294,12 +294,12 @@ def _sample(n: Ints, links: Links, chance: random.Random) -> Ints:
     most = share * int(inside.sum())
     taken = np.zeros(links.sessions + 1, np.bool_)
     held = 0
-    for one in drawn:
+    for item in drawn:
         if held >= most:
             break
-        if size[one] <= SAMPLE // 4:  # an endless session would leave room for no other
-            taken[one] = True
-            held += int(size[one])
+        if size[item] <= SAMPLE // 4:  # an endless session would leave room for no other
+            taken[item] = True
+            held += int(size[item])
     chosen = taken[np.where(inside, links.session, links.sessions)]
     loose = np.flatnonzero(~inside if held else ~chosen)
     by_lot = chance.sample(

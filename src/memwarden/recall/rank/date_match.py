@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.text.dates.spans import Span, day_number
+from memwarden.text.dates.spans import DaySpan, day_number
 
 Days = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
@@ -22,7 +22,7 @@ def unpack(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]
     return places, days
 
 
-def overlap(places: Places, days: Days, size: int, asked: Sequence[Span]) -> npt.NDArray[np.bool_]:
+def overlap(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.bool_]:
     """Which of ``size`` rows have a day in common with what is asked."""
     rows = np.zeros(size, np.bool_)
     for span in asked:
@@ -31,7 +31,7 @@ def overlap(places: Places, days: Days, size: int, asked: Sequence[Span]) -> npt
     return rows
 
 
-def closeness(places: Places, days: Days, size: int, asked: Sequence[Span]) -> npt.NDArray[np.float32]:
+def closeness(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.float32]:
     """0..1 a row: the largest share of one of its spans that lies within what is asked.
 
     "Since 2016" meets every day after and says nothing of any; "yesterday" in an asked month is 1.

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from memwarden.recall.index.view import Floats, View
+from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.query_analysis import everyday_share
 from memwarden.recall.question import Question
 from memwarden.recall.rank import maxsim
@@ -20,14 +20,14 @@ from memwarden.recall.rank.word_signals import idf, word_signals
 from memwarden.text.dates.spans import day_number
 from memwarden.text.tokenizer import term_id, terms
 
-Feature = Callable[[Question, View], Floats]
+Feature = Callable[[Question, NamespaceView], Floats]
 
 SESSION_DOCUMENT: Final = 0.7  # weight of the whole session as a document, beside the turn's 1
 SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
 RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
 
 
-def _spread_over_rows(name: str, session: Floats, question: Question, view: View) -> Floats:
+def _spread_over_rows(name: str, session: Floats, question: Question, view: NamespaceView) -> Floats:
     """A session's value for each of its rows; rows without a session get the mean."""
     if not view.sessions:
         return np.zeros(view.size, np.float32)
@@ -37,13 +37,13 @@ def _spread_over_rows(name: str, session: Floats, question: Question, view: View
     return value[view.slot]
 
 
-def session_mean(session: Floats, view: View) -> float:
+def session_mean(session: Floats, view: NamespaceView) -> float:
     """The mean of a value over the sessions with words."""
     used = session[view.session_length > 0]
     return float(np.add.reduce(used) / len(used)) if len(used) else 0.0
 
 
-def _word_signal(name: str, question: Question, view: View) -> Floats:
+def _word_signal(name: str, question: Question, view: NamespaceView) -> Floats:
     if name not in question.memo:
         found = word_signals(question.terms, question.idf_prior, view)
         question.memo["bm25_turn"], question.memo["bm25_pair"], session, question.memo["heard"] = found
@@ -52,27 +52,27 @@ def _word_signal(name: str, question: Question, view: View) -> Floats:
     return question.memo[name]
 
 
-def words_heard(question: Question, view: View) -> Floats:
+def words_heard(question: Question, view: NamespaceView) -> Floats:
     """Share of the question's idf mass that the place and the turn before it cover."""
     return _word_signal("heard", question, view)
 
 
-def bm25_turn(question: Question, view: View) -> Floats:
+def bm25_turn(question: Question, view: NamespaceView) -> Floats:
     """BM25 of the row alone."""
     return _word_signal("bm25_turn", question, view)
 
 
-def bm25_pair(question: Question, view: View) -> Floats:
+def bm25_pair(question: Question, view: NamespaceView) -> Floats:
     """BM25 of the row and the turn before it: a question and its answer are one document."""
     return _word_signal("bm25_pair", question, view)
 
 
-def bm25_session(question: Question, view: View) -> Floats:
+def bm25_session(question: Question, view: NamespaceView) -> Floats:
     """BM25 of the row's whole session."""
     return _word_signal("bm25_session", question, view)
 
 
-def cosine_turn(question: Question, view: View) -> Floats:
+def cosine_turn(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the row: the one matrix product of a question."""
     if "cosine_turn" not in question.memo:
         if question.vector is None or view.vectors is None:
@@ -83,7 +83,7 @@ def cosine_turn(question: Question, view: View) -> Floats:
     return question.memo["cosine_turn"]
 
 
-def cosine_pair(question: Question, view: View) -> Floats:
+def cosine_pair(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the row plus .7 of the turn before."""
     if "cosine_pair" not in question.memo:
         own = cosine_turn(question, view)
@@ -94,7 +94,7 @@ def cosine_pair(question: Question, view: View) -> Floats:
     return question.memo["cosine_pair"]
 
 
-def cosine_session(question: Question, view: View) -> Floats:
+def cosine_session(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the mean vector of the row's session, from the same matrix product."""
     if view.session_norm is None or not view.sessions:
         return np.zeros(view.size, np.float32)
@@ -103,7 +103,7 @@ def cosine_session(question: Question, view: View) -> Floats:
     return _spread_over_rows("cosine_session", question.memo["session_cosines"], question, view)
 
 
-def base(question: Question, view: View) -> Floats:
+def base(question: Question, view: NamespaceView) -> Floats:
     """Words and meaning of turn, pair and session: z-sums brought to 0..1.
 
     The means of the z-scores are left out: they move all places alike.
@@ -124,12 +124,12 @@ def base(question: Question, view: View) -> Floats:
     return question.memo["base"]
 
 
-def caution(view: View) -> np.float32:
+def caution(view: NamespaceView) -> np.float32:
     """What z-scores of a namespace of this size are worth, 0..1."""
     return np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
 
 
-def signals_of(question: Question, view: View) -> tuple[list[str], Floats, Floats]:
+def signals_of(question: Question, view: NamespaceView) -> tuple[list[str], Floats, Floats]:
     """The signals of which the base is made: their names, their weights and their values, a line each."""
     counted = [(part, weight) for part, weight in _BASE.items() if part.__name__ not in question.left_out]
     signals = np.stack([part(question, view) for part, _ in counted])
@@ -146,7 +146,7 @@ _BASE: Final[dict[Feature, float]] = {
 }
 
 
-def _lifted_by_pieces(question: Question, view: View, total: Floats) -> Floats:
+def _lifted_by_pieces(question: Question, view: NamespaceView, total: Floats) -> Floats:
     """Look at the best once more, word piece by word piece."""
     assert question.pieces is not None
     assert view.pieces is not None
@@ -159,7 +159,7 @@ def _lifted_by_pieces(question: Question, view: View, total: Floats) -> Floats:
     return maxsim.lifted(total, best, met)
 
 
-def _piece_weight(word: str, view: View) -> float:
+def _piece_weight(word: str, view: NamespaceView) -> float:
     """The root of the idf of a piece's word; .5 for a stop word or a sign."""
     found = terms(word)
     if not found:
@@ -171,7 +171,7 @@ def _piece_weight(word: str, view: View) -> float:
     return float(idf(view.alive_count, holding, everyday_share(found[0])) ** 0.5)
 
 
-def _deviations(names: Sequence[str], signals: Floats, question: Question, view: View) -> Floats:
+def _deviations(names: Sequence[str], signals: Floats, question: Question, view: NamespaceView) -> Floats:
     if question.measure is not None:
         return np.array([question.measure.deviations[name] for name in names], np.float32)
     return deviation(variances(signals, view))
@@ -182,7 +182,7 @@ def deviation(variance: Floats) -> Floats:
     return np.asarray(np.where(variance > 1e-9, np.sqrt(np.maximum(variance, 1e-9)), 1), np.float32)
 
 
-def variances(signals: Floats, view: View) -> Floats:
+def variances(signals: Floats, view: NamespaceView) -> Floats:
     """Variance of each signal over the live places; 0 without any."""
     seen = signals if view.live is None else signals[:, view.live]
     places = seen.shape[1]
@@ -192,12 +192,12 @@ def variances(signals: Floats, view: View) -> Floats:
     return np.asarray(square - (np.add.reduce(seen, axis=1) / places) ** 2, np.float32)
 
 
-def _span(values: Floats, view: View) -> tuple[float, float]:
+def _span(values: Floats, view: NamespaceView) -> tuple[float, float]:
     seen = values if view.live is None else values[view.live]
     return (float(np.minimum.reduce(seen)), float(np.maximum.reduce(seen))) if len(seen) else (0.0, 0.0)
 
 
-def best_in_session(question: Question, view: View) -> Floats:
+def best_in_session(question: Question, view: NamespaceView) -> Floats:
     """The best base in the row's session, 0..1: good sessions lift all their turns."""
     value = best_of_session(base(question, view), view)
     low, high = _span(value, view)
@@ -207,7 +207,7 @@ def best_in_session(question: Question, view: View) -> Floats:
     return np.asarray((value - low) / np.float32(max(high - low, RANGE_FLOOR / 20)), np.float32)
 
 
-def best_of_session(own: Floats, view: View) -> Floats:
+def best_of_session(own: Floats, view: NamespaceView) -> Floats:
     """The greatest of a value in the row's session; a row's own outside of any."""
     order, starts, slots = view.by_session
     best = np.zeros(view.sessions + 1, np.float32)
@@ -216,21 +216,21 @@ def best_of_session(own: Floats, view: View) -> Floats:
     return np.where(view.in_session, value, own) if view.loose else value
 
 
-def said_by_named(question: Question, view: View) -> Floats:
+def said_by_named(question: Question, view: NamespaceView) -> Floats:
     """1 where the one partner the question names speaks."""
     if len(question.speakers) != 1:
         return np.zeros(view.size, np.float32)
     return np.asarray(view.speaker == question.speakers[0], np.float32)
 
 
-def says_when(question: Question, view: View) -> Floats:
+def says_when(question: Question, view: NamespaceView) -> Floats:
     """1 where a question of time meets a time word."""
     if not question.when:
         return np.zeros(view.size, np.float32)
     return view.has_time_word.astype(np.float32)
 
 
-def on_date(question: Question, view: View) -> Floats:
+def on_date(question: Question, view: NamespaceView) -> Floats:
     """1 on the day, in the month or in the year that the question names."""
     value = np.zeros(view.size, bool)
     for date in question.dates:
@@ -242,7 +242,7 @@ def on_date(question: Question, view: View) -> Floats:
     return value.astype(np.float32)
 
 
-def on_day(question: Question, view: View) -> Floats:
+def on_day(question: Question, view: NamespaceView) -> Floats:
     """0..1 for days that the question asks about ("last week", "in May"): said on one of them, or naming them."""
     if not question.asked_days:
         return np.zeros(view.size, np.float32)
@@ -253,19 +253,19 @@ def on_day(question: Question, view: View) -> Floats:
     return np.maximum(said.astype(np.float32), named)
 
 
-def answers_question(question: Question, view: View) -> Floats:
+def answers_question(question: Question, view: NamespaceView) -> Floats:
     """Base of the turn before where that asks something: this row is its answer."""
     value = np.zeros(view.size, np.float32)
     value[view.answering] = base(question, view)[view.previous[view.answering]]
     return value
 
 
-def only_asks(question: Question, view: View) -> Floats:
+def only_asks(question: Question, view: NamespaceView) -> Floats:
     """1 where the row asks something itself: questions hold fewer answers."""
     return view.asks_question.astype(np.float32)
 
 
-def related(question: Question, view: View) -> Floats:
+def related(question: Question, view: NamespaceView) -> Floats:
     """0..1: the largest strength x (base of the other end - own base) of its relations to what may be in the answer.
 
     It brings a memory nearer to a better one that it belongs to. Without the difference, facts that are alike would
@@ -281,6 +281,6 @@ def related(question: Question, view: View) -> Floats:
     return value
 
 
-def recent(question: Question, view: View) -> Floats:
+def recent(question: Question, view: NamespaceView) -> Floats:
     """exp(-sessions since / 30); nothing for rows without a session."""
     return view.recency

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.view import Floats, View
+from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.question import Question
 from memwarden.recall.rank import features
 from memwarden.recall.rank.features import Feature
@@ -118,7 +118,7 @@ def explained(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...
 
 def rank(
     question: Question,
-    view: View,
+    view: NamespaceView,
     allowed: Mask,
     *,
     preset: str = "auto",
@@ -174,7 +174,7 @@ def pair_score(heard: float, cosine: float | None, rows: int, model: str | None)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
 
 
-def evidence(question: Question, view: View, dense: bool) -> Floats:
+def evidence(question: Question, view: NamespaceView, dense: bool) -> Floats:
     """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words hold.
 
     It is not normalised by question or namespace, so that it means the same everywhere.

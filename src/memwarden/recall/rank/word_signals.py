@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from memwarden.recall.index.postings import Counts, Rows
-from memwarden.recall.index.view import Floats, View
+from memwarden.recall.index.view import Floats, NamespaceView
 
 PSEUDO_MASS: Final = 2.0  # idf mass of doubt: one matched word is less than five
 PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have one
@@ -31,7 +31,7 @@ class WordSignals(NamedTuple):
     heard: Floats
 
 
-class Word(NamedTuple):
+class QueryWord(NamedTuple):
     """A word of the question that some places hold. tf: how often each of them does. term: its id."""
 
     idf: float
@@ -45,29 +45,29 @@ def idf(total: int, df: int, prior: float) -> float:
     return float(np.log1p((total + PSEUDO_ROWS) / (df + PSEUDO_ROWS * prior + 0.5)))
 
 
-def word_signals(terms: Sequence[int], priors: Sequence[float], view: View) -> WordSignals:
+def word_signals(terms: Sequence[int], priors: Sequence[float], view: NamespaceView) -> WordSignals:
     """Work them out, the shorter way.
 
     terms: ids, once each. priors: the share of everyday texts that hold each of them.
     """
-    words: list[Word] = []
+    words: list[QueryWord] = []
     mass = 0.0
     for term, prior in zip(terms, priors, strict=True):
         rows, tf = view.postings(term)
         weight = idf(view.alive_count, _df(term, len(rows), view), prior)
         mass += weight
         if len(rows):
-            words.append(Word(weight, rows, tf, term))
+            words.append(QueryWord(weight, rows, tf, term))
     way = by_table if words and len(words) * view.size <= TABLE_CELLS else word_by_word
     turn, pair, session, heard = way(words, view)
     return WordSignals(turn, pair, session, heard / np.float32(mass + PSEUDO_MASS))
 
 
-def _df(term: int, found: int, view: View) -> int:
+def _df(term: int, found: int, view: NamespaceView) -> int:
     return found if view.whole is None else view.whole.holding(term, found)
 
 
-def word_by_word(words: Sequence[Word], view: View) -> WordSignals:
+def word_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
     """The sums over the words; ``heard`` is their idf mass. Each word touches only the places that hold it."""
     turn, pair, heard_mass = np.zeros((3, view.size), np.float32)
     session = np.zeros(view.sessions, np.float32)
@@ -96,7 +96,7 @@ def word_by_word(words: Sequence[Word], view: View) -> WordSignals:
     return WordSignals(turn, pair, session, heard_mass)
 
 
-def by_table(words: Sequence[Word], view: View) -> WordSignals:
+def by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
     """The same sums, from tables of a line a word and a column a place. At least one word."""
     turn_part, pair_part, session_part = view.norms
     weights = np.array([[word.idf] for word in words], np.float32)

@@ -14,7 +14,7 @@ from memwarden.errors import InvalidInput
 from memwarden.recall.index.namespace_index import DEFAULT_THREAD
 from memwarden.recall.time import changes
 from memwarden.recall.time.past import entries_after
-from memwarden.records import CARD, Change, Channel, Delta, Namespace, Scope, Seen
+from memwarden.records import CARD, Channel, Delta, JournalEntry, Namespace, Scope, SeenMark
 from memwarden.stores.protocol import Store
 
 MOST_THREADS = 10_000
@@ -34,7 +34,7 @@ class Moment(NamedTuple):
     stated_rev: int
 
 
-class News:
+class ChangeCursor:
     """Tells threads what changed since they looked.
 
     Marks are kept and stored for each agent of a thread: one that looks does not take the news from the others.
@@ -44,10 +44,10 @@ class News:
         self._store = store
         self._marks: OrderedDict[tuple[Namespace, str], dict[str | None, tuple[int, int]]] = OrderedDict()
 
-    def seen(self, scope: Scope) -> tuple[Seen, ...]:
+    def seen(self, scope: Scope) -> tuple[SeenMark, ...]:
         """Return up to which revision each agent that asked in the scope's thread was told."""
         marks = self._marks.get(_key(scope), {})
-        return tuple(Seen(looker(scope.thread, agent), rev) for agent, (_, rev) in marks.items())
+        return tuple(SeenMark(looker(scope.thread, agent), rev) for agent, (_, rev) in marks.items())
 
     def told(self, scope: Scope, moment: Moment) -> None:
         """Note that an answer told what there was to tell."""
@@ -84,7 +84,7 @@ class News:
         return changes.delta(since, moment.rev, nets, contents)
 
     async def _hidden(
-        self, namespace: Namespace, entries: Sequence[Change], readable: Collection[str]
+        self, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str]
     ) -> Collection[str]:
         """The memories of journal entries whose last content, in them or now, is in no category that may be told.
 
@@ -94,10 +94,10 @@ class News:
         if not last:
             return ()
         then = await self._store.versions(namespace, last)
-        now = await self._store.get(namespace, [one for one, _ in last], removed=True)
-        may = {one.id for one in then if one.category in readable}
-        may &= {one.id for one in now if one.category in readable}
-        return {one for one, _ in last} - may
+        now = await self._store.get(namespace, [item for item, _ in last], removed=True)
+        may = {item.id for item in then if item.category in readable}
+        may &= {item.id for item in now if item.category in readable}
+        return {item for item, _ in last} - may
 
     async def _looked(self, scope: Scope, moment: Moment) -> int:
         """The revision at which the thread looked last, and not more than 20 of its turns back."""
@@ -125,7 +125,7 @@ _SAVED = ("state:", "session:", "in-prompt:")
 """How the ids of what is saved by key begin; the user context, which is of the same channel, is news."""
 
 
-def _is_no_news(entry: Change) -> bool:
+def _is_no_news(entry: JournalEntry) -> bool:
     """An index card is no news: the exchange is known to who had it. Steps and state are told to who asks for them."""
     saved = entry.channel == Channel.STATE and entry.memory_id.startswith(_SAVED)
     return saved or entry.channel == Channel.PROCEDURAL or (entry.meta is not None and CARD in entry.meta)

@@ -14,7 +14,7 @@ from memwarden import importance
 from memwarden.recall.answer.excerpt import ELLIPSIS, one_line
 from memwarden.recall.answer.render import day
 from memwarden.recall.answer.render import words as shown_words
-from memwarden.records import Change, Delta, Event, Memory
+from memwarden.records import Delta, Event, JournalEntry, Memory
 from memwarden.tokens import TokenCounter
 
 MOST_BULLETS = 3
@@ -72,7 +72,7 @@ class _Track:
     merged: list[str] = field(default_factory=list)
     same_as: dict[int, int] = field(default_factory=dict)
 
-    def take(self, entry: Change) -> None:
+    def take(self, entry: JournalEntry) -> None:
         told = entry.meta or {}
         if entry.new_version is not None and "content_of" in told:
             before = int(told["content_of"])
@@ -87,7 +87,7 @@ class _Track:
         merged_away = entry.new_version is None and entry.event == Event.MERGE
         self.into = str(told.get("into", "")) if merged_away else None
         self.now, self.seq, self.event = entry.new_version, entry.seq, entry.event
-        self.last = next((one for one in (entry.new_version, entry.old_version) if one is not None), self.last)
+        self.last = next((item for item in (entry.new_version, entry.old_version) if item is not None), self.last)
 
     def kind(self, hidden: Collection[str]) -> str | None:
         """What became of the memory, or None when nothing did, or what did is told of another one."""
@@ -103,15 +103,15 @@ class _Track:
 
     def joined(self, hidden: Collection[str]) -> int:
         """How many others it stands for, of those that may be told."""
-        return sum(1 for one in self.merged if one not in hidden)
+        return sum(1 for item in self.merged if item not in hidden)
 
 
-def last_versions(entries: Iterable[Change]) -> list[tuple[str, int]]:
+def last_versions(entries: Iterable[JournalEntry]) -> list[tuple[str, int]]:
     """Return each memory that journal entries change, with the version that was active last."""
-    return [(one, track.last) for one, track in _tracks(entries).items()]
+    return [(item, track.last) for item, track in _tracks(entries).items()]
 
 
-def net_changes(entries: Iterable[Change], hidden: Collection[str] = ()) -> list[Net]:
+def net_changes(entries: Iterable[JournalEntry], hidden: Collection[str] = ()) -> list[Net]:
     """Return the net change of each memory over journal entries in their order, the newest first.
 
     Created and gone again is nothing, and so is changed and taken back. A fact that took the place of another is one
@@ -119,21 +119,21 @@ def net_changes(entries: Iterable[Change], hidden: Collection[str] = ()) -> list
 
     hidden: ids that must not be told. What is told is as if they were not there: what replaced one of them is new.
     """
-    tracks = {one: track for one, track in _tracks(entries).items() if one not in hidden}
-    told_by = {one: successor for one in tracks if (successor := _successor(one, tracks)) is not None}
-    replaced = {told_by[one] for one in told_by if tracks[one].was is not None}
-    last = {one: track.seq for one, track in tracks.items()}
-    for one, successor in told_by.items():
-        last[successor] = max(last[successor], tracks[one].seq)
+    tracks = {item: track for item, track in _tracks(entries).items() if item not in hidden}
+    told_by = {track: successor for track in tracks if (successor := _successor(track, tracks)) is not None}
+    replaced = {told_by[item] for item in told_by if tracks[item].was is not None}
+    last = {item: track.seq for item, track in tracks.items()}
+    for item, successor in told_by.items():
+        last[successor] = max(last[successor], tracks[item].seq)
     nets = [
-        Net(one, "updated" if one in replaced else kind, track.last, last[one], track.joined(hidden) + 1)
-        for one, track in tracks.items()
-        if (kind := track.kind(hidden)) is not None and one not in told_by
+        Net(item, "updated" if item in replaced else kind, track.last, last[item], track.joined(hidden) + 1)
+        for item, track in tracks.items()
+        if (kind := track.kind(hidden)) is not None and item not in told_by
     ]
     return sorted(nets, key=lambda net: -net.seq)
 
 
-def _tracks(entries: Iterable[Change]) -> dict[str, _Track]:
+def _tracks(entries: Iterable[JournalEntry]) -> dict[str, _Track]:
     tracks: dict[str, _Track] = {}
     for entry in entries:
         if entry.event not in (Event.LINK, Event.UNLINK):
@@ -142,10 +142,10 @@ def _tracks(entries: Iterable[Change]) -> dict[str, _Track]:
     return tracks
 
 
-def _successor(one: str, tracks: Mapping[str, _Track]) -> str | None:
+def _successor(text: str, tracks: Mapping[str, _Track]) -> str | None:
     """The memory, new in these entries, that took the place of another at the end of all; None when there is none."""
-    found, passed = None, {one}
-    by = tracks[one].by if tracks[one].now is not None else None
+    found, passed = None, {text}
+    by = tracks[text].by if tracks[text].now is not None else None
     while by is not None and by not in passed and by in tracks:
         passed.add(by)
         track = tracks[by]
@@ -198,4 +198,4 @@ def _text(since: int, bullets: Sequence[str], more: int) -> str:
     if not bullets and not more:
         return ""
     others = [f"(+{more} more)"] if more else []
-    return "\n".join([f"Memory updates since rev {since}:", *(f"- {one}" for one in bullets), *others])
+    return "\n".join([f"Memory updates since rev {since}:", *(f"- {bullet}" for bullet in bullets), *others])

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memwarden.errors import NotFound
-from memwarden.records import Change, Event, HistoryEntry, Memory, Namespace
+from memwarden.records import Event, HistoryEntry, JournalEntry, Memory, Namespace
 from memwarden.stores.protocol import Store
 
 PAGE = 500
@@ -15,7 +15,7 @@ NAMED = ("by", "of", "into", "near", "to")
 """Under these names the meta of an entry holds the id of another memory."""
 
 
-class Known(NamedTuple):
+class JournalContents(NamedTuple):
     """What the store knows of journal entries: contents by id and version, and the categories of memories now."""
 
     contents: Mapping[tuple[str, int], Memory]
@@ -72,14 +72,14 @@ async def _newest(
     most, below = limit if readable is None else PAGE, None
     while True:
         page = await store.journal(namespace, since=since, memory_id=memory_id, descending=True, limit=most)
-        shown += await _shown(store, namespace, [one for one in page if below is None or one.seq < below], readable)
+        shown += await _shown(store, namespace, [item for item in page if below is None or item.seq < below], readable)
         if len(page) < most or len(shown) >= limit:
             return shown[:limit]
         most, below = 2 * most, page[-1].seq
 
 
 async def all_shown(
-    store: Store, namespace: Namespace, entries: Sequence[Change], readable: Collection[str] | None
+    store: Store, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str] | None
 ) -> bool:
     """Whether a history would show every one of these entries."""
     if readable is None:
@@ -89,7 +89,7 @@ async def all_shown(
 
 
 async def _shown(
-    store: Store, namespace: Namespace, entries: Sequence[Change], readable: Collection[str] | None
+    store: Store, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str] | None
 ) -> list[HistoryEntry]:
     known = await _known(store, namespace, entries, categories=readable is not None)
     if readable is None:
@@ -101,32 +101,34 @@ async def _shown(
     ]
 
 
-async def _known(store: Store, namespace: Namespace, entries: Sequence[Change], *, categories: bool) -> Known:
-    wanted = [(one.memory_id, version) for one in entries for version in _versions(one)]
+async def _known(
+    store: Store, namespace: Namespace, entries: Sequence[JournalEntry], *, categories: bool
+) -> JournalContents:
+    wanted = [(entry.memory_id, version) for entry in entries for version in _versions(entry)]
     found = await store.versions(namespace, list(dict.fromkeys(wanted))) if wanted else []
-    ids = dict.fromkeys(one for entry in entries for one in (entry.memory_id, *_named(entry))) if categories else ()
+    ids = dict.fromkeys(item for entry in entries for item in (entry.memory_id, *_named(entry))) if categories else ()
     now = await store.get(namespace, list(ids), removed=True) if ids else []
     contents = {(memory.id, memory.version): memory for memory in found}
-    return Known(contents, {memory.id: memory.category for memory in now})
+    return JournalContents(contents, {memory.id: memory.category for memory in now})
 
 
-def _may_be_shown(entry: Change, known: Known, readable: Collection[str]) -> bool:
+def _may_be_shown(entry: JournalEntry, known: JournalContents, readable: Collection[str]) -> bool:
     """Whether the contents of an entry and the memories that it is about, as they are now, may all be shown.
 
     What is no longer in the store may not: nobody knows what it was.
     """
     contents = [known.contents.get((entry.memory_id, version)) for version in _versions(entry)]
     then = {memory.category for memory in contents if memory is not None}
-    now = [known.categories.get(one) for one in _about(entry)]
-    return then <= set(readable) and all(one in readable for one in now)
+    now = [known.categories.get(item) for item in _about(entry)]
+    return then <= set(readable) and all(item in readable for item in now)
 
 
-def _may_be_named(entry: Change, known: Known, readable: Collection[str]) -> bool:
+def _may_be_named(entry: JournalEntry, known: JournalContents, readable: Collection[str]) -> bool:
     """Whether every memory that the meta names may be shown; else it says nothing, the rule included."""
-    return all(known.categories.get(one) in readable for one in _named(entry))
+    return all(known.categories.get(item) in readable for item in _named(entry))
 
 
-def _named(entry: Change) -> Iterator[str]:
+def _named(entry: JournalEntry) -> Iterator[str]:
     """The ids of the memories in an entry's meta."""
     for name in NAMED:
         told = (entry.meta or {}).get(name)
@@ -134,19 +136,19 @@ def _named(entry: Change) -> Iterator[str]:
             yield told
 
 
-def _about(entry: Change) -> Iterable[str]:
+def _about(entry: JournalEntry) -> Iterable[str]:
     """The memory of an entry, and that at the other end of an edge."""
     return (entry.memory_id, str((entry.meta or {})["to"])) if entry.event in EDGES else (entry.memory_id,)
 
 
-def _versions(entry: Change) -> list[int]:
+def _versions(entry: JournalEntry) -> list[int]:
     """The versions that an entry refers to; a link changes no content."""
     if entry.event in EDGES:
         return []
     return [version for version in (entry.old_version, entry.new_version) if version is not None]
 
 
-def _entry(entry: Change, known: Known, meta: Mapping[str, Any] | None) -> HistoryEntry:
+def _entry(entry: JournalEntry, known: JournalContents, meta: Mapping[str, Any] | None) -> HistoryEntry:
     contents = known.contents
     old, new = (entry.old_version, entry.new_version) if entry.event not in EDGES else (None, None)
     return HistoryEntry(

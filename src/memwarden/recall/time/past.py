@@ -19,7 +19,7 @@ from memwarden.filters import WRITTEN, Where
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import signals_of
 from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
-from memwarden.records import Change, Edge, Event, Head, IndexRow, Memory, Namespace, Scan
+from memwarden.records import Edge, Event, Head, IndexRow, JournalEntry, Memory, Namespace, Scan
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.index_rows import index_row
 
@@ -54,9 +54,9 @@ class Past:
     async def read(self, store: Store, ids: Sequence[str]) -> list[Memory]:
         """Return memories as they were then; those whose content is no longer in the store are left out."""
         # First what is there now, then what changed: so a change in between is seen.
-        now = {one.id: one.version for one in await store.get(self._namespace, ids, removed=True)}
+        now = {item.id: item.version for item in await store.get(self._namespace, ids, removed=True)}
         await self._follow(store)
-        wanted = [(one, self._versions.get(one, now[one])) for one in ids if one in now]
+        wanted = [(item, self._versions.get(item, now[item])) for item in ids if item in now]
         return await store.versions(self._namespace, wanted)
 
     async def hidden(self, store: Store, readable: Collection[str] | None) -> list[int]:
@@ -67,12 +67,12 @@ class Past:
         if readable is None:
             return []
         await self._follow(store)
-        places = {one: place for one in self._changed if (place := self.index.place(one)) is not None}
-        stale = {one: self._changed[one] for one in places if self._seen(one) != self._changed[one]}
+        places = {item: place for item in self._changed if (place := self.index.place(item)) is not None}
+        stale = {place: self._changed[place] for place in places if self._seen(place) != self._changed[place]}
         if stale:
-            now = {one.id: one.category for one in await store.get(self._namespace, list(stale), removed=True)}
-            self._categories.update((one, (seq, now.get(one))) for one, seq in stale.items())
-        return [place for one, place in places.items() if self._categories[one][1] not in readable]
+            now = {item.id: item.category for item in await store.get(self._namespace, list(stale), removed=True)}
+            self._categories.update((item, (seq, now.get(item))) for item, seq in stale.items())
+        return [place for item, place in places.items() if self._categories[item][1] not in readable]
 
     def _seen(self, memory_id: str) -> int:
         """The last change of a memory before its category was read."""
@@ -110,7 +110,7 @@ class Past:
         return [index.columns.ids[place] for place in ordered[:limit]]
 
 
-class Pasts:
+class PastIndexes:
     """Makes the pasts that are asked for, and keeps the last ones within a number of bytes."""
 
     def __init__(self, store: Store, indexes: Indexes, embedder: Embedder | None, max_bytes: int) -> None:
@@ -154,7 +154,7 @@ class Pasts:
             entries = await store.journal(namespace, since=as_of - 1, limit=1) if as_of else []
             rev, moment = as_of, entries[0].at if entries else clock.now()
         scan = await store.scan(namespace)
-        changes = [one for one in await entries_after(store, namespace, rev) if one.seq <= scan.head.rev]
+        changes = [item for item in await entries_after(store, namespace, rev) if item.seq <= scan.head.rev]
         versions = _versions(changes)
         rows = await self._rows(namespace, scan.rows, changes)
         edges = edges_at(scan.edges, changes)
@@ -166,31 +166,35 @@ class Pasts:
         recorded = Scan(rows, Head(rev, scan.head.epoch), [edge for edge in edges if edge.live])
         return Past(namespace, await self._indexes.build(recorded), moment, versions, scan.head.rev)
 
-    async def _rows(self, namespace: Namespace, now: Sequence[IndexRow], changes: Sequence[Change]) -> list[IndexRow]:
+    async def _rows(
+        self, namespace: Namespace, now: Sequence[IndexRow], changes: Sequence[JournalEntry]
+    ) -> list[IndexRow]:
         """The rows of what was active before the changes, in the order of first writing."""
         before = {change.memory_id: change.old_version for change in reversed(changes)}
         after = {change.memory_id: change.new_version for change in changes}
         as_now = {row.id: row for row in now if row.live and before.get(row.id) == after.get(row.id)}
         n = {row.id: row.n for row in now}
         wanted = [
-            (one, version) for one, version in before.items() if version is not None and one in n and one not in as_now
+            (item, version)
+            for item, version in before.items()
+            if version is not None and item in n and item not in as_now
         ]
         contents = await self._store.versions(namespace, wanted)
-        signals = await signals_of([(one.text, one.created_at) for one in contents], self._embedder)
-        made = [index_row(n[one.id], one, signal) for one, signal in zip(contents, signals, strict=True)]
+        signals = await signals_of([(content.text, content.created_at) for content in contents], self._embedder)
+        made = [index_row(n[item.id], item, signal) for item, signal in zip(contents, signals, strict=True)]
         return sorted([*as_now.values(), *made], key=lambda row: row.n)
 
 
-def _versions(changes: Sequence[Change]) -> dict[str, int]:
+def _versions(changes: Sequence[JournalEntry]) -> dict[str, int]:
     """Of each memory that was active before the changes, the version that it had."""
     before = {change.memory_id: change.old_version for change in reversed(changes)}
-    return {one: version for one, version in before.items() if version is not None}
+    return {item: version for item, version in before.items() if version is not None}
 
 
-def _last_versions(changes: Sequence[Change]) -> dict[str, int]:
+def _last_versions(changes: Sequence[JournalEntry]) -> dict[str, int]:
     """Of each memory that is active after the changes, the version that it has."""
     after = {change.memory_id: change.new_version for change in changes}
-    return {one: version for one, version in after.items() if version is not None}
+    return {item: version for item, version in after.items() if version is not None}
 
 
 def as_known(rows: Iterable[IndexRow], now: dict[str, IndexRow], moment: int) -> list[IndexRow]:
@@ -218,7 +222,7 @@ def _since(row: IndexRow) -> int:
     return row.created_at if row.valid_from is None else row.valid_from
 
 
-def edges_at(now: Iterable[Edge], changes: Iterable[Change]) -> list[Edge]:
+def edges_at(now: Iterable[Edge], changes: Iterable[JournalEntry]) -> list[Edge]:
     """Return the edges as they were before the changes, which tell what was there before each."""
     edges = {(edge.from_id, edge.to_id, edge.type): edge for edge in now}
     seen = set()
@@ -236,12 +240,12 @@ def edges_at(now: Iterable[Edge], changes: Iterable[Change]) -> list[Edge]:
 
 async def entries_after(
     store: Store, namespace: Namespace, since: int, *, turns: bool = True, memory_id: str | None = None
-) -> list[Change]:
+) -> list[JournalEntry]:
     """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out.
 
     memory_id: only those of one memory.
     """
-    entries: list[Change] = []
+    entries: list[JournalEntry] = []
     while True:
         page = await store.journal(namespace, since=since, turns=turns, memory_id=memory_id, limit=PAGE)
         entries += page

@@ -53,7 +53,9 @@ class Work:
         """Where the mark stands when so many exchanges are done."""
         if exchanges == len(self.exchanges):
             return max(self.new.values())
-        done = [self.new[turn.id] for one in self.exchanges[:exchanges] for turn in one if turn.id in self.new]
+        done = [
+            self.new[turn.id] for exchange in self.exchanges[:exchanges] for turn in exchange if turn.id in self.new
+        ]
         return max(done, default=self.since)
 
 
@@ -66,4 +68,4 @@ def grouped(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory,
         if turn.role == "user" or not found:
             found.append([])
         found[-1].append(turn)
-    return tuple(tuple(one) for one in found)
+    return tuple(tuple(item) for item in found)

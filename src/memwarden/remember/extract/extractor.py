@@ -24,25 +24,25 @@ from memwarden.records import (
     CARD,
     EXTRACTED_BY,
     Batch,
-    Change,
     Channel,
     Event,
-    Extracted,
+    ExtractionMark,
+    JournalEntry,
     Memory,
+    MemoryState,
     Namespace,
     Scope,
-    State,
 )
 from memwarden.remember.extract import procedures
 from memwarden.remember.extract.exchanges import MOST_BEFORE, Tail, Work, grouped
 from memwarden.remember.extract.model import items_by_model
-from memwarden.remember.extract.records import Extracted as Kept
-from memwarden.remember.extract.records import Item
+from memwarden.remember.extract.records import ExchangeExtract as Kept
+from memwarden.remember.extract.records import ExtractedItem
 from memwarden.remember.extract.rules.exchange import everyday_idf, exchange_items
-from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Looked
+from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Screening
 from memwarden.remember.resolve.candidates import latest
-from memwarden.remember.resolve.resolution import Settled
-from memwarden.remember.resolve.resolver import Facts, Stated
+from memwarden.remember.resolve.resolution import Resolution
+from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import term_id
 
@@ -65,11 +65,11 @@ Read = dict[tuple[str, ...], Kept]
 
 class Stating(NamedTuple):
     """What is about to be stated: why it is kept, and the rest as in
-    :class:`memwarden.remember.resolve.resolver.Stated`."""
+    :class:`memwarden.remember.resolve.resolver.IncomingStatement`."""
 
     memory: Memory
     why: str
-    look: Looked
+    look: Screening
     compared: bool
 
 
@@ -86,7 +86,7 @@ class Extractor:
         store: Store,
         indexes: Indexes,
         embedder: Embedder | None,
-        facts: Facts,
+        facts: Resolver,
         categories: Categories,
         *,
         chat: ChatModel | None,
@@ -115,7 +115,7 @@ class Extractor:
         marks = await self._store.thread(scope.namespace, thread)
         return len(await self._new_turns(scope.namespace, thread, marks.extracted, most))
 
-    async def look_through(self, scope: Scope, *, again: bool = False) -> list[Settled]:
+    async def look_through(self, scope: Scope, *, again: bool = False) -> list[Resolution]:
         """Look through what the scope's thread holds beyond its mark; return what was decided about each item.
 
         again: begin at the first turn.
@@ -123,7 +123,7 @@ class Extractor:
         Stops when no facts are left of the user's day, before anybody is asked, and goes on another day. Of an exchange
         that gives more than are left the first ones are facts, and the others wait as candidates.
         """
-        settled: list[Settled] = []
+        settled: list[Resolution] = []
         tried_at, tries = -1, 0
         read: Read = {}
         tails: dict[int, Tail] = {}
@@ -151,7 +151,7 @@ class Extractor:
     async def _back_to_the_beginning(self, scope: Scope) -> None:
         thread = scope.thread or DEFAULT_THREAD
         marks = await self._store.thread(scope.namespace, thread)
-        mark = Extracted(thread, 0, marks.extracted)
+        mark = ExtractionMark(thread, 0, marks.extracted)
         await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
 
     async def _work(self, scope: Scope, tails: Mapping[int, Tail]) -> Work | None:
@@ -165,7 +165,7 @@ class Extractor:
         two_person = self._two_person(await self._indexes.current(namespace))
         tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
         exchanges = grouped([*tail.begun(two_person=two_person), *turns], two_person=two_person)
-        exchanges = tuple(one for one in exchanges if any(turn.id in new for turn in one))
+        exchanges = tuple(exchange for exchange in exchanges if any(turn.id in new for turn in exchange))
         return Work(exchanges, new, mark, tail.with_turns(turns))
 
     async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
@@ -174,7 +174,9 @@ class Extractor:
         while len(found) < most:
             entries = await self._store.journal(namespace, since=since, thread_id=thread, limit=most)
             found += [
-                (one.memory_id, one.seq) for one in entries if one.channel == Channel.TURN and one.event == Event.ADD
+                (entry.memory_id, entry.seq)
+                for entry in entries
+                if entry.channel == Channel.TURN and entry.event == Event.ADD
             ]
             if len(entries) < most:
                 break
@@ -188,22 +190,22 @@ class Extractor:
         limit = 2 * MOST_BEFORE
         while True:
             entries = await self._store.journal(namespace, thread_id=thread, descending=True, limit=limit)
-            turns = [one for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
-            before = [one.memory_id for one in turns if one.seq <= mark]
+            turns = [entry for entry in entries if entry.channel == Channel.TURN and entry.event == Event.ADD]
+            before = [turn.memory_id for turn in turns if turn.seq <= mark]
             if len(before) >= MOST_BEFORE or len(entries) < limit:
                 break
             limit *= 4
         count = 0
         if two_person:
             where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
-            later = await self._store.get(namespace, [one.memory_id for one in turns if one.seq > mark])
+            later = await self._store.get(namespace, [turn.memory_id for turn in turns if turn.seq > mark])
             count = await self._store.count(namespace, where) - len(later)
         return Tail(tuple(await self._store.get(namespace, before[:MOST_BEFORE][::-1])), count)
 
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
 
-    async def _keep(self, scope: Scope, work: Work, read: Read, *, last_try: bool) -> tuple[list[Settled], bool]:
+    async def _keep(self, scope: Scope, work: Work, read: Read, *, last_try: bool) -> tuple[list[Resolution], bool]:
         """Store what the exchanges give, with the mark; tell whether none could be, since the day's facts are used up.
 
         What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
@@ -235,15 +237,15 @@ class Extractor:
             found += self._procedures(exchange, work.new, at)
             done += 1
         over = bool(work.exchanges) and not done
-        mark = Extracted(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
+        mark = ExtractionMark(scope.thread or DEFAULT_THREAD, work.mark_after(done), work.since)
         if not found:
             if mark.rev != mark.since:
                 await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
             return [], over
-        signals = await signals_of([(one.memory.text, one.memory.created_at) for one in found], self._embedder)
+        signals = await signals_of([(item.memory.text, item.memory.created_at) for item in found], self._embedder)
         stated = [
-            Stated(each.memory, one, each.look, each.compared, meta={"why": each.why})
-            for each, one in zip(found, signals, strict=True)
+            IncomingStatement(each.memory, item, each.look, each.compared, meta={"why": each.why})
+            for each, item in zip(found, signals, strict=True)
         ]
         _, settled = await self._facts.write(
             stated,
@@ -267,7 +269,7 @@ class Extractor:
             return changed
         since, kept = await self._store.revision_at(namespace, midnight), set[str]()
         while entries := await self._store.journal(namespace, since=since, turns=False):
-            kept |= {one.memory_id for one in entries if _is_kept(one)}
+            kept |= {entry.memory_id for entry in entries if _is_kept(entry)}
             since = entries[-1].seq
         return len(await self._store.get(namespace, list(kept)))  # those that were merged are gone
 
@@ -284,7 +286,7 @@ class Extractor:
             return by_rules
         return await items_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
 
-    def _memory(self, item: Item, exchange: Sequence[Memory], at: datetime) -> Memory:
+    def _memory(self, item: ExtractedItem, exchange: Sequence[Memory], at: datetime) -> Memory:
         by_id = {turn.id: turn for turn in exchange}
         said = by_id[item.sources[0]]
         # No role: what is made of words is in nobody's mouth, so that a person can correct it; whom they come from is
@@ -301,12 +303,12 @@ class Extractor:
             importance=item.importance,
             tags=(CARD,) if item.tier == "card" else (),
             source=said.source,
-            sources=tuple(by_id[one].sources[0] for one in item.sources),  # the caller's ids, where there are any
+            sources=tuple(by_id[source].sources[0] for source in item.sources),  # the caller's ids, where there are any
             user_id=said.user_id,
             actor_id=EXTRACTED_BY,
             thread_id=said.thread_id,
             valid_from=item.valid_from,
-            trust=min((by_id[one].trust for one in item.sources), key=RANK.__getitem__),
+            trust=min((by_id[source].trust for source in item.sources), key=RANK.__getitem__),
         )
 
     def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[Stating]:
@@ -350,28 +352,28 @@ def _ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
     return tuple(turn.id for turn in exchange)
 
 
-def _chosen(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[Item]:
+def _chosen(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[ExtractedItem]:
     """What is kept of an exchange: what rests on new turns, and the card when it has been answered."""
-    items = [item for item in (*kept.facts, *kept.candidates) if all(one in new for one in item.sources)]
+    items = [item for item in (*kept.facts, *kept.candidates) if all(source in new for source in item.sources)]
     answered = len(exchange) > 1 and exchange[1].id in new
     return [*items, kept.card] if kept.card is not None and answered else items
 
 
-def _within(chosen: Sequence[Item], left: int) -> list[Item]:
+def _within(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedItem]:
     """The same, with so many facts at most: what would be more waits to be heard again."""
     facts = [item for item in chosen if item.tier == "fact"]
     more = [replace(item, tier="candidate", reason="more than a day's facts") for item in facts[left:]]
     return [*facts[:left], *more, *(item for item in chosen if item.tier != "fact")]
 
 
-def _is_kept(entry: Change) -> bool:
+def _is_kept(entry: JournalEntry) -> bool:
     """Whether a journal entry says that a fact was extracted; cards are none."""
     named = entry.actor == EXTRACTED_BY and entry.channel in FACTS and entry.event in (Event.ADD, Event.CONFIRM)
     return named and not (entry.meta or {}).get(CARD)
 
 
-def _look(item: Item) -> Looked:
-    return Looked(State.CANDIDATE) if item.tier == "candidate" else NOTHING_SEEN
+def _look(item: ExtractedItem) -> Screening:
+    return Screening(MemoryState.CANDIDATE) if item.tier == "candidate" else NOTHING_SEEN
 
 
 def _idf(index: NamespaceIndex) -> Callable[[str], float]:

@@ -11,7 +11,7 @@ from memwarden.models.json_answers import asked
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Kind, Memory
 from memwarden.remember.extract import checks
-from memwarden.remember.extract.records import MOST_A_TURN, MOST_CHARACTERS, Extracted, Item
+from memwarden.remember.extract.records import MOST_A_TURN, MOST_CHARACTERS, ExchangeExtract, ExtractedItem
 from memwarden.remember.resolve.same_fact.languages import SURE, chosen, votes
 
 MOST_FACTS = 5
@@ -55,14 +55,16 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 async def items_by_model(
-    model: ChatModel, exchange: Sequence[Memory], by_rules: Extracted, *, two_person: bool
-) -> Extracted | None:
+    model: ChatModel, exchange: Sequence[Memory], by_rules: ExchangeExtract, *, two_person: bool
+) -> ExchangeExtract | None:
     """Return what the model finds, with the rules' card; None when it has no usable answer.
 
     It is asked when the rules see something personal in the exchange, or a person's turn is long.
     """
     people = [turn for turn in exchange if two_person or turn.role == "user"]
-    if not (by_rules.facts or by_rules.candidates or by_rules.card or any(len(one.text) > _LONG for one in people)):
+    if not (
+        by_rules.facts or by_rules.candidates or by_rules.card or any(len(person.text) > _LONG for person in people)
+    ):
         return by_rules
     found = await asked(
         model,
@@ -88,18 +90,18 @@ def _prompt(exchange: Sequence[Memory]) -> str:
     return json.dumps(turns, ensure_ascii=False)
 
 
-def _read(answer: Any, exchange: Sequence[Memory]) -> tuple[Item, ...]:
+def _read(answer: Any, exchange: Sequence[Memory]) -> tuple[ExtractedItem, ...]:
     """The facts that pass the checks. Raises for an answer that is none."""
     listed = answer["facts"]
     if not isinstance(listed, list):
         raise TypeError("facts is no list")
-    kept: dict[int, list[Item]] = {}
+    kept: dict[int, list[ExtractedItem]] = {}
     foreign = 0
-    for one in listed[:MOST_FACTS]:
-        number = one["turn"]
+    for entry in listed[:MOST_FACTS]:
+        number = entry["turn"]
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(exchange):
             raise ValueError("no such turn")
-        item = _item(one, exchange[number - 1])
+        item = _item(entry, exchange[number - 1])
         if item is not None and is_foreign(item.text, exchange[number - 1].text):
             foreign += 1
         elif item is not None and len(kept.setdefault(number, [])) < MOST_A_TURN:
@@ -123,21 +125,21 @@ def is_foreign(fact: str, said: str) -> bool:
 
 def _is_latin(text: str) -> bool:
     """Whether most letters are Latin ones; true for a text without letters."""
-    letters = [one for one in text if one.isalpha()]
-    return 2 * sum(one < _AFTER_LATIN for one in letters) >= len(letters)
+    letters = [item for item in text if item.isalpha()]
+    return 2 * sum(letter < _AFTER_LATIN for letter in letters) >= len(letters)
 
 
-def _item(one: Mapping[str, Any], turn: Memory) -> Item | None:
-    text = " ".join(str(one["text"]).split())
+def _item(item: Mapping[str, Any], turn: Memory) -> ExtractedItem | None:
+    text = " ".join(str(item["text"]).split())
     if not text or len(text) > MOST_CHARACTERS or checks.faults(text):
         return None
-    importance = one.get("importance", 0.5)
+    importance = item.get("importance", 0.5)
     scaled = importance if isinstance(importance, int | float) and not isinstance(importance, bool) else 0.5
-    return Item(
+    return ExtractedItem(
         text=text,
         channel=Channel.SEMANTIC,
         kind=Kind.NOTE,
-        category=str(one.get("category", "activity")),
+        category=str(item.get("category", "activity")),
         importance=min(1.0, max(0.0, float(scaled) / 10 if scaled > 1 else float(scaled))),
         sources=(turn.id,),
         valid_from=turn.created_at,

@@ -66,7 +66,7 @@ def taught(text: str) -> str | None:
     found = list(_ASKED.finditer(text))
     if not found:
         return None
-    for asked, end_at in zip(found, [*(one.start() for one in found[1:]), len(text)], strict=True):
+    for asked, end_at in zip(found, [*(item.start() for item in found[1:]), len(text)], strict=True):
         what, end = " ".join(asked["what"].split()).strip(" ,."), asked["end"]
         if end == "?" or not what or _PAST.match(what):
             continue
@@ -118,7 +118,7 @@ def as_steps(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _StepList:
     """A text as a list of steps: what stands above them, the steps, and the first words after them that are of none."""
 
     head: str = ""
@@ -126,24 +126,24 @@ class _Listed:
     rest: str = ""
 
 
-def _read(text: str) -> _Listed:
+def _read(text: str) -> _StepList:
     """A text's steps: those of its list, else of the numbers in its running words, else of its sentences in order."""
     if _numbers_run_on(text):
         return _of_numbers(text)
     for found in (_of_lines(text), _of_numbers(text), _of_order(text)):
         if found.steps:
             return found
-    return _Listed()
+    return _StepList()
 
 
 def _numbers_run_on(text: str) -> bool:
     """Whether steps follow each other within the lines: all numbers of the text count on, those of its lines do not."""
     lines = [line for line in text.splitlines() if _LISTED.match(line)]
     own = [_INLINE.match(line.lstrip()) for line in lines]
-    if not own or any(one is None for one in own):
+    if not own or any(item is None for item in own):
         return False
-    counted = [int(one["number"]) for one in own if one is not None]
-    marks = [int(one["number"]) for one in _INLINE.finditer(text)]
+    counted = [int(item["number"]) for item in own if item is not None]
+    marks = [int(item["number"]) for item in _INLINE.finditer(text)]
     return len(marks) > len(lines) and _counts(marks) and (len(lines) == 1 or not _counts(counted))
 
 
@@ -152,7 +152,7 @@ def _counts(numbers: Sequence[int]) -> bool:
     return list(numbers) == list(range(1, len(numbers) + 1))
 
 
-def _of_lines(text: str) -> _Listed:
+def _of_lines(text: str) -> _StepList:
     """The first list of a text.
 
     Its items are the lines that are listed and stand no deeper than the first one. What stands deeper, a fenced block,
@@ -162,7 +162,7 @@ def _of_lines(text: str) -> _Listed:
     lines = text.expandtabs(4).splitlines()
     first = next((place for place, line in enumerate(lines) if _LISTED.match(line)), None)
     if first is None:
-        return _Listed()
+        return _StepList()
     head = "\n".join(line.rstrip() for line in lines[:first]).strip()
     depth = _depth(lines[first]) + 1  # a space more is a slip
     items: list[list[str]] = []
@@ -171,7 +171,7 @@ def _of_lines(text: str) -> _Listed:
         fence = line.lstrip().startswith(_FENCE)
         if fenced or fence:
             if not items:  # a list cannot begin in a block
-                return _Listed()
+                return _StepList()
             items[-1].append(line.rstrip())
         elif not line.strip():
             blank = True
@@ -181,9 +181,9 @@ def _of_lines(text: str) -> _Listed:
         elif _depth(line) > depth or (not blank and _goes_on(lines[place + 1 :], depth)):
             items[-1].append(line.rstrip())
         else:
-            return _Listed(head, tuple(map(_whole, items)), line.strip())
+            return _StepList(head, tuple(map(_whole, items)), line.strip())
         fenced, blank = fenced != fence, False
-    return _Listed(head, tuple(map(_whole, items)))
+    return _StepList(head, tuple(map(_whole, items)))
 
 
 def _goes_on(lines: Sequence[str], depth: int) -> bool:
@@ -200,21 +200,21 @@ def _whole(lines: Sequence[str]) -> str:
     first, *more = lines
     while more and not _LISTED.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
         first = f"{first} {more.pop(0).strip()}"
-    return "\n".join([first, *(one if not one or one.startswith(_UNDER) else _UNDER + one for one in more)])
+    return "\n".join([first, *(item if not item or item.startswith(_UNDER) else _UNDER + item for item in more)])
 
 
-def _of_numbers(text: str) -> _Listed:
+def _of_numbers(text: str) -> _StepList:
     marks = list(_INLINE.finditer(text))
-    if not marks or not _counts([int(one["number"]) for one in marks]):
-        return _Listed()
-    ends = [*(one.start() for one in marks[1:]), len(text)]
+    if not marks or not _counts([int(mark["number"]) for mark in marks]):
+        return _StepList()
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
     steps = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
     last, _, rest = steps[-1].partition("\n")
     steps[-1] = last
-    return _Listed(text[: marks[0].start()].strip(), tuple(" ".join(one.split()) for one in steps), rest.strip())
+    return _StepList(text[: marks[0].start()].strip(), tuple(" ".join(step.split()) for step in steps), rest.strip())
 
 
-def _of_order(text: str) -> _Listed:
+def _of_order(text: str) -> _StepList:
     """Sentences in a stated order; one without a word of order between them belongs to the one above."""
     head: list[str] = []
     found: list[str] = []
@@ -229,7 +229,7 @@ def _of_order(text: str) -> _Listed:
         else:
             (between if found else head).append(sentence.strip())
     rest = " ".join(between)
-    return _Listed(" ".join(head), tuple(found), rest) if len(found) >= LEAST_STEPS else _Listed()
+    return _StepList(" ".join(head), tuple(found), rest) if len(found) >= LEAST_STEPS else _StepList()
 
 
 def _misfit(steps: Sequence[str]) -> str:
@@ -243,7 +243,7 @@ def _misfit(steps: Sequence[str]) -> str:
 
 
 def _fit(steps: Sequence[str]) -> bool:
-    fits = (one.strip() and len(one) <= MOST_CHARACTERS and not one.rstrip().endswith("?") for one in steps)
+    fits = (step.strip() and len(step) <= MOST_CHARACTERS and not step.rstrip().endswith("?") for step in steps)
     return len(steps) <= MOST_STEPS and all(fits)
 
 

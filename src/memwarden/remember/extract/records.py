@@ -28,7 +28,7 @@ Frame = Literal[
 ]
 
 
-class Turn(Protocol):
+class TurnText(Protocol):
     """One turn as it was said; a stored turn (:class:`memwarden.records.Memory`) is one."""
 
     @property
@@ -44,7 +44,7 @@ class Turn(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ExtractedItem:
     """One thing that an exchange gives to remember.
 
     Attributes:
@@ -72,7 +72,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class RejectedClause:
     """A clause that had the form of a statement and was not kept, and why."""
 
     text: str
@@ -80,7 +80,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExchangeExtract:
     """What one exchange gives to remember, beside its own words, which are always kept.
 
     Attributes:
@@ -89,7 +89,7 @@ class Extracted:
         passed: what was looked at and not kept.
     """
 
-    facts: tuple[Item, ...] = ()
-    candidates: tuple[Item, ...] = ()
-    card: Item | None = None
-    passed: tuple[Passed, ...] = ()
+    facts: tuple[ExtractedItem, ...] = ()
+    candidates: tuple[ExtractedItem, ...] = ()
+    card: ExtractedItem | None = None
+    passed: tuple[RejectedClause, ...] = ()

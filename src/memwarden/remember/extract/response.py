@@ -18,7 +18,7 @@ MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ProposedMemory:
     """One memory that a model proposes. ``importance`` is 0..1 (the answer has design C's 1..10)."""
 
     text: str
@@ -28,7 +28,7 @@ class Extracted:
     tags: tuple[str, ...] = ()
 
 
-def read_response(response: str, max_bytes: int) -> tuple[Extracted, ...]:
+def read_response(response: str, max_bytes: int) -> tuple[ProposedMemory, ...]:
     """Read the memories that a model's answer lists.
 
     The answer is JSON, bare, in a code fence or with words around it: a list, or an object with a list under
@@ -43,17 +43,17 @@ def read_response(response: str, max_bytes: int) -> tuple[Extracted, ...]:
         for found in json_values(text):
             listed = found.get("memories") if isinstance(found, Mapping) else found
             if isinstance(listed, list):
-                read = tuple(one for element in listed[:MOST] if (one := _extracted(element, max_bytes)) is not None)
+                read = tuple(item for element in listed[:MOST] if (item := _extracted(element, max_bytes)) is not None)
                 if read:
                     return read
                 # A footnote mark such as [1] is no list of memories.
-                empty |= listed is not found or not listed or any(isinstance(one, Mapping | str) for one in listed)
+                empty |= listed is not found or not listed or any(isinstance(item, Mapping | str) for item in listed)
     if empty:
         return ()
     raise InvalidInput('the response holds no list of memories; expected JSON like [{"content": "..."}]')
 
 
-def _extracted(element: Any, max_bytes: int) -> Extracted | None:
+def _extracted(element: Any, max_bytes: int) -> ProposedMemory | None:
     if isinstance(element, str):
         element = {"content": element}
     if not isinstance(element, Mapping):
@@ -62,7 +62,7 @@ def _extracted(element: Any, max_bytes: int) -> Extracted | None:
     if not isinstance(text, str) or not text.strip():
         return None
     kind, level, tags = str(element.get("type", "")).lower(), element.get("importance"), element.get("tags")
-    return Extracted(
+    return ProposedMemory(
         text=text.strip(),
         summary=_summary(element.get("summary"), max_bytes),
         kind=kind if kind in set(Kind) else None,

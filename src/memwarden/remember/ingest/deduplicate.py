@@ -81,8 +81,8 @@ def _known(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
 
 def _known_in_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
     """The same with answers that follow each other as one."""
-    of_call = _runs([one.role == ASSISTANT and not one.id for one in said])
-    of_tail = _runs([one.role == ASSISTANT and not _has_own_id(one) for one in tail])
+    of_call = _runs([item.role == ASSISTANT and not item.id for item in said])
+    of_tail = _runs([item.role == ASSISTANT and not _has_own_id(item) for item in tail])
     if len(of_call) == len(said) and len(of_tail) == len(tail):
         return {}
     found = _known(
@@ -99,8 +99,8 @@ def _known_in_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int,
 def _runs(joins: Sequence[bool]) -> list[list[int]]:
     """Places put together: each with those before it, where both join."""
     runs: list[list[int]] = []
-    for place, one in enumerate(joins):
-        if one and place and joins[place - 1]:
+    for place, item in enumerate(joins):
+        if item and place and joins[place - 1]:
             runs[-1].append(place)
         else:
             runs.append([place])
@@ -117,7 +117,7 @@ def _repeated(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]
 
 
 def _handed_over(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
-    blocks = SequenceMatcher(None, [_of(one) for one in tail], [_said(one) for one in said], autojunk=False)
+    blocks = SequenceMatcher(None, [_of(item) for item in tail], [_said(item) for item in said], autojunk=False)
     places = {b + step: a + step for a, b, size in blocks.get_matching_blocks() for step in range(size)}
     places = {number: place for number, place in places.items() if _same(said[number], tail[place])}
     if len(places) < 2:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeVar
 
-from memwarden.records import Kind, Memory, State, Trust
+from memwarden.records import Kind, Memory, MemoryState, Trust
 from memwarden.remember.ingest.draft import Draft
 from memwarden.remember.ingest.messages import Message
 
@@ -24,10 +24,10 @@ RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Screening:
     """What the look at a text gave. state: where its memory's life begins. kinds: of what is suspicious."""
 
-    state: State = State.ACTIVE
+    state: MemoryState = MemoryState.ACTIVE
     kinds: tuple[str, ...] = ()
 
     @property
@@ -36,7 +36,7 @@ class Looked:
         return f"it looks like orders for an assistant ({', '.join(self.kinds)}): held back, never shown to a model"
 
 
-NOTHING_SEEN = Looked()
+NOTHING_SEEN = Screening()
 
 
 def without_secrets(what: T) -> tuple[T, tuple[str, ...]]:
@@ -68,14 +68,14 @@ def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple
             return redacted.text.removeprefix(before)
         if isinstance(value, Mapping):
             names = _names(value, found)
-            return {names[key]: cleaned(one, f"{names[key]}: ") for key, one in value.items()}
+            return {names[key]: cleaned(item, f"{names[key]}: ") for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(cleaned(one) for one in value)
+            return type(value)(cleaned(item) for item in value)
         return value
 
     if named or not isinstance(value, Mapping):
         return cleaned(value), tuple(dict.fromkeys(found))
-    return {name: cleaned(one) for name, one in value.items()}, tuple(dict.fromkeys(found))
+    return {name: cleaned(item) for name, item in value.items()}, tuple(dict.fromkeys(found))
 
 
 def _names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
@@ -86,12 +86,12 @@ def _names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
     if not redact("\n\n".join(texts)).found:  # one look at all: most names hold nothing, and each look costs
         return {key: key for key in value}
     redacted = {key: redact(key) for key in texts}
-    changed = {key: one for key, one in redacted.items() if one.found}
+    changed = {key: item for key, item in redacted.items() if item.found}
     names: dict[Any, Any] = {key: key for key in value if key not in changed}
     taken = set(names)
-    for key, one in changed.items():
-        found.extend(one.found)
-        name = next(each for each in _numbered(one.text) if each not in taken)
+    for key, item in changed.items():
+        found.extend(item.found)
+        name = next(each for each in _numbered(item.text) if each not in taken)
         names[key] = name
         taken.add(name)
     return names
@@ -109,7 +109,7 @@ def trust_of(role: str | None, kind: str | None = None, source: str | None = Non
     return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
 
 
-def look_at(trust: str, *texts: str | None) -> Looked:
+def look_at(trust: str, *texts: str | None) -> Screening:
     """Decide where a memory's life begins, by all of its texts that a prompt may show.
 
     What comes from outside and looks like orders is quarantined.
@@ -119,7 +119,7 @@ def look_at(trust: str, *texts: str | None) -> Looked:
     from memwarden.security.injection import suspicion
 
     kinds = tuple(sorted({kind for text in texts if text for kind in suspicion(text).kinds}))
-    return Looked(State.QUARANTINED, kinds) if kinds else NOTHING_SEEN
+    return Screening(MemoryState.QUARANTINED, kinds) if kinds else NOTHING_SEEN
 
 
 def told(kinds: tuple[str, ...]) -> str:

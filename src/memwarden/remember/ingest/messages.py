@@ -70,10 +70,10 @@ def read_stated(stated: Any, max_bytes: int) -> tuple[Message, ...]:
     if not stated:
         raise InvalidInput("there is nothing to remember; give at least one text")
     return tuple(
-        _with_words(_message(one, number, max_bytes), number)
-        if isinstance(one, Mapping)
-        else Message(None, checked_text(one, "the text" if len(stated) == 1 else f"text {number}", max_bytes))
-        for number, one in enumerate(stated)
+        _with_words(_message(item, number, max_bytes), number)
+        if isinstance(item, Mapping)
+        else Message(None, checked_text(item, "the text" if len(stated) == 1 else f"text {number}", max_bytes))
+        for number, item in enumerate(stated)
     )
 
 
@@ -131,7 +131,7 @@ def checked_names(value: Any, what: str) -> tuple[str, ...]:
     """Return a sequence of short texts as a tuple without repetitions, in the given order."""
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
         raise InvalidInput(f"{what} is a list of texts, not {value!r:.80}")
-    names = [checked_name(one, f"{what}[{number}]") for number, one in enumerate(value)]
+    names = [checked_name(item, f"{what}[{number}]") for number, item in enumerate(value)]
     if None in names:
         raise InvalidInput(f"{what} holds None; leave it out")
     return tuple(dict.fromkeys(name for name in names if name is not None))

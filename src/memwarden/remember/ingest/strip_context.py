@@ -44,7 +44,7 @@ def without_blocks_that(begin: re.Pattern[str], suffix: str, text: str, *, whole
     if not heads:
         return text
     left = text[: heads[0].start()]
-    for head, until in zip(heads, [*(one.start() for one in heads[1:]), len(text)], strict=True):
+    for head, until in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
         close = text.find(_CLOSE, head.end(), until)
         cut = head.start() if whole else _end_of_lines(text, head.end(), suffix)
         end = close + len(_CLOSE) if close >= 0 else cut

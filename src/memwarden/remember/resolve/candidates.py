@@ -11,17 +11,17 @@ from memwarden.records import (
     EXTRACTED_BY,
     Event,
     Memory,
+    MemoryState,
     Namespace,
     Outcome,
     Put,
     Remove,
     Restore,
     Signals,
-    State,
     WriteMode,
 )
 from memwarden.remember.ingest.intake import RANK
-from memwarden.remember.resolve.resolution import Settled
+from memwarden.remember.resolve.resolution import Resolution
 from memwarden.remember.resolve.same_fact import judge
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import terms
@@ -38,19 +38,19 @@ WAS = "waited_as"
 
 async def latest(store: Store, namespace: Namespace) -> list[Memory]:
     """Read the candidates that a statement is compared with, the newest first."""
-    found = await store.find(namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=State.CANDIDATE)
-    return [one for one in found if one.actor_id == EXTRACTED_BY]
+    found = await store.find(namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=MemoryState.CANDIDATE)
+    return [item for item in found if item.actor_id == EXTRACTED_BY]
 
 
-class Waiting:
+class CandidatePool:
     """The candidates of a namespace while one call is settled."""
 
     def __init__(self, candidates: Sequence[Memory]) -> None:
-        self._waiting = {one.id: (one, frozenset(terms(one.text))) for one in candidates}
+        self._waiting = {candidate.id: (candidate, frozenset(terms(candidate.text))) for candidate in candidates}
 
     def settle(
-        self, memory: Memory, signals: Signals, state: State, settled: Settled, at: datetime, step: int
-    ) -> Settled:
+        self, memory: Memory, signals: Signals, state: MemoryState, settled: Resolution, at: datetime, step: int
+    ) -> Resolution:
         """Return what is written for a statement when there are candidates.
 
         A candidate that says the same as what is known was merged already. One that says the same as another candidate
@@ -59,44 +59,48 @@ class Waiting:
         if settled.outcome == Outcome.MERGED:
             return settled
         twin = self._twin(memory)
-        if state != State.CANDIDATE:
+        if state != MemoryState.CANDIDATE:
             return settled if twin is None else _instead(settled, self._taken(twin), step)
         if twin is not None:
             return _confirmed(self._taken(twin), memory, at, step)
         self._waiting[memory.id] = (memory, frozenset(terms(memory.text)))
         put = Put(
-            memory, signals, state=State.CANDIDATE, purge_at=at + timedelta(days=KEPT_DAYS), step=step,
+            memory, signals, state=MemoryState.CANDIDATE, purge_at=at + timedelta(days=KEPT_DAYS), step=step,
             meta={"why": "waits until it is heard again"},
         )  # fmt: skip
-        return Settled((put,), (), Outcome.PROPOSED, memory.id, "it waits until it is heard again")
+        return Resolution((put,), (), Outcome.PROPOSED, memory.id, "it waits until it is heard again")
 
     def _twin(self, memory: Memory) -> Memory | None:
         words = frozenset(terms(memory.text))
-        for one, its in self._waiting.values():
-            if RANK[memory.trust] < RANK[one.trust]:
+        for item, its in self._waiting.values():
+            if RANK[memory.trust] < RANK[item.trust]:
                 continue  # an assistant's words take no person's place
             alike = len(words & its) >= ALIKE * len(words | its) if words else False
-            if alike and one.sources != memory.sources and judge(one.text, memory.text).label == "same":
-                return one
+            if alike and item.sources != memory.sources and judge(item.text, memory.text).label == "same":
+                return item
         return None
 
-    def _taken(self, one: Memory) -> Memory:
-        self._waiting.pop(one.id)
-        return one
+    def _taken(self, memory: Memory) -> Memory:
+        self._waiting.pop(memory.id)
+        return memory
 
 
-def _instead(settled: Settled, candidate: Memory, step: int) -> Settled:
+def _instead(settled: Resolution, candidate: Memory, step: int) -> Resolution:
     gone = Remove(
-        candidate.id, State.MERGED, Event.MERGE, step=step + 1, meta={"into": settled.id, "rule": "stated as a fact"}
+        candidate.id,
+        MemoryState.MERGED,
+        Event.MERGE,
+        step=step + 1,
+        meta={"into": settled.id, "rule": "stated as a fact"},
     )
     return replace(settled, changes=(*settled.changes, gone))
 
 
-def _confirmed(candidate: Memory, again: Memory, at: datetime, step: int) -> Settled:
+def _confirmed(candidate: Memory, again: Memory, at: datetime, step: int) -> Resolution:
     sources = tuple(dict.fromkeys((*candidate.sources, *again.sources)))
-    heard = replace(candidate, sources=sources, updated_at=at, state=State.ACTIVE, purge_at=None)
+    heard = replace(candidate, sources=sources, updated_at=at, state=MemoryState.ACTIVE, purge_at=None)
     changes = (
-        Restore(candidate.id, Event.CONFIRM, step=step, meta={"why": "heard again", WAS: str(State.CANDIDATE)}),
+        Restore(candidate.id, Event.CONFIRM, step=step, meta={"why": "heard again", WAS: str(MemoryState.CANDIDATE)}),
         Put(heard, None, WriteMode.UPDATE, step=step, meta={"why": "heard again"}),
     )
-    return Settled(changes, (heard,), Outcome.CREATED, candidate.id, "heard again")
+    return Resolution(changes, (heard,), Outcome.CREATED, candidate.id, "heard again")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from memwarden.models.json_answers import asked
 from memwarden.models.protocols import ChatModel
-from memwarden.remember.resolve.resolution import Band, Pair
+from memwarden.remember.resolve.resolution import Band, NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 
 MOST_PAIRS = 5
@@ -37,7 +37,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-async def judged_by_model(model: ChatModel, new: str, pairs: Sequence[Pair]) -> list[Pair]:
+async def judged_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPair]) -> list[NeighbourPair]:
     """Return the pairs, those of the check band as the model judges them; as they were when it has no answer.
 
     A pair on which a guard spoke is never merged, whatever the model says: numbers, names, negations decide that.
@@ -59,7 +59,7 @@ async def judged_by_model(model: ChatModel, new: str, pairs: Sequence[Pair]) -> 
     return result
 
 
-def _prompt(new: str, pairs: Sequence[Pair]) -> str:
+def _prompt(new: str, pairs: Sequence[NeighbourPair]) -> str:
     statements = [
         {"older": pair.stored.text, "newer": new} if pair.newer else {"older": new, "newer": pair.stored.text}
         for pair in pairs
@@ -69,9 +69,9 @@ def _prompt(new: str, pairs: Sequence[Pair]) -> str:
 
 def _read(answer: Any, count: int) -> list[str]:
     relations = answer["relations"]
-    if len(relations) != count or any(one not in _LABELS for one in relations):
+    if len(relations) != count or any(relation not in _LABELS for relation in relations):
         raise ValueError("not one known relation a pair")
-    return [_LABELS[one] for one in relations]
+    return [_LABELS[relation] for relation in relations]
 
 
 def _judgement(rules: Judgement, label: str, model: str) -> Judgement:

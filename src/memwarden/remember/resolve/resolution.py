@@ -18,11 +18,11 @@ from memwarden.records import (
     Event,
     Link,
     Memory,
+    MemoryState,
     Put,
     RelationType,
     Remove,
     Signals,
-    State,
     WriteMode,
 )
 from memwarden.remember.resolve.same_fact import Judgement, judge
@@ -55,7 +55,7 @@ _BANDS: Mapping[str, Band] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NeighbourPair:
     """A neighbour of a new statement and what the rules say of the two.
 
     newer: whether the new statement is the later one; else it is judged as the older one of the pair.
@@ -71,13 +71,13 @@ class Pair:
         """Exactly one of the four."""
         return _BANDS[self.judgement.label]
 
-    def told(self, judgement: Judgement) -> Pair:
+    def told(self, judgement: Judgement) -> NeighbourPair:
         """The same pair as somebody else judged it."""
         return replace(self, judgement=judgement)
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Resolution:
     """What is written for one statement.
 
     changes: in the order of writing. touched: the memories that it changes, as they will be. outcome, id, reason: what
@@ -91,7 +91,7 @@ class Settled:
     reason: str = ""
 
 
-def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> Pair:
+def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> NeighbourPair:
     """Judge a new statement and a neighbour, the older one first.
 
     dated: whether somebody said since when the new one is true. What nobody dated is true from now on, whatever the
@@ -99,12 +99,12 @@ def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> P
     """
     newer = not dated or new.since >= stored.since
     old_text, new_text = (stored.text, new.text) if newer else (new.text, stored.text)
-    return Pair(stored, near, judge(old_text, new_text, cosine=near.cosine), newer)
+    return NeighbourPair(stored, near, judge(old_text, new_text, cosine=near.cosine), newer)
 
 
 def settle(
-    new: Memory, signals: Signals, pairs: Sequence[Pair], at: datetime, *, step: int, link_min: float
-) -> Settled:
+    new: Memory, signals: Signals, pairs: Sequence[NeighbourPair], at: datetime, *, step: int, link_min: float
+) -> Resolution:
     """Decide what is written for a new statement, given its judged neighbours, nearest first.
 
     The statement itself is step ``step`` and what it does to others ``step + 1``, so that undoing that leaves the
@@ -120,7 +120,7 @@ def settle(
     links = _links(new, [pair for pair in pairs if pair not in replaced], step, link_min)
     created = Put(new, signals, step=step, meta=_band_meta(pairs))
     if not replaced:
-        return Settled((created, *links), (new,), "created", new.id)
+        return Resolution((created, *links), (new,), "created", new.id)
     closed = [_closed(new, pair.stored, at) for pair in replaced]
     closings = [
         change
@@ -133,8 +133,8 @@ def settle(
             Link(new.id, memory.id, RelationType.SUPERSEDES, step=step + 1),
         )
     ]  # fmt: skip
-    reason = f"replaces {', '.join(one.id for one in closed)} (rule: {replaced[0].judgement.rule})"
-    return Settled((created, *links, *closings), (new, *closed), "superseded", new.id, reason)
+    reason = f"replaces {', '.join(item.id for item in closed)} (rule: {replaced[0].judgement.rule})"
+    return Resolution((created, *links, *closings), (new, *closed), "superseded", new.id, reason)
 
 
 def may_merge(new: Memory, old: Memory) -> bool:
@@ -142,7 +142,7 @@ def may_merge(new: Memory, old: Memory) -> bool:
     return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
 
 
-def _merged(new: Memory, signals: Signals, pair: Pair, at: datetime, step: int) -> Settled:
+def _merged(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, step: int) -> Resolution:
     survivor = _with_both(pair.stored, new, at)
     meta = _meta(pair)
     changes = (
@@ -150,9 +150,9 @@ def _merged(new: Memory, signals: Signals, pair: Pair, at: datetime, step: int) 
         Put(
             survivor, None, WriteMode.UPDATE, event=Event.MERGE, step=step + 1, meta={"of": new.id, **meta},
         ),
-        Remove(new.id, State.MERGED, Event.MERGE, step=step + 1, meta={"into": survivor.id, **meta}),
+        Remove(new.id, MemoryState.MERGED, Event.MERGE, step=step + 1, meta={"into": survivor.id, **meta}),
     )  # fmt: skip
-    return Settled(changes, (survivor,), "merged", survivor.id, f"says the same (rule: {pair.judgement.rule})")
+    return Resolution(changes, (survivor,), "merged", survivor.id, f"says the same (rule: {pair.judgement.rule})")
 
 
 def _with_both(old: Memory, new: Memory, at: datetime) -> Memory:
@@ -177,31 +177,33 @@ def _closed(new: Memory, old: Memory, at: datetime) -> Memory:
     return replace(old, valid_to=max(new.since, old.since), updated_at=at)
 
 
-def _born_old(new: Memory, signals: Signals, pair: Pair, pairs: Sequence[Pair], step: int, link_min: float) -> Settled:
+def _born_old(
+    new: Memory, signals: Signals, pair: NeighbourPair, pairs: Sequence[NeighbourPair], step: int, link_min: float
+) -> Resolution:
     """Store a statement that a later one, known already, has replaced."""
     later = pair.stored
     closed = replace(new, valid_to=later.since)
     changes: tuple[BatchChange, ...] = (
         Put(closed, signals, step=step, meta={"by": later.id, **_meta(pair)}),
-        *_links(closed, [one for one in pairs if one is not pair], step, link_min),
+        *_links(closed, [item for item in pairs if item is not pair], step, link_min),
         Link(later.id, closed.id, RelationType.SUPERSEDES, step=step),
     )
     reason = f"{later.id} replaces it: it was said later (rule: {pair.judgement.rule})"
-    return Settled(changes, (closed,), "created", closed.id, reason)
+    return Resolution(changes, (closed,), "created", closed.id, reason)
 
 
-def _links(new: Memory, pairs: Sequence[Pair], step: int, link_min: float) -> tuple[Link, ...]:
-    near = sorted((pair.near for pair in pairs if pair.near.score >= link_min), key=lambda one: -one.score)
-    return tuple(Link(new.id, one.id, strength=round(one.score, 4), step=step) for one in near[:LINKS])
+def _links(new: Memory, pairs: Sequence[NeighbourPair], step: int, link_min: float) -> tuple[Link, ...]:
+    near = sorted((pair.near for pair in pairs if pair.near.score >= link_min), key=lambda item: -item.score)
+    return tuple(Link(new.id, item.id, strength=round(item.score, 4), step=step) for item in near[:LINKS])
 
 
-def _meta(pair: Pair) -> dict[str, Any]:
+def _meta(pair: NeighbourPair) -> dict[str, Any]:
     cosine = {} if pair.near.cosine is None else {"cosine": round(pair.near.cosine, 4)}
     guards = {"guards": list(pair.judgement.guards)} if pair.judgement.guards else {}
     return {"band": str(pair.band), "rule": pair.judgement.rule, **guards, **cosine}
 
 
-def _band_meta(pairs: Sequence[Pair]) -> dict[str, Any] | None:
+def _band_meta(pairs: Sequence[NeighbourPair]) -> dict[str, Any] | None:
     """Why nothing happened to the nearest neighbour, for the pairs that came close."""
     close = next((pair for pair in pairs if pair.band in (Band.CHECK, Band.FALLBACK)), None)
     return None if close is None else {"near": close.near.id, **_meta(close)}

@@ -21,27 +21,27 @@ from memwarden.records import (
     ALREADY,
     CARD,
     EXTRACTED_BY,
-    Applied,
     Batch,
     BatchChange,
+    ChangeResult,
     Channel,
     Event,
-    Extracted,
+    ExtractionMark,
     Link,
     Memory,
+    MemoryState,
+    MessageResult,
     Outcome,
     Put,
     Receipt,
     Restore,
     Signals,
-    State,
     WriteMode,
-    Written,
 )
-from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Looked
-from memwarden.remember.resolve.candidates import WAS, Waiting
+from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Screening
+from memwarden.remember.resolve.candidates import WAS, CandidatePool
 from memwarden.remember.resolve.model_judge import judged_by_model
-from memwarden.remember.resolve.resolution import LINKS, Pair, Settled, pair_up, settle
+from memwarden.remember.resolve.resolution import LINKS, NeighbourPair, Resolution, pair_up, settle
 from memwarden.stores.protocol import Store
 
 DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
@@ -55,7 +55,7 @@ MOST_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class IncomingStatement:
     """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
 
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
@@ -64,14 +64,14 @@ class Stated:
 
     memory: Memory
     signals: Signals
-    look: Looked = NOTHING_SEEN
+    look: Screening = NOTHING_SEEN
     compared: bool = True
     dated: bool = True
     meta: Mapping[str, Any] | None = None
     apart: Memory | None = None
 
 
-class Facts:
+class Resolver:
     """Settles statements against one store. Holds no state of its own.
 
     Args:
@@ -99,18 +99,18 @@ class Facts:
 
     async def write(
         self,
-        stated: Sequence[Stated],
+        stated: Sequence[IncomingStatement],
         readable: Collection[str] | None,
         at: datetime,
         *,
         actor: str | None,
         key: str | None = None,
         fingerprint: str | None = None,
-        extracted: Extracted | None = None,
+        extracted: ExtractionMark | None = None,
         last_try: bool = False,
         candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
         read_at: int | None = None,
-    ) -> tuple[Receipt, list[Settled]]:
+    ) -> tuple[Receipt, list[Resolution]]:
         """Store statements of one namespace, in order, as one Batch; each sees those before it.
 
         Args:
@@ -125,20 +125,20 @@ class Facts:
         """
         namespace = stated[0].memory.namespace
         # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
-        compared = self._merging and any(one.memory.channel in DERIVED for one in stated)
+        compared = self._merging and any(item.memory.channel in DERIVED for item in stated)
         for tries_left in range(0 if last_try else MOST_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
             settled = await self._settle(stated, index, readable, at, waiting)
-            changes = tuple(change for one in settled for change in one.changes)
+            changes = tuple(change for item in settled for change in item.changes)
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
                 decided_on_all=compared and tries_left > 0, extracted=extracted,
             )  # fmt: skip
             try:
                 receipt = await self._store.apply(batch)
-                return receipt, [_as_applied(one, receipt) for one in settled]
+                return receipt, [_as_applied(item, receipt) for item in settled]
             except Stale:
                 if extracted is not None or read_at is not None or not tries_left:
                     raise
@@ -151,27 +151,27 @@ class Facts:
         index = await self._indexes.current(memory.namespace)
         known = {other for other, _ in index.edges.of(memory.id)}
         near = [
-            one
-            for one in self._near(index, memory, signals, readable, memory.channel)
-            if one.id not in known | {memory.id}
+            item
+            for item in self._near(index, memory, signals, readable, memory.channel)
+            if item.id not in known | {memory.id}
         ]
         return tuple(
-            Link(memory.id, one.id, strength=round(one.score, 4))
-            for one in sorted(near, key=lambda one: -one.score)[:LINKS]
-            if one.score >= self._link_min
+            Link(memory.id, item.id, strength=round(item.score, 4))
+            for item in sorted(near, key=lambda item: -item.score)[:LINKS]
+            if item.score >= self._link_min
         )
 
     async def _settle(
         self,
-        stated: Sequence[Stated],
+        stated: Sequence[IncomingStatement],
         index: NamespaceIndex,
         readable: Collection[str] | None,
         at: datetime,
         candidates: list[Memory],
-    ) -> list[Settled]:
-        waiting = Waiting(candidates)
+    ) -> list[Resolution]:
+        waiting = CandidatePool(candidates)
         earlier = _Earlier(stated, self._model)
-        settled: list[Settled] = []
+        settled: list[Resolution] = []
         for number, statement in enumerate(stated):
             if statement.look.kinds:
                 settled.append(_held_back(statement, 2 * number))
@@ -183,34 +183,36 @@ class Facts:
             pairs = []
             if self._merging and memory.channel in DERIVED:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
-            one = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
-            one = _with_meta(waiting.settle(memory, signals, statement.look.state, one, at, 2 * number), statement)
-            one = one if statement.apart is None else let_in(one, statement.apart)
-            earlier.learn(one.touched)
-            settled.append(one)
+            item = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
+            item = _with_meta(waiting.settle(memory, signals, statement.look.state, item, at, 2 * number), statement)
+            item = item if statement.apart is None else let_in(item, statement.apart)
+            earlier.learn(item.touched)
+            settled.append(item)
         return settled
 
     async def _pairs(
         self,
-        statement: Stated,
+        statement: IncomingStatement,
         index: NamespaceIndex,
         readable: Collection[str] | None,
         earlier: _Earlier,
         number: int,
-    ) -> list[Pair]:
+    ) -> list[NeighbourPair]:
         memory, signals = statement.memory, statement.signals
         channels = compared_with(memory.channel)
         near = [each for channel in channels for each in self._near(index, memory, signals, readable, channel)]
-        stored = {one.id: one for one in await self._store.get(memory.namespace, [one.id for one in near])}
+        stored = {item.id: item for item in await self._store.get(memory.namespace, [item.id for item in near])}
         near += earlier.near(number)
         stored |= earlier.memories  # as they are now
         paired = [
-            pair_up(memory, stored[one.id], one, dated=statement.dated)
-            for one in near
-            if one.id in stored and stored[one.id].valid_to is None and comparable(memory, stored[one.id])
+            pair_up(memory, stored[item.id], item, dated=statement.dated)
+            for item in near
+            if item.id in stored and stored[item.id].valid_to is None and comparable(memory, stored[item.id])
         ]
-        pairs = [one for one in paired if one.stored.channel == memory.channel]
-        changes = [one for one in paired if one.stored.channel != memory.channel and one.judgement.label == "supersede"]
+        pairs = [item for item in paired if item.stored.channel == memory.channel]
+        changes = [
+            item for item in paired if item.stored.channel != memory.channel and item.judgement.label == "supersede"
+        ]
         if self._chat is not None:
             pairs = await judged_by_model(self._chat, memory.text, pairs)
         return [*pairs, *changes]
@@ -228,29 +230,29 @@ class Facts:
         return nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MOST)
 
 
-def replayed(applied: Sequence[Applied], number: int) -> Written:
+def replayed(applied: Sequence[ChangeResult], number: int) -> MessageResult:
     """What the ``number``-th statement of a call became, told from the receipt of its first application."""
-    stated = next(one for one in applied if one.step == 2 * number)
-    done = [one for one in applied if one.step == 2 * number + 1]
-    if any(one.outcome == "deleted" for one in done):
-        return Written(done[0].id, Outcome.MERGED, ALREADY)
-    return Written(stated.id, Outcome.SUPERSEDED if done else Outcome.CREATED, ALREADY)
+    stated = next(item for item in applied if item.step == 2 * number)
+    done = [item for item in applied if item.step == 2 * number + 1]
+    if any(item.outcome == "deleted" for item in done):
+        return MessageResult(done[0].id, Outcome.MERGED, ALREADY)
+    return MessageResult(stated.id, Outcome.SUPERSEDED if done else Outcome.CREATED, ALREADY)
 
 
 class _Earlier:
     """The statements of one call that were settled already, for those after them: no index knows them yet."""
 
-    def __init__(self, stated: Sequence[Stated], model: str | None) -> None:
+    def __init__(self, stated: Sequence[IncomingStatement], model: str | None) -> None:
         self.memories: dict[str, Memory] = {}
-        self._ids = [one.memory.id for one in stated]
-        self._places = {one: place for place, one in enumerate(self._ids)}
+        self._ids = [item.memory.id for item in stated]
+        self._places = {item: place for place, item in enumerate(self._ids)}
         self._made = np.zeros(len(stated), np.bool_)
         self._model = model
-        self._terms = [np.unique(np.frombuffer(one.signals.terms, dtype="<u4")) for one in stated]
+        self._terms = [np.unique(np.frombuffer(item.signals.terms, dtype="<u4")) for item in stated]
         self._having: dict[int, list[int]] = {}
         self._known = 0
         self._sizes = np.array([len(terms) for terms in self._terms], np.float32)
-        vectors = [one.signals.vector for one in stated]
+        vectors = [item.signals.vector for item in stated]
         self._vectors = None
         if all(vector is not None for vector in vectors):
             joined = b"".join(vector for vector in vectors if vector is not None)
@@ -258,10 +260,10 @@ class _Earlier:
 
     def learn(self, touched: Sequence[Memory]) -> None:
         """Keep what a statement made or changed."""
-        for one in touched:
-            self.memories[one.id] = one
-            if one.id in self._places:
-                self._made[self._places[one.id]] = True
+        for item in touched:
+            self.memories[item.id] = item
+            if item.id in self._places:
+                self._made[self._places[item.id]] = True
 
     def near(self, number: int) -> list[Near]:
         """The nearest of the statements before one, that became memories, best first."""
@@ -294,7 +296,7 @@ class _Earlier:
         return np.asarray(both / either, np.float32)
 
 
-def _with_meta(settled: Settled, statement: Stated) -> Settled:
+def _with_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
     """Say in the journal why it was kept, where the statement itself is entered."""
     first, *others = settled.changes
     if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
@@ -302,7 +304,7 @@ def _with_meta(settled: Settled, statement: Stated) -> Settled:
     return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
 
 
-def let_in(settled: Settled, apart: Memory) -> Settled:
+def let_in(settled: Resolution, apart: Memory) -> Resolution:
     """What is written for a statement that is stored already and waited: it is confirmed where it would be created.
 
     apart: as it is stored.
@@ -319,32 +321,32 @@ def let_in(settled: Settled, apart: Memory) -> Settled:
 
 def _content(memory: Memory) -> Memory:
     """A memory without what the store sets by itself."""
-    return replace(memory, version=0, state=State.ACTIVE, purge_at=None, updated_at=memory.created_at)
+    return replace(memory, version=0, state=MemoryState.ACTIVE, purge_at=None, updated_at=memory.created_at)
 
 
-def _apart(statement: Stated, step: int) -> Settled:
+def _apart(statement: IncomingStatement, step: int) -> Resolution:
     """What is compared with nothing: an index card or steps, once for each exchange, however often it is looked at."""
     memory = statement.memory
     is_card = CARD in memory.tags
     source_key = f"{CARD if is_card else memory.channel}:{memory.sources[0]}"
     put = Put(memory, statement.signals, source_key=source_key, step=step, meta={CARD: True} if is_card else None)
-    return Settled((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
+    return Resolution((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
 
 
-def _as_applied(settled: Settled, receipt: Receipt) -> Settled:
+def _as_applied(settled: Resolution, receipt: Receipt) -> Resolution:
     """What the caller is told, where the store had kept it before, under the id of that time."""
     first = settled.changes[0]
     if receipt.replayed or not isinstance(first, Put) or first.source_key is None:
         return settled
-    known = next(one for one in receipt.applied if one.step == first.step)
+    known = next(item for item in receipt.applied if item.step == first.step)
     return replace(settled, id=known.id, reason=ALREADY) if known.outcome == "duplicate" else settled
 
 
-def _held_back(statement: Stated, step: int) -> Settled:
+def _held_back(statement: IncomingStatement, step: int) -> Resolution:
     """A statement that is stored apart: it is compared with nothing, so that it changes nothing."""
     look, memory = statement.look, statement.memory
     put = Put(memory, statement.signals, state=look.state, step=step, meta={"kinds": list(look.kinds)})
-    return Settled((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
+    return Resolution((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
 
 
 def comparable(new: Memory, old: Memory) -> bool:

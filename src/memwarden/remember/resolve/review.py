@@ -14,37 +14,37 @@ from memwarden.recall.index.encode import signals_of
 from memwarden.records import (
     APART,
     Batch,
-    Change,
     Event,
+    JournalEntry,
     Memory,
+    MemoryState,
+    MessageResult,
     Namespace,
     Outcome,
+    PendingReview,
     Remove,
     Scope,
-    State,
     Trust,
-    Waiting,
     WriteResult,
-    Written,
 )
 from memwarden.remember.resolve.candidates import WAS, latest
-from memwarden.remember.resolve.resolver import Facts, Stated
+from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.stores.protocol import Store
 
 MOST_TRIES = 5
 """A decision that others overtake is made anew so often."""
-DECIDED_HERE = (State.QUARANTINED, State.CANDIDATE)
+DECIDED_HERE = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
 """The states of what waits for a word here. What is proposed for the user context waits for consent instead."""
 
 
 async def waiting(
-    store: Store, namespace: Namespace, states: Sequence[State], readable: Collection[str] | None, limit: int
-) -> list[Waiting]:
+    store: Store, namespace: Namespace, states: Sequence[MemoryState], readable: Collection[str] | None, limit: int
+) -> list[PendingReview]:
     """What waits in some of the states, the newest first, at most ``limit``. readable: categories; None for all."""
     where = () if readable is None else filters.parse({"category": sorted(readable)})
-    found = [one for state in states for one in await store.find(namespace, where, limit=limit, state=state)]
-    found.sort(key=lambda one: (one.created_at, one.id), reverse=True)
-    return [Waiting(one, await _why(store, one)) for one in found[:limit]]
+    found = [item for state in states for item in await store.find(namespace, where, limit=limit, state=state)]
+    found.sort(key=lambda item: (item.created_at, item.id), reverse=True)
+    return [PendingReview(item, await _why(store, item)) for item in found[:limit]]
 
 
 async def _why(store: Store, memory: Memory) -> str:
@@ -58,7 +58,7 @@ async def _why(store: Store, memory: Memory) -> str:
 
 async def release(
     store: Store,
-    facts: Facts,
+    facts: Resolver,
     embedder: Embedder | None,
     scope: Scope,
     memory_id: str,
@@ -78,12 +78,12 @@ async def release(
         rev = (await store.head(namespace)).rev  # first: what changes after it makes the decision Stale
         apart = await _read(store, scope, memory_id, readable)
         trust = Trust.PERSON if vouch else apart.trust
-        memory = replace(apart, state=State.ACTIVE, purge_at=None, trust=trust, updated_at=at)
+        memory = replace(apart, state=MemoryState.ACTIVE, purge_at=None, trust=trust, updated_at=at)
         (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
         told = {"why": "vouched for" if vouch else "let in"}
         try:
             receipt, (settled,) = await facts.write(
-                [Stated(memory, signals, meta=told, apart=apart)],
+                [IncomingStatement(memory, signals, meta=told, apart=apart)],
                 readable,
                 at,
                 actor=_by(scope),
@@ -95,7 +95,7 @@ async def release(
             if not tries_left:
                 raise
             continue
-        return WriteResult(receipt.rev, (Written(settled.id, settled.outcome, settled.reason),))
+        return WriteResult(receipt.rev, (MessageResult(settled.id, settled.outcome, settled.reason),))
     raise AssertionError  # the last try returns or raises
 
 
@@ -111,23 +111,23 @@ async def discard(
     told = {"why": "given up", WAS: str(apart.state)}
     gone = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=told)
     receipt = await store.apply(Batch(scope.namespace, (gone,), at, actor=_by(scope), decided_at=rev))
-    return WriteResult(receipt.rev, (Written(memory_id, Outcome.DELETED),))
+    return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
 
 
 def check_agent(scope: Scope, state: str) -> None:
     """Raise Denied for an agent that would decide on a text that was held back: it may be meant for that one."""
-    if scope.agent is not None and state == State.QUARANTINED:
+    if scope.agent is not None and state == MemoryState.QUARANTINED:
         raise Denied(
             f"agent {scope.agent!r} neither sees what was held back nor decides on it; a person does, in a scope "
             "without an agent"
         )
 
 
-def check_undo(scope: Scope, entries: Sequence[Change]) -> None:
+def check_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
     """Raise Denied for an undo by which an agent would let in, or see decided, a text that was held back."""
     for entry in entries:
         if entry.event == Event.QUARANTINE:
-            check_agent(scope, State.QUARANTINED)
+            check_agent(scope, MemoryState.QUARANTINED)
         check_agent(scope, (entry.meta or {}).get(WAS, ""))
 
 
@@ -146,13 +146,13 @@ async def _read(store: Store, scope: Scope, memory_id: str, readable: Collection
     found = await store.get(scope.namespace, [memory_id], removed=True)
     if not found or (readable is not None and found[0].category not in readable):
         raise NotFound(f"nothing waits under {memory_id!r} in {scope.namespace.path}; waiting lists what does")
-    (one,) = found
-    if one.state == State.PROPOSED:
+    (item,) = found
+    if item.state == MemoryState.PROPOSED:
         raise Conflict(f"{memory_id!r} is a proposal for the user context; decide on it, which is consent")
-    if one.state not in APART:
-        raise Conflict(f"memory {memory_id!r} does not wait for a decision: it is {one.state}; look at its history")
-    check_agent(scope, one.state)
-    return one
+    if item.state not in APART:
+        raise Conflict(f"memory {memory_id!r} does not wait for a decision: it is {item.state}; look at its history")
+    check_agent(scope, item.state)
+    return item
 
 
 def _by(scope: Scope) -> str:

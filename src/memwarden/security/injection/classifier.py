@@ -52,7 +52,7 @@ _TOKEN = re.compile(
 Shown = TypeVar("Shown", frozenset[str], dict[str, float])
 
 
-class Judged(NamedTuple):
+class InjectionScore(NamedTuple):
     """How far over the line the worst stretch of a text lies (below zero: under it), and its words."""
 
     over: float
@@ -66,7 +66,7 @@ class Stretch(NamedTuple):
     features: frozenset[str]
 
 
-class Sentence(NamedTuple):
+class TextSentence(NamedTuple):
     """A sentence or a line where it stands in a text."""
 
     begin: int
@@ -74,13 +74,13 @@ class Sentence(NamedTuple):
     words: str
 
 
-def judge(folded: str) -> Judged:
+def judge(folded: str) -> InjectionScore:
     """Weigh every stretch of a folded text; the heaviest counts, so that a page around an order changes nothing."""
-    worst = Judged(_weights()[""], "")
+    worst = InjectionScore(_weights()[""], "")
     for words, known in _runs([(piece, _known(of_sentence(piece))) for piece in _pieces(folded)]):
         over = _sum(known)
         if over > worst.over:
-            worst = Judged(over, words)
+            worst = InjectionScore(over, words)
     return worst
 
 
@@ -103,10 +103,10 @@ def lower_line() -> float:
     return _weights()[LOWER]
 
 
-def sentences_of(text: str) -> list[Sentence]:
+def sentences_of(text: str) -> list[TextSentence]:
     """The sentences and lines of a text that is not folded."""
     return [
-        Sentence(match.start(), match.end(), match.group())
+        TextSentence(match.start(), match.end(), match.group())
         for match in _SENTENCE.finditer(text)
         if len(match.group().strip()) > 1
     ]

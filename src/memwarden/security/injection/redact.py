@@ -21,7 +21,7 @@ def without_orders(text: str) -> str:
     """
     sentences = classifier.sentences_of(quotations.without_mentions(text))
     over = _over([fold(sentence.words).strip() for sentence in sentences])
-    if not over or not any(any(map(str.isalnum, one.words)) for n, one in enumerate(sentences) if n not in over):
+    if not over or not any(any(map(str.isalnum, item.words)) for n, item in enumerate(sentences) if n not in over):
         return text
     kept, at = [], 0
     for number, sentence in enumerate(sentences):
@@ -46,7 +46,7 @@ def _over(sentences: Sequence[str]) -> set[int]:
                 break
             features = features | shown[last]
             together.append((classifier.weigh(features), range(first, last + 1)))
-    for weight, numbers in sorted(together, key=lambda one: -one[0]):
+    for weight, numbers in sorted(together, key=lambda item: -item[0]):
         if weight > classifier.lower_line() and over.isdisjoint(numbers):
             over.update(numbers)
     return over

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memwarden.security.secrets import formats, phrases, providers
-from memwarden.security.secrets.spans import Span, joined
+from memwarden.security.secrets.spans import SecretSpan, joined
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class RedactedText:
     """A text without its secrets.
 
     ``found`` has the kind of each secret, with repeats, in the order in which they were found: from left to right, then
@@ -28,7 +28,7 @@ class Redacted:
     found: tuple[str, ...]
 
 
-def redact(text: str) -> Redacted:
+def redact(text: str) -> RedactedText:
     """Put ``[redacted:kind]`` in place of every secret in a text.
 
     Redacting the result again changes nothing. Never raises for a text; takes time in proportion to its length.
@@ -38,24 +38,24 @@ def redact(text: str) -> Redacted:
     while spans := _outside_marks(text, joined(_found(text))):
         kinds += [span.kind for span in spans]
         text = _marked(text, spans)
-    return Redacted(text, tuple(kinds))
+    return RedactedText(text, tuple(kinds))
 
 
-def _found(text: str) -> Iterator[Span]:
+def _found(text: str) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
     yield from providers.find(text)
     yield from formats.find(text)
     yield from phrases.find(text)
 
 
-def _outside_marks(text: str, spans: Iterable[Span]) -> list[Span]:
+def _outside_marks(text: str, spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     if "[redacted:" not in text:
         return list(spans)
     marks = [mark.span() for mark in _MARK.finditer(text)]
     return [span for span in spans if not any(start < span.end and span.start < end for start, end in marks)]
 
 
-def _marked(text: str, spans: Iterable[Span]) -> str:
+def _marked(text: str, spans: Iterable[SecretSpan]) -> str:
     parts: list[str] = []
     at = 0
     for span in spans:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-from memwarden.security.secrets.spans import Span, lower_in_place
+from memwarden.security.secrets.spans import SecretSpan, lower_in_place
 
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----")
 # A block whose end was cut off is redacted as far as its lines go on; "\n" may be written out, as in JSON.
@@ -57,7 +57,7 @@ _WALLET = re.compile(r"[5KL9c](?<![A-Za-z0-9].)[1-9A-HJ-NP-Za-km-z]{50,51}(?![A-
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-def find(text: str) -> Iterator[Span]:
+def find(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that shows by its form; spans may overlap."""
     if "-----BEGIN" in text:
         yield from _private_keys(text)
@@ -67,20 +67,20 @@ def find(text: str) -> Iterator[Span]:
     yield from _cards(text)
     for match in _WALLET.finditer(text):
         if _is_wallet_key(match.group()):
-            yield Span(*match.span(), "wallet-key")
+            yield SecretSpan(*match.span(), "wallet-key")
 
 
-def _labelled(lower: str) -> Iterator[Span]:
+def _labelled(lower: str) -> Iterator[SecretSpan]:
     for stem, pattern, kind in _LABELLED:
         at = lower.find(stem)
         while at != -1:
             match = pattern.match(lower, at)
             if match and (len(match.group(1)) >= 30 or any(sign.isdigit() for sign in match.group(1))):
-                yield Span(*match.span(1), kind)
+                yield SecretSpan(*match.span(1), kind)
             at = lower.find(stem, at + len(stem))
 
 
-def _private_keys(text: str) -> Iterator[Span]:
+def _private_keys(text: str) -> Iterator[SecretSpan]:
     at = 0
     while begin := _BLOCK.search(text, at):
         end_mark = f"-----END {begin.group(1)}-----"
@@ -90,16 +90,16 @@ def _private_keys(text: str) -> Iterator[Span]:
         else:
             lines = _BLOCK_LINES.match(text, begin.end())
             at = lines.end() if lines else begin.end()
-        yield Span(begin.start(), at, "private-key")
+        yield SecretSpan(begin.start(), at, "private-key")
 
 
-def _passwords_in_addresses(text: str) -> Iterator[Span]:
+def _passwords_in_addresses(text: str) -> Iterator[SecretSpan]:
     for match in _ADDRESS.finditer(text):
         if not _STANDS_FOR_A_PASSWORD.fullmatch(match.group(1)):
-            yield Span(*match.span(1), "url-password")
+            yield SecretSpan(*match.span(1), "url-password")
 
 
-def _cards(text: str) -> Iterator[Span]:
+def _cards(text: str) -> Iterator[SecretSpan]:
     for run in _DIGITS.finditer(text):
         groups = [(run.start() + group.start(), run.start() + group.end()) for group in _GROUP.finditer(run.group())]
         at = 0
@@ -108,7 +108,7 @@ def _cards(text: str) -> Iterator[Span]:
             if last is None:
                 at += 1
             else:
-                yield Span(groups[at][0], groups[last][1], "card-number")
+                yield SecretSpan(groups[at][0], groups[last][1], "card-number")
                 at = last + 1
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from memwarden.security.secrets.spans import Span, lower_in_place
+from memwarden.security.secrets.spans import SecretSpan, lower_in_place
 
 
 class Noun(Enum):
@@ -155,7 +155,7 @@ class _Tie:
     kind: str
 
 
-def find(text: str) -> Iterator[Span]:
+def find(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that is said to be one; spans may overlap."""
     lower = lower_in_place(text)
     for stem, word, noun in _WORDS:
@@ -167,7 +167,7 @@ def find(text: str) -> Iterator[Span]:
             at = lower.find(stem, at + len(stem))
 
 
-def _after(text: str, lower: str, at: int, word: re.Pattern[str], noun: Noun) -> Span | None:
+def _after(text: str, lower: str, at: int, word: re.Pattern[str], noun: Noun) -> SecretSpan | None:
     match = word.match(lower, at)
     if match is None and noun is Noun.PHRASE:
         match = word.search(lower, max(0, at - _AHEAD), at + len("phrase"))
@@ -176,7 +176,7 @@ def _after(text: str, lower: str, at: int, word: re.Pattern[str], noun: Noun) ->
     for tie in _ties(text, match.start(), match.end()):
         value = _value(text, tie, noun, mine=_is_mine(text, match.start(), match.end()))
         if value:
-            return Span(*value, noun.value)
+            return SecretSpan(*value, noun.value)
     return None
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from memwarden.security.secrets.spans import Span
+from memwarden.security.secrets.spans import SecretSpan
 
 # No secret of the rules is shorter than this, and hardly a word of a language is as long.
 _RUN = re.compile(r"[A-Za-z0-9_+/=~.-]{14,}")
@@ -96,7 +96,7 @@ class Rule:
     by_name: bool = False
 
 
-def find(text: str) -> Iterator[Span]:
+def find(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that a rule knows, rule by rule; spans may overlap."""
     near = _near_runs(text)
     if not near:
@@ -107,7 +107,7 @@ def find(text: str) -> Iterator[Span]:
                 yield from _found(rule, text)
 
 
-def _found(rule: Rule, text: str) -> Iterator[Span]:
+def _found(rule: Rule, text: str) -> Iterator[SecretSpan]:
     for match in _compiled(rule.pattern).finditer(text):
         group = rule.group or next((number for number, got in enumerate(match.groups(), 1) if got), 0)
         start, end = match.span(group)
@@ -117,7 +117,7 @@ def _found(rule: Rule, text: str) -> Iterator[Span]:
         if rule.entropy and _entropy(secret) < rule.entropy:
             continue
         rest = _REST.match(text, end)
-        yield Span(start, rest.end() if rest else end, rule.kind)
+        yield SecretSpan(start, rest.end() if rest else end, rule.kind)
 
 
 def _near_runs(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SecretSpan:
     """The characters from ``start`` up to but not with ``end``, and what kind of secret they are."""
 
     start: int
@@ -15,18 +15,18 @@ class Span:
     kind: str
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
+def joined(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     """The spans from left to right, those that overlap made one, which has the kind of the one that came first.
 
     So the order of ``spans`` is their rank: what knows a secret by its form comes before what only knows its label.
     """
     ranked = sorted(enumerate(spans), key=lambda item: (item[1].start, item[1].end))
-    result: list[tuple[int, Span]] = []
+    result: list[tuple[int, SecretSpan]] = []
     for rank, span in ranked:
         if result and span.start < result[-1][1].end:
             best, last = result[-1]
             kind = span.kind if rank < best else last.kind
-            result[-1] = (min(rank, best), Span(last.start, max(last.end, span.end), kind))
+            result[-1] = (min(rank, best), SecretSpan(last.start, max(last.end, span.end), kind))
         else:
             result.append((rank, span))
     return [span for _, span in result]

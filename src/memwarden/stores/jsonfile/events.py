@@ -50,7 +50,7 @@ def _torn(file: BinaryIO) -> bool:
 
 
 def _lines(events: Sequence[OpEvent]) -> bytes:
-    rows = (dict(zip(COLUMNS, row_of(one), strict=True)) for one in events)
+    rows = (dict(zip(COLUMNS, row_of(event), strict=True)) for event in events)
     kept = ({name: value for name, value in row.items() if value is not None} for row in rows)
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept).encode()
 

@@ -151,7 +151,7 @@ class Folder:
     def _logs(self) -> list[Path]:
         if not self.path.is_dir():
             return []
-        return sorted((one for one in self.path.iterdir() if _LOG.fullmatch(one.name)), key=_number)
+        return sorted((item for item in self.path.iterdir() if _LOG.fullmatch(item.name)), key=_number)
 
     def _begin(self) -> BinaryIO:
         make_folder(self.path)

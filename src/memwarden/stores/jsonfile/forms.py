@@ -9,12 +9,12 @@ from dataclasses import MISSING, fields
 from datetime import datetime
 from typing import Any
 
-from memwarden.records import Applied, Change, Memory, Namespace, Receipt, Relation, Signals
-from memwarden.stores.transfer.pages import Answer, Earlier, Kept, KeptEdge, Mark, Page
+from memwarden.records import ChangeResult, JournalEntry, Memory, Namespace, Receipt, Relation, Signals
+from memwarden.stores.transfer.pages import EarlierContent, IdempotentAnswer, KeptEdge, Mark, MemoryRow, Page
 
 _TIMES = {"created_at", "updated_at", "valid_from", "valid_to", "purge_at", "at"}
 _TUPLES = {"tags", "sources", "characters"}
-_USUAL = {one.name: one.default for one in fields(Memory) if one.default is not MISSING}
+_USUAL = {field.name: field.default for field in fields(Memory) if field.default is not MISSING}
 
 
 def page_json(page: Page) -> str:
@@ -28,8 +28,8 @@ def page_lines(page: Page) -> Iterator[str]:
     for name, parts in _parts(page):
         yield f', "{name}": ['
         ending = "\n"
-        for one in parts:
-            yield ending + _line(one)
+        for part in parts:
+            yield ending + _line(part)
             ending = ",\n"
         yield "\n]"
     yield "\n}"
@@ -44,12 +44,12 @@ def page_of(said: Mapping[str, Any]) -> Page:
         said["rev"],
         said["head"],
         said["rows"],
-        tuple(_change(one, namespace) for one in said["changes"]),
-        tuple(_kept(one, namespace) for one in said["memories"]),
-        tuple(Earlier(one["n"], _memory(one["memory"], namespace)) for one in said["earlier"]),
-        tuple(_edge(one) for one in said["edges"]),
-        tuple(Mark(*one) for one in said["marks"]),
-        tuple(_answer(one) for one in said["answers"]),
+        tuple(_change(item, namespace) for item in said["changes"]),
+        tuple(_kept(item, namespace) for item in said["memories"]),
+        tuple(EarlierContent(item["n"], _memory(item["memory"], namespace)) for item in said["earlier"]),
+        tuple(_edge(item) for item in said["edges"]),
+        tuple(Mark(*item) for item in said["marks"]),
+        tuple(_answer(item) for item in said["answers"]),
     )
 
 
@@ -61,12 +61,12 @@ def _head(page: Page) -> dict[str, Any]:
 
 def _parts(page: Page) -> Iterator[tuple[str, Iterator[Any]]]:
     """What there may be much of, a memory's own words first."""
-    yield "memories", (_kept_json(one) for one in page.memories)
-    yield "earlier", ({"memory": _memory_json(one.memory), "n": one.n} for one in page.earlier)
-    yield "edges", (_edge_json(one) for one in page.edges)
-    yield "changes", (_change_json(one) for one in page.changes)
-    yield "marks", (list(one) for one in page.marks)
-    yield "answers", (_answer_json(one) for one in page.answers)
+    yield "memories", (_kept_json(memory) for memory in page.memories)
+    yield "earlier", ({"memory": _memory_json(item.memory), "n": item.n} for item in page.earlier)
+    yield "edges", (_edge_json(edge) for edge in page.edges)
+    yield "changes", (_change_json(change) for change in page.changes)
+    yield "marks", (list(mark) for mark in page.marks)
+    yield "answers", (_answer_json(answer) for answer in page.answers)
 
 
 def _line(value: Any) -> str:
@@ -87,7 +87,7 @@ def _rich(name: str, value: Any) -> Any:
 
 def _memory_json(memory: Memory) -> dict[str, Any]:
     """The fields that say more than every new memory does; the namespace stands at the head of the page."""
-    values = {one.name: getattr(memory, one.name) for one in fields(memory) if one.name != "namespace"}
+    values = {field.name: getattr(memory, field.name) for field in fields(memory) if field.name != "namespace"}
     return {name: _plain(name, value) for name, value in values.items() if value != _USUAL.get(name, MISSING)}
 
 
@@ -95,17 +95,19 @@ def _memory(said: Mapping[str, Any], namespace: Namespace) -> Memory:
     return Memory(namespace=namespace, **{name: _rich(name, value) for name, value in said.items()})
 
 
-def _kept_json(one: Kept) -> dict[str, Any]:
-    about = {"n": one.n, "rev": one.rev, "once": one.once}
-    return {"memory": _memory_json(one.memory), **about, "signals": _signals_json(one.signals)}
+def _kept_json(row: MemoryRow) -> dict[str, Any]:
+    about = {"n": row.n, "rev": row.rev, "once": row.once}
+    return {"memory": _memory_json(row.memory), **about, "signals": _signals_json(row.signals)}
 
 
-def _kept(said: Mapping[str, Any], namespace: Namespace) -> Kept:
-    return Kept(said["n"], said["rev"], said["once"], _memory(said["memory"], namespace), _signals(said["signals"]))
+def _kept(said: Mapping[str, Any], namespace: Namespace) -> MemoryRow:
+    return MemoryRow(
+        said["n"], said["rev"], said["once"], _memory(said["memory"], namespace), _signals(said["signals"])
+    )
 
 
 def _signals_json(signals: Signals) -> dict[str, Any]:
-    values = {one.name: getattr(signals, one.name) for one in fields(signals)}
+    values = {field.name: getattr(signals, field.name) for field in fields(signals)}
     return {
         name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
         for name, value in values.items()
@@ -121,10 +123,10 @@ def _signals(said: Mapping[str, Any]) -> Signals:
     return Signals(**values)
 
 
-def _edge_json(one: KeptEdge) -> dict[str, Any]:
-    said = one.relation
+def _edge_json(edge: KeptEdge) -> dict[str, Any]:
+    said = edge.relation
     ends = {"from": said.from_id, "to": said.to_id, "type": str(said.type), "strength": said.strength}
-    return {**ends, "created_at": said.created_at.isoformat(), "rev": one.rev, "live": one.live}
+    return {**ends, "created_at": said.created_at.isoformat(), "rev": edge.rev, "live": edge.live}
 
 
 def _edge(said: Mapping[str, Any]) -> KeptEdge:
@@ -132,23 +134,23 @@ def _edge(said: Mapping[str, Any]) -> KeptEdge:
     return KeptEdge(said["rev"], said["live"], Relation(said["from"], said["to"], said["type"], said["strength"], made))
 
 
-def _change_json(one: Change) -> dict[str, Any]:
-    values = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "namespace"}
+def _change_json(entry: JournalEntry) -> dict[str, Any]:
+    values = {each.name: getattr(entry, each.name) for each in fields(entry) if each.name != "namespace"}
     return {name: _plain(name, value) for name, value in values.items() if value is not None}
 
 
-def _change(said: Mapping[str, Any], namespace: Namespace) -> Change:
+def _change(said: Mapping[str, Any], namespace: Namespace) -> JournalEntry:
     absent = dict.fromkeys(("old_version", "new_version", "actor", "thread_id"))
     values = {**absent, **{name: _rich(name, value) for name, value in said.items()}}
-    return Change(namespace=namespace, **values)
+    return JournalEntry(namespace=namespace, **values)
 
 
-def _answer_json(one: Answer) -> dict[str, Any]:
-    applied = [list(each) for each in one.receipt.applied]
-    about = {"key": one.key, "fingerprint": one.fingerprint, "at": one.at.isoformat()}
-    return {**about, "rev": one.receipt.rev, "applied": applied}
+def _answer_json(answer: IdempotentAnswer) -> dict[str, Any]:
+    applied = [list(each) for each in answer.receipt.applied]
+    about = {"key": answer.key, "fingerprint": answer.fingerprint, "at": answer.at.isoformat()}
+    return {**about, "rev": answer.receipt.rev, "applied": applied}
 
 
-def _answer(said: Mapping[str, Any]) -> Answer:
-    receipt = Receipt(said["rev"], tuple(Applied(*one) for one in said["applied"]))
-    return Answer(said["key"], said["fingerprint"], datetime.fromisoformat(said["at"]), receipt)
+def _answer(said: Mapping[str, Any]) -> IdempotentAnswer:
+    receipt = Receipt(said["rev"], tuple(ChangeResult(*item) for item in said["applied"]))
+    return IdempotentAnswer(said["key"], said["fingerprint"], datetime.fromisoformat(said["at"]), receipt)

@@ -25,7 +25,7 @@ def folder_of(namespace: Namespace) -> PurePosixPath:
 def _written(name: str) -> str:
     """The name with everything but small letters, digits, - and _ as %XX: dots, separators, and capitals too, since
     some file systems take Ana and ana for one. A name that gets too long is told by its hash."""
-    said = "".join(one if _PLAIN.match(one) else "".join(f"%{byte:02X}" for byte in one.encode()) for one in name)
+    said = "".join(item if _PLAIN.match(item) else "".join(f"%{byte:02X}" for byte in item.encode()) for item in name)
     if said in _RESERVED:
         said = f"%{ord(said[0]):02X}{said[1:]}"
     return said if len(said) <= _LONGEST else f"%~{hashlib.sha256(name.encode()).hexdigest()}"

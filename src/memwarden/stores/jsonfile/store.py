@@ -138,8 +138,8 @@ class JsonStore(MemoryStore):
 
     async def record(self, events: Sequence[OpEvent]) -> None:
         checked = self._checked_events(events)
-        for namespace in {one.namespace for one in checked}:
-            await self._whole(self._record(namespace, [one for one in checked if one.namespace == namespace]))
+        for namespace in {item.namespace for item in checked}:
+            await self._whole(self._record(namespace, [item for item in checked if item.namespace == namespace]))
 
     async def events(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
@@ -327,11 +327,11 @@ class JsonStore(MemoryStore):
             sync_folder(self._root)
 
     def _namespaces_there(self) -> set[Namespace]:
-        folders = {one.parent for name in (SNAPSHOT, "log.*.jsonl") for one in self._root.rglob(name)}
-        return {one for one in (Folder(path).namespace() for path in folders) if one is not None}
+        folders = {item.parent for name in (SNAPSHOT, "log.*.jsonl") for item in self._root.rglob(name)}
+        return {folder for folder in (Folder(path).namespace() for path in folders) if folder is not None}
 
     def _taken(self) -> int:
-        return sum(one.stat().st_size for one in self._root.rglob("*") if one.is_file())
+        return sum(item.stat().st_size for item in self._root.rglob("*") if item.is_file())
 
     def _ready(self) -> None:
         super()._ready()

@@ -13,13 +13,13 @@ from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import (
     PAGE,
+    CheckpointRead,
     Checkpoints,
-    Found,
+    CheckpointSearch,
     Key,
     Outline,
     PendingWrite,
-    Saved,
-    Search,
+    SavedCheckpoint,
     Value,
     agrees,
     metadata_text,
@@ -29,19 +29,19 @@ from memwarden.stores.shared.sql_values import check_text
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _CheckpointShelf:
     """The checkpoints of one namespace. values: by thread, subgraph, channel and version."""
 
-    saved: dict[Key, Saved] = field(default_factory=dict)
+    saved: dict[Key, SavedCheckpoint] = field(default_factory=dict)
     values: dict[tuple[str, str, str, str], Value] = field(default_factory=dict)
     writes: dict[Key, dict[tuple[str, int], PendingWrite]] = field(default_factory=dict)
 
-    def found(self, key: Key) -> Found:
+    def found(self, key: Key) -> CheckpointRead:
         saved = self.saved[key]
         places = [(key.thread, key.ns, *link) for link in saved.links]
         values = tuple(self.values[place] for place in places if place in self.values)
-        writes = sorted(self.writes.get(key, {}).values(), key=lambda one: (one.path, one.task, one.number))
-        return Found(saved, values, tuple(writes))
+        writes = sorted(self.writes.get(key, {}).values(), key=lambda item: (item.path, item.task, item.number))
+        return CheckpointRead(saved, values, tuple(writes))
 
 
 class MemoryCheckpoints:
@@ -55,27 +55,29 @@ class MemoryCheckpoints:
 
     def __init__(self, check_open: Callable[[], None]) -> None:
         self._check_open = check_open
-        self._shelves: dict[Namespace, _Shelf] = {}
+        self._shelves: dict[Namespace, _CheckpointShelf] = {}
 
-    async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
         copy = _plain(saved)
         shelf = self._shelf(namespace)
         shelf.saved[saved.key] = copy
-        for one in values:
-            shelf.values[saved.key.thread, saved.key.ns, one.channel, one.version] = replace(one, shown=None)
+        for value in values:
+            shelf.values[saved.key.thread, saved.key.ns, value.channel, value.version] = replace(value, shown=None)
 
     async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
-        check_text(*key, *(text for one in writes for text in (one.task, one.path, one.channel)))
+        check_text(*key, *(text for write in writes for text in (write.task, write.path, write.channel)))
         there = self._shelf(namespace).writes.setdefault(key, {})
-        for one in writes:
-            if one.number < 0 or (one.task, one.number) not in there:
-                there[one.task, one.number] = one
+        for write in writes:
+            if write.number < 0 or (write.task, write.number) not in there:
+                there[write.task, write.number] = write
 
-    async def get(self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None) -> Found | None:
-        found = await self.find(namespace, Search(thread, ns, id), limit=1)
+    async def get(
+        self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None
+    ) -> CheckpointRead | None:
+        found = await self.find(namespace, CheckpointSearch(thread, ns, id), limit=1)
         return found[0] if found else None
 
-    async def find(self, namespace: Namespace, search: Search, limit: int = PAGE) -> list[Found]:
+    async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         shelf = self._shelf(namespace)
         keys = sorted((key for key in shelf.saved if _is_meant(shelf.saved[key], search)), key=_order, reverse=True)
         return [shelf.found(key) for key in keys[:limit]]
@@ -83,8 +85,8 @@ class MemoryCheckpoints:
     async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
         saved = self._shelf(namespace).saved
         return [
-            Outline(key, one.parent, one.metadata, frozenset({*one.small, *(channel for channel, _ in one.links)}))
-            for key, one in sorted(saved.items())
+            Outline(key, item.parent, item.metadata, frozenset({*item.small, *(channel for channel, _ in item.links)}))
+            for key, item in sorted(saved.items())
             if key.thread == thread
         ]
 
@@ -95,26 +97,28 @@ class MemoryCheckpoints:
             shelf.writes.pop(key, None)
         for thread in {key.thread for key in keys}:
             there = [place[1:] for place in shelf.values if place[0] == thread]
-            needed = [(key.ns, *link) for key, one in shelf.saved.items() if key.thread == thread for link in one.links]
+            needed = [
+                (key.ns, *link) for key, item in shelf.saved.items() if key.thread == thread for link in item.links
+            ]
             for place in unneeded(there, needed):
                 del shelf.values[thread, *place]
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
         shelf, gone = self._shelf(namespace), set(threads)
-        shelf.saved = {key: one for key, one in shelf.saved.items() if key.thread not in gone}
-        shelf.writes = {key: one for key, one in shelf.writes.items() if key.thread not in gone}
-        shelf.values = {place: one for place, one in shelf.values.items() if place[0] not in gone}
+        shelf.saved = {key: item for key, item in shelf.saved.items() if key.thread not in gone}
+        shelf.writes = {key: item for key, item in shelf.writes.items() if key.thread not in gone}
+        shelf.values = {place: item for place, item in shelf.values.items() if place[0] not in gone}
 
     async def delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
         shelf, gone = self._shelf(namespace), set(runs)
-        await self.remove(namespace, [key for key, one in shelf.saved.items() if one.run in gone])
+        await self.remove(namespace, [key for key, item in shelf.saved.items() if item.run in gone])
 
     async def copy_thread(self, namespace: Namespace, source: str, target: str) -> None:
         shelf = self._shelf(namespace)
-        for key, one in list(shelf.saved.items()):
+        for key, item in list(shelf.saved.items()):
             if key.thread == source:
                 copied = key._replace(thread=target)
-                shelf.saved[copied] = replace(one, key=copied)
+                shelf.saved[copied] = replace(item, key=copied)
         for key, writes in list(shelf.writes.items()):
             if key.thread == source:
                 shelf.writes.setdefault(key._replace(thread=target), {}).update(writes)
@@ -123,16 +127,16 @@ class MemoryCheckpoints:
                 ns, channel, version = place
                 shelf.values[target, ns, channel, version] = value
 
-    def _shelf(self, namespace: Namespace) -> _Shelf:
+    def _shelf(self, namespace: Namespace) -> _CheckpointShelf:
         self._check_open()
-        return self._shelves.setdefault(namespace, _Shelf())
+        return self._shelves.setdefault(namespace, _CheckpointShelf())
 
 
 def _order(key: Key) -> tuple[str, str, str]:
     return key.id, key.thread, key.ns
 
 
-def _is_meant(saved: Saved, search: Search) -> bool:
+def _is_meant(saved: SavedCheckpoint, search: CheckpointSearch) -> bool:
     key = saved.key
     return (
         search.thread in (None, key.thread)
@@ -144,7 +148,7 @@ def _is_meant(saved: Saved, search: Search) -> bool:
     )
 
 
-def _plain(saved: Saved) -> Saved:
+def _plain(saved: SavedCheckpoint) -> SavedCheckpoint:
     """A copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
     text = metadata_text(saved)
     check_text(text, *saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))

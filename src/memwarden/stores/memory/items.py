@@ -6,32 +6,32 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from memwarden.records import Namespace
-from memwarden.stores.shared.items import Hit, ItemChange, Place, PutItem, Search, StoredItem, answer, under
+from memwarden.stores.shared.items import Hit, ItemChange, ItemSearch, Place, PutItem, StoredItem, answer, under
 
 _MINUTE = 60_000_000
 
 
-class _Shelf(dict[Place, PutItem]):
+class _ItemShelf(dict[Place, PutItem]):
     """The items of one namespace."""
 
     def alive(self, path: str | None, at: int | None) -> list[StoredItem]:
-        return [one.item for one in self.values() if under(one.item.path, path) and _is_alive(one.item, at)]
+        return [item.item for item in self.values() if under(item.item.path, path) and _is_alive(item.item, at)]
 
 
-class _View:
-    def __init__(self, shelf: _Shelf) -> None:
+class _MemoryItemsView:
+    def __init__(self, shelf: _ItemShelf) -> None:
         self._shelf = shelf
 
-    def newest(self, search: Search, most: int | None) -> Iterable[Place]:
-        items = sorted(self._shelf.alive(search.path, search.alive_at), key=lambda one: (-one.updated_at, *one[:2]))
+    def newest(self, search: ItemSearch, most: int | None) -> Iterable[Place]:
+        items = sorted(self._shelf.alive(search.path, search.alive_at), key=lambda item: (-item.updated_at, *item[:2]))
         page = items if most is None else items[search.offset : search.offset + most]
-        return [(one.path, one.key) for one in page]
+        return [(item.path, item.key) for item in page]
 
     def read(self, identities: Sequence[Place]) -> Mapping[Place, StoredItem]:
-        return {one: self._shelf[one].item for one in identities}
+        return {identity: self._shelf[identity].item for identity in identities}
 
-    def vectors(self, search: Search) -> Iterator[Sequence[tuple[Place, bytes]]]:
-        places = ((one.path, one.key) for one in self._shelf.alive(search.path, search.alive_at))
+    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[Place, bytes]]]:
+        places = ((item.path, item.key) for item in self._shelf.alive(search.path, search.alive_at))
         yield [(place, vector) for place in places for _, vector in self._shelf[place].vectors]
 
 
@@ -46,33 +46,35 @@ class MemoryItems:
 
     def __init__(self, ready: Callable[[], None]) -> None:
         self._ready = ready
-        self._shelves: dict[Namespace, _Shelf] = {}
+        self._shelves: dict[Namespace, _ItemShelf] = {}
 
     async def get(
         self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
     ) -> dict[Place, StoredItem]:
         shelf = self._shelf(namespace)
-        return {one: shelf[one].item for one in places if one in shelf and _is_alive(shelf[one].item, alive_at)}
+        return {
+            place: shelf[place].item for place in places if place in shelf and _is_alive(shelf[place].item, alive_at)
+        }
 
-    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
-        return answer(_View(self._shelf(namespace)), search)
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
+        return answer(_MemoryItemsView(self._shelf(namespace)), search)
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
-        return list({one.path for one in self._shelf(namespace).alive(under, alive_at)})
+        return list({item.path for item in self._shelf(namespace).alive(under, alive_at)})
 
     async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
         return sorted(key for at, key in self._shelf(namespace) if at == path and key.startswith(begins))
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
         shelf = self._shelf(namespace)
-        for one in changes:
-            if isinstance(one, PutItem):
-                place = (one.item.path, one.item.key)
+        for change in changes:
+            if isinstance(change, PutItem):
+                place = (change.item.path, change.item.key)
                 before = shelf.get(place)
-                created_at = one.item.created_at if before is None else before.item.created_at
-                shelf[place] = one._replace(item=one.item._replace(created_at=created_at))
+                created_at = change.item.created_at if before is None else before.item.created_at
+                shelf[place] = change._replace(item=change.item._replace(created_at=created_at))
             else:
-                shelf.pop((one.path, one.key), None)
+                shelf.pop((change.path, change.key), None)
         self._shelves[namespace] = shelf
 
     async def refresh(
@@ -86,7 +88,9 @@ class MemoryItems:
 
     async def sweep(self, namespace: Namespace, at: int) -> int:
         shelf = self._shelf(namespace)
-        ended = [place for place, one in shelf.items() if one.item.expires_at is not None and one.item.expires_at < at]
+        ended = [
+            place for place, item in shelf.items() if item.item.expires_at is not None and item.item.expires_at < at
+        ]
         for place in ended:
             del shelf[place]
         return len(ended)
@@ -95,9 +99,9 @@ class MemoryItems:
         """Remove a canary's items."""
         self._shelves.pop(namespace, None)
 
-    def _shelf(self, namespace: Namespace) -> _Shelf:
+    def _shelf(self, namespace: Namespace) -> _ItemShelf:
         self._ready()
-        return self._shelves.get(namespace) or _Shelf()
+        return self._shelves.get(namespace) or _ItemShelf()
 
 
 def _is_alive(item: StoredItem, at: int | None) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from memwarden.filters import Where, matches
-from memwarden.records import Change, Channel, Head, Memory, Namespace, State
+from memwarden.records import Channel, Head, JournalEntry, Memory, MemoryState, Namespace
 from memwarden.stores.transfer.pages import (
-    Answer,
-    Earlier,
-    Kept,
+    EarlierContent,
+    IdempotentAnswer,
     KeptEdge,
     Mark,
+    MemoryRow,
     Page,
     Tally,
     archived,
@@ -36,7 +36,7 @@ class Space:
     rev: int = 0
     epoch: int = 0
     count: int = 0
-    rows: dict[str, Kept] = field(default_factory=dict)
+    rows: dict[str, MemoryRow] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
     versions: dict[tuple[str, int], Memory] = field(default_factory=dict)
     threads: dict[str | None, list[int]] = field(default_factory=dict)
@@ -44,14 +44,14 @@ class Space:
     edges: dict[EdgeKey, KeptEdge] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     extracted: dict[str, int] = field(default_factory=dict)
-    journal: list[Change] = field(default_factory=list)
-    receipts: dict[str, Answer] = field(default_factory=dict)
+    journal: list[JournalEntry] = field(default_factory=list)
+    receipts: dict[str, IdempotentAnswer] = field(default_factory=dict)
 
     @property
     def head(self) -> Head:
         return Head(self.rev, self.epoch)
 
-    def keep(self, row: Kept) -> None:
+    def keep(self, row: MemoryRow) -> None:
         """Take a row in, new or changed. New ones come in the order of their numbers."""
         identity, thread = row.memory.id, row.memory.thread_id
         self.ids[row.n] = identity
@@ -68,15 +68,15 @@ class Space:
             return active(row.memory)
         return self.versions.get((memory_id, version))
 
-    def matching(self, where: Where, state: State, *, newest_first: bool = False) -> Iterable[Memory]:
+    def matching(self, where: Where, state: MemoryState, *, newest_first: bool = False) -> Iterable[Memory]:
         """Go through the memories in a state that match, as written; rows of other threads are not looked at."""
-        rows: Iterable[Kept]
-        thread = next((one for one in where if one.field == "thread_id" and one.op in ("$eq", "$in")), None)
+        rows: Iterable[MemoryRow]
+        thread = next((item for item in where if item.field == "thread_id" and item.op in ("$eq", "$in")), None)
         if thread is None:
             rows = reversed(self.rows.values()) if newest_first else self.rows.values()
         else:
             named = set(thread.value) if thread.op == "$in" else {thread.value}
-            numbers = [self.threads.get(one, []) for one in named]
+            numbers = [self.threads.get(item, []) for item in named]
             wanted = numbers[0] if len(numbers) == 1 else sorted({n for some in numbers for n in some})
             rows = (self.rows[self.ids[n]] for n in (reversed(wanted) if newest_first else wanted))
         return (row.memory for row in rows if row.memory.state == state and matches(where, row.memory))
@@ -89,9 +89,9 @@ class Space:
         """See :meth:`memwarden.stores.protocol.Store.dump_page`."""
         rev = last_of(since, limit, self.rev)
         changes = tuple(self.journal[since:rev])  # the entry of a revision stands at its place
-        rows = sorted((one for one in self.rows.values() if since < one.rev <= rev), key=lambda one: one.rev)
-        edges = sorted((one for one in self.edges.values() if since < one.rev <= rev), key=lambda one: one.rev)
-        answers = [one for one in self.receipts.values() if since <= one.receipt.rev <= rev]
+        rows = sorted((row for row in self.rows.values() if since < row.rev <= rev), key=lambda item: item.rev)
+        edges = sorted((edge for edge in self.edges.values() if since < edge.rev <= rev), key=lambda item: item.rev)
+        answers = [receipt for receipt in self.receipts.values() if since <= receipt.receipt.rev <= rev]
         return Page(
             namespace,
             since,
@@ -101,11 +101,13 @@ class Space:
             changes,
             tuple(rows),
             tuple(
-                Earlier(self.rows[key[0]].n, self.versions[key]) for key in archived(changes) if key in self.versions
+                EarlierContent(self.rows[key[0]].n, self.versions[key])
+                for key in archived(changes)
+                if key in self.versions
             ),
             tuple(edges),
             self._marks() if rev == self.rev else (),
-            tuple(sorted(answers, key=lambda one: (one.receipt.rev, one.key))),
+            tuple(sorted(answers, key=lambda item: (item.receipt.rev, item.key))),
         )
 
     def take_in(self, page: Page) -> None:
@@ -120,22 +122,22 @@ class Space:
 
     def follow(self, page: Page) -> None:
         """Take in a page whose new rows were first written after those that are here, as a batch makes it."""
-        for one in page.memories:
-            self.keep(one)
-            if one.once is not None:
-                self.source_keys[one.once] = one.memory.id
-        self.versions.update(((one.memory.id, one.memory.version), one.memory) for one in page.earlier)
+        for memory in page.memories:
+            self.keep(memory)
+            if memory.once is not None:
+                self.source_keys[memory.once] = memory.memory.id
+        self.versions.update(((item.memory.id, item.memory.version), item.memory) for item in page.earlier)
         for edge in page.edges:
             said = edge.relation
             self.edges[said.from_id, said.to_id, str(said.type)] = edge
         self.journal.extend(page.changes)
         self._drop_versions(page.changes)
-        self.seen.update((one.thread_id, one.seen) for one in page.marks if one.seen is not None)
-        self.extracted.update((one.thread_id, one.extracted) for one in page.marks if one.extracted is not None)
-        self.receipts.update((one.key, one) for one in page.answers)
+        self.seen.update((mark.thread_id, mark.seen) for mark in page.marks if mark.seen is not None)
+        self.extracted.update((mark.thread_id, mark.extracted) for mark in page.marks if mark.extracted is not None)
+        self.receipts.update((answer.key, answer) for answer in page.answers)
         self.rev, self.count = page.rev, max(self.count, page.rows)
 
-    def _drop_versions(self, changes: Iterable[Change]) -> None:
+    def _drop_versions(self, changes: Iterable[JournalEntry]) -> None:
         """Remove the contents that these entries say are not kept."""
         for memory_id, version in dropped(changes).items():
             key = memory_id, version - 1
@@ -146,9 +148,9 @@ class Space:
 
     def _marks(self) -> tuple[Mark, ...]:
         threads = sorted(self.seen.keys() | self.extracted.keys())
-        return tuple(Mark(one, self.seen.get(one), self.extracted.get(one)) for one in threads)
+        return tuple(Mark(thread, self.seen.get(thread), self.extracted.get(thread)) for thread in threads)
 
 
 def active(memory: Memory) -> Memory:
     """The memory as an active one."""
-    return replace(memory, state=State.ACTIVE, purge_at=None)
+    return replace(memory, state=MemoryState.ACTIVE, purge_at=None)

@@ -15,16 +15,17 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, Stale, StoreUnava
 from memwarden.filters import WRITTEN, Where, sort_field
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent, in_utc
 from memwarden.records import (
-    Applied,
     Batch,
     BatchChange,
-    Change,
+    ChangeResult,
     Channel,
     Edge,
     Event,
     Head,
+    JournalEntry,
     Link,
     Memory,
+    MemoryState,
     Namespace,
     Promises,
     Put,
@@ -33,7 +34,6 @@ from memwarden.records import (
     Remove,
     Restore,
     Scan,
-    State,
     ThreadMarks,
     Unlink,
     WriteMode,
@@ -50,11 +50,11 @@ from memwarden.stores.shared.sql_values import check_text, once
 from memwarden.stores.transfer.pages import (
     PAGE,
     About,
-    Answer,
-    Earlier,
-    Kept,
+    EarlierContent,
+    IdempotentAnswer,
     KeptEdge,
     Mark,
+    MemoryRow,
     Page,
     Tally,
     check_canary,
@@ -64,21 +64,21 @@ from memwarden.stores.transfer.pages import (
 _values = attrgetter(*(each.name for each in fields(Memory)))
 
 
-class _Draft:
+class _MemoryDraft:
     """A batch being applied: it reads through to the namespace and touches it only in :meth:`keep`."""
 
     def __init__(self, space: Space, batch: Batch) -> None:
         self._space = space
         self._batch = batch
-        self._rows: dict[str, Kept] = {}
+        self._rows: dict[str, MemoryRow] = {}
         self._versions: dict[tuple[str, int], Memory] = {}
         self._count = space.count
         self._source_keys: dict[str, str] = {}
         self._edges: dict[EdgeKey, KeptEdge] = {}
         self._steps: dict[int, int] = {}
-        self._journal: list[Change] = []
+        self._journal: list[JournalEntry] = []
 
-    def apply(self, change: BatchChange) -> Applied:
+    def apply(self, change: BatchChange) -> ChangeResult:
         if isinstance(change, Put):
             return self.put(change)
         if isinstance(change, Remove):
@@ -89,7 +89,7 @@ class _Draft:
             return self.link(change)
         return self.unlink(change)
 
-    def put(self, put: Put) -> Applied:
+    def put(self, put: Put) -> ChangeResult:
         memory = put.memory
         row = self._row(memory.id)
         if put.mode == WriteMode.UPDATE:
@@ -104,66 +104,70 @@ class _Draft:
             return self._rewrite(put, row, memory)
         return self._create(put, memory, taken=row is not None)
 
-    def remove(self, remove: Remove) -> Applied:
+    def remove(self, remove: Remove) -> ChangeResult:
         row = self._row(remove.id)
         if row is None:
-            return Applied(remove.id, "missing", remove.step)
+            return ChangeResult(remove.id, "missing", remove.step)
         self._check_unchanged(row)
         if not can_be_removed(row.memory.state, remove.state):
-            return Applied(remove.id, "missing", remove.step)
+            return ChangeResult(remove.id, "missing", remove.step)
         rev = self._log(remove, remove.event, row.memory, row.memory.version if row.live else None, None)
         gone = replace(row.memory, state=remove.state, purge_at=remove.purge_at)
         self._rows[remove.id] = replace(row, rev=rev, memory=gone)
-        return Applied(remove.id, "deleted", remove.step)
+        return ChangeResult(remove.id, "deleted", remove.step)
 
-    def restore(self, restore: Restore) -> Applied:
+    def restore(self, restore: Restore) -> ChangeResult:
         row = self._row(restore.id)
         if row is None or row.live:
-            return Applied(restore.id, "missing", restore.step)
+            return ChangeResult(restore.id, "missing", restore.step)
         self._check_unchanged(row)
         rev = self._log(restore, restore.event, row.memory, None, row.memory.version)
         self._rows[restore.id] = replace(row, rev=rev, memory=active(row.memory))
-        return Applied(restore.id, "restored", restore.step)
+        return ChangeResult(restore.id, "restored", restore.step)
 
-    def link(self, link: Link) -> Applied:
+    def link(self, link: Link) -> ChangeResult:
         ends = [self._row(link.from_id), self._row(link.to_id)]
         start = ends[0]
         if start is None or link.from_id == link.to_id or not all(row is not None and row.live for row in ends):
-            return Applied(link.from_id, "missing", link.step)
+            return ChangeResult(link.from_id, "missing", link.step)
         key = (link.from_id, link.to_id, str(link.type))
         edge = self._edge(key)
         there = edge is not None and edge.live
         if edge is not None and there and edge.relation.strength == link.strength:
-            return Applied(link.from_id, "duplicate", link.step)
+            return ChangeResult(link.from_id, "duplicate", link.step)
         was = {"was": edge.relation.strength} if edge is not None and there else {}
         meta = {"to": link.to_id, "type": str(link.type), "strength": link.strength, **(link.meta or {}), **was}
         rev = self._log(link, Event.LINK, start.memory, start.memory.version, start.memory.version, meta)
         created_at = edge.relation.created_at if edge is not None else self._batch.at
         self._edges[key] = KeptEdge(rev, True, Relation(*key, link.strength, created_at))
-        return Applied(link.from_id, "updated" if there else "created", link.step)
+        return ChangeResult(link.from_id, "updated" if there else "created", link.step)
 
-    def unlink(self, unlink: Unlink) -> Applied:
+    def unlink(self, unlink: Unlink) -> ChangeResult:
         key = (unlink.from_id, unlink.to_id, str(unlink.type))
         start, edge = self._row(unlink.from_id), self._edge(key)
         if start is None or edge is None or not edge.live:
-            return Applied(unlink.from_id, "missing", unlink.step)
+            return ChangeResult(unlink.from_id, "missing", unlink.step)
         active = start.memory.version if start.live else None
         strength = edge.relation.strength
         meta = {"to": unlink.to_id, "type": str(unlink.type), "was": strength, **(unlink.meta or {})}
         rev = self._log(unlink, Event.UNLINK, start.memory, active, active, meta)
         self._edges[key] = KeptEdge(rev, False, edge.relation)
-        return Applied(unlink.from_id, "deleted", unlink.step)
+        return ChangeResult(unlink.from_id, "deleted", unlink.step)
 
-    def page(self, applied: tuple[Applied, ...]) -> Page:
+    def page(self, applied: tuple[ChangeResult, ...]) -> Page:
         """What the batch makes of the namespace, as the page that follows what there was."""
         space, batch, rev = self._space, self._batch, self._space.rev + len(self._journal)
         seen: dict[str, int] = {}
-        for one in batch.seen:
-            seen[one.thread_id] = max(one.rev, seen.get(one.thread_id, space.seen.get(one.thread_id, 0)))
+        for item in batch.seen:
+            seen[item.thread_id] = max(item.rev, seen.get(item.thread_id, space.seen.get(item.thread_id, 0)))
         marks = [Mark(thread, mark, None) for thread, mark in seen.items()]
         if batch.extracted is not None:
             marks.append(Mark(batch.extracted.thread_id, None, batch.extracted.rev))
-        answers = () if batch.key is None else (Answer(batch.key, batch.fingerprint, batch.at, Receipt(rev, applied)),)
+        answers = (
+            ()
+            if batch.key is None
+            else (IdempotentAnswer(batch.key, batch.fingerprint, batch.at, Receipt(rev, applied)),)
+        )
         return Page(
             batch.namespace,
             space.rev,
@@ -172,40 +176,40 @@ class _Draft:
             self._count,
             tuple(self._journal),
             tuple(self._rows.values()),
-            tuple(Earlier(self._rows[key[0]].n, memory) for key, memory in self._versions.items()),
+            tuple(EarlierContent(self._rows[key[0]].n, memory) for key, memory in self._versions.items()),
             tuple(self._edges.values()),
             tuple(marks),
             answers,
         )
 
-    def _create(self, put: Put, memory: Memory, taken: bool) -> Applied:
+    def _create(self, put: Put, memory: Memory, taken: bool) -> ChangeResult:
         if put.source_key is not None:
             key = once(memory.thread_id, put.source_key)
             assert key is not None
             first = self._source_keys.get(key, self._space.source_keys.get(key))
             if first is not None:
-                return Applied(first, "duplicate", put.step)
+                return ChangeResult(first, "duplicate", put.step)
             if not taken:
                 self._source_keys[key] = memory.id
         if taken:
             raise Conflict(f"the id {memory.id!r} is in use in {self._batch.namespace}")
-        purge_at = None if put.state == State.ACTIVE else put.purge_at
+        purge_at = None if put.state == MemoryState.ACTIVE else put.purge_at
         memory = replace(memory, version=1, state=put.state, purge_at=purge_at)
         event, version = born(put)
         rev = self._log(put, event, memory, None, version)
         self._count += 1
         assert put.signals is not None  # checked before
         key = once(memory.thread_id, put.source_key)
-        self._rows[memory.id] = Kept(self._count, rev, key, memory, put.signals)
-        return Applied(memory.id, "created", put.step)
+        self._rows[memory.id] = MemoryRow(self._count, rev, key, memory, put.signals)
+        return ChangeResult(memory.id, "created", put.step)
 
-    def _row(self, identity: str) -> Kept | None:
+    def _row(self, identity: str) -> MemoryRow | None:
         return self._rows.get(identity) or self._space.rows.get(identity)
 
     def _edge(self, key: EdgeKey) -> KeptEdge | None:
         return self._edges.get(key) or self._space.edges.get(key)
 
-    def _rewrite(self, put: Put, row: Kept, memory: Memory) -> Applied:
+    def _rewrite(self, put: Put, row: MemoryRow, memory: Memory) -> ChangeResult:
         self._check_unchanged(row)
         old = row.memory.version
         memory = replace(memory, version=old + 1)
@@ -214,9 +218,9 @@ class _Draft:
         signals = row.signals if put.signals is None else put.signals
         self._versions[memory.id, old] = active(row.memory)
         self._rows[memory.id] = replace(row, rev=rev, memory=memory, signals=signals)
-        return Applied(memory.id, "updated" if row.live else "created", put.step)
+        return ChangeResult(memory.id, "updated" if row.live else "created", put.step)
 
-    def _check_unchanged(self, row: Kept) -> None:
+    def _check_unchanged(self, row: MemoryRow) -> None:
         decided_at = self._batch.decided_at
         if decided_at is not None and decided_at < row.rev <= self._space.rev:
             raise Stale(
@@ -235,7 +239,7 @@ class _Draft:
         batch = self._batch
         seq = self._space.rev + len(self._journal) + 1
         self._journal.append(
-            Change(
+            JournalEntry(
                 seq,
                 batch.namespace,
                 Event(event).value,
@@ -289,9 +293,9 @@ class MemoryStore:
             check_mark(batch.extracted, space.extracted.get(batch.extracted.thread_id, 0))
         if batch.decided_on_all:
             later = space.journal[batch.decided_at or 0 :]
-            check_all(batch, any(one.channel != Channel.TURN for one in later))
-        draft = _Draft(space, batch)
-        applied = tuple(draft.apply(one) for one in batch.changes)
+            check_all(batch, any(item.channel != Channel.TURN for item in later))
+        draft = _MemoryDraft(space, batch)
+        applied = tuple(draft.apply(change) for change in batch.changes)
         page = draft.page(applied)
         await self._write(page)
         space.follow(page)
@@ -303,7 +307,7 @@ class MemoryStore:
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         rows = (await self._space(namespace)).rows
-        return [rows[one].memory for one in ids if one in rows and (removed or rows[one].live)]
+        return [rows[item].memory for item in ids if item in rows and (removed or rows[item].live)]
 
     async def find(
         self,
@@ -313,7 +317,7 @@ class MemoryStore:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
-        state: State = State.ACTIVE,
+        state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
         by = sort_field(order_by)
         _not_negative(limit)
@@ -321,12 +325,12 @@ class MemoryStore:
         if by == WRITTEN:
             return list(islice(matching, min(limit, sys.maxsize)))
         found = list(matching)
-        having = [one for one in found if getattr(one, by) is not None]
-        lacking = [one for one in found if getattr(one, by) is None]
-        having.sort(key=lambda one: getattr(one, by), reverse=descending)  # stable, also when reversed
+        having = [item for item in found if getattr(item, by) is not None]
+        lacking = [item for item in found if getattr(item, by) is None]
+        having.sort(key=lambda item: getattr(item, by), reverse=descending)  # stable, also when reversed
         return [*having, *lacking][:limit]
 
-    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+    async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         return sum(1 for _ in (await self._space(namespace)).matching(where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
@@ -334,13 +338,13 @@ class MemoryStore:
         rows = [
             index_row(row.n, row.memory, row.signals, live=row.live) for row in space.rows.values() if row.rev > since
         ]
-        edges = [Edge(*key, one.relation.strength, one.live) for key, one in space.edges.items() if one.rev > since]
+        edges = [Edge(*key, item.relation.strength, item.live) for key, item in space.edges.items() if item.rev > since]
         return Scan(rows, space.head, edges)
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         space = await self._space(namespace)
-        found = (space.content(*one) for one in wanted)
-        return [one for one in found if one is not None]
+        found = (space.content(*item) for item in wanted)
+        return [item for item in found if item is not None]
 
     async def journal(
         self,
@@ -353,22 +357,22 @@ class MemoryStore:
         turns: bool = True,
         descending: bool = False,
         limit: int = 1000,
-    ) -> list[Change]:
+    ) -> list[JournalEntry]:
         _not_negative(limit)
         entries = (await self._space(namespace)).journal
         wanted = [
-            one
-            for one in (reversed(entries) if descending else entries)
-            if one.seq > since
-            and memory_id in (None, one.memory_id)
-            and thread_id in (None, one.thread_id)
-            and step in (None, one.step)
-            and (turns or one.channel != Channel.TURN)
+            entry
+            for entry in (reversed(entries) if descending else entries)
+            if entry.seq > since
+            and memory_id in (None, entry.memory_id)
+            and thread_id in (None, entry.thread_id)
+            and step in (None, entry.step)
+            and (turns or entry.channel != Channel.TURN)
         ]
         return wanted[:limit]
 
     async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
-        return max((one.seq for one in (await self._space(namespace)).journal if one.at <= moment), default=0)
+        return max((item.seq for item in (await self._space(namespace)).journal if item.at <= moment), default=0)
 
     async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
         edges = (await self._space(namespace)).edges
@@ -377,8 +381,8 @@ class MemoryStore:
 
     async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
         space = await self._space(namespace)
-        entries = [one for one in space.journal if one.thread_id == thread_id]
-        said = [one.seq for one in entries if one.channel == Channel.TURN and one.event == Event.ADD]
+        entries = [item for item in space.journal if item.thread_id == thread_id]
+        said = [entry.seq for entry in entries if entry.channel == Channel.TURN and entry.event == Event.ADD]
         began = entries[0].seq if entries else None
         recent = said[-turns] if len(said) >= turns else 0
         return ThreadMarks(space.seen.get(thread_id), began, recent, space.extracted.get(thread_id, 0))
@@ -418,7 +422,7 @@ class MemoryStore:
 
     async def load_page(self, page: Page) -> None:
         space = await self._space(page.namespace)
-        for memory in (*(one.memory for one in page.memories), *(one.memory for one in page.earlier)):
+        for memory in (*(memory.memory for memory in page.memories), *(item.memory for item in page.earlier)):
             if memory.namespace != page.namespace:
                 raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, not of {page.namespace}")
         check_follows(page, space.rev)
@@ -437,7 +441,7 @@ class MemoryStore:
         """The events as they are given back. Raises InvalidInput."""
         self._ready()
         check_events(events)
-        return [in_utc(one) for one in events]
+        return [in_utc(event) for event in events]
 
     def _ready(self) -> None:
         if not self._open:
@@ -456,7 +460,7 @@ def _checked(batch: Batch) -> Batch:
     check_text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
     _aware(batch.at)
     check_kinds(batch.changes)
-    changes = tuple(_checked_change(one, batch.namespace) for one in batch.changes)
+    changes = tuple(_checked_change(change, batch.namespace) for change in batch.changes)
     return replace(batch, changes=changes, at=batch.at.astimezone(UTC))
 
 
@@ -466,11 +470,11 @@ def _checked_change(change: BatchChange, namespace: Namespace) -> BatchChange:
         _aware(change.purge_at)
         purge_at = change.purge_at and change.purge_at.astimezone(UTC)
         memory = _checked_memory(change, namespace)
-        return replace(change, memory=memory, meta=meta, purge_at=purge_at, state=State(change.state))
+        return replace(change, memory=memory, meta=meta, purge_at=purge_at, state=MemoryState(change.state))
     if isinstance(change, Remove):
         _aware(change.purge_at)
         purge_at = change.purge_at and change.purge_at.astimezone(UTC)
-        return replace(change, meta=meta, purge_at=purge_at, state=State(change.state))
+        return replace(change, meta=meta, purge_at=purge_at, state=MemoryState(change.state))
     return replace(change, meta=meta)
 
 
@@ -479,8 +483,8 @@ def _checked_memory(put: Put, namespace: Namespace) -> Memory:
     check_text(put.source_key)
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
-    for one in (memory.created_at, memory.updated_at, memory.valid_from, memory.valid_to):
-        _aware(one)
+    for item in (memory.created_at, memory.updated_at, memory.valid_from, memory.valid_to):
+        _aware(item)
     check_text(*_values(memory), *memory.tags, *memory.characters, *memory.sources)
     return replace(
         memory,
@@ -489,7 +493,7 @@ def _checked_memory(put: Put, namespace: Namespace) -> Memory:
         valid_from=memory.valid_from and memory.valid_from.astimezone(UTC),
         valid_to=memory.valid_to and memory.valid_to.astimezone(UTC),
         payload=None if memory.payload is None else _json(memory.payload, f"the payload of memory {memory.id!r}"),
-        state=State.ACTIVE,
+        state=MemoryState.ACTIVE,
         purge_at=None,
     )
 

@@ -141,8 +141,8 @@ def _copy_out(db: Connection[Any], name: str, columns: Columns, out: IO[bytes]) 
 
 def _fill(db: Connection[Any], archive: ZipFile, manifest: Manifest, path: Path, tick: Tick) -> None:
     tables = dict(_tables(db))
-    theirs = {name: one.columns for name, one in manifest.tables.items()}
-    if {name: sorted(one) for name, one in tables.items()} != {name: sorted(one) for name, one in theirs.items()}:
+    theirs = {name: item.columns for name, item in manifest.tables.items()}
+    if {name: sorted(item) for name, item in tables.items()} != {name: sorted(item) for name, item in theirs.items()}:
         raise StoreCorrupt(
             f"{path} has other tables than schema {manifest.schema} of memwarden; nothing was restored. Use another one"
         )

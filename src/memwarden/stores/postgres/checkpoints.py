@@ -13,16 +13,16 @@ from uuid_utils import uuid7
 
 from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.rows import Values, stored, told
-from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
 from memwarden.stores.postgres.writing.write import gather_statistics
 from memwarden.stores.shared.checkpoints import (
     PAGE,
-    Found,
+    CheckpointRead,
+    CheckpointSearch,
     Key,
     Outline,
     PendingWrite,
-    Saved,
-    Search,
+    SavedCheckpoint,
     Value,
     json_text,
     metadata_text,
@@ -150,7 +150,7 @@ class PostgresCheckpoints:
         self._seconds = seconds
         self._written = 0
 
-    async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
         names, key = here(namespace), stored(list(saved.key))
         check_text(*saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))
         channels, versions = [stored([link[side] for link in saved.links]) for side in (0, 1)]
@@ -159,23 +159,33 @@ class PostgresCheckpoints:
             *names, *key, stored(saved.parent), stored(saved.agent), stored(saved.run), channels, versions,
             stored(list(saved.small)), _metadata(saved), saved.kind, saved.data, saved.shown,
         )  # fmt: skip
-        places = [(*names, *key[:2], stored(one.channel), stored(one.version)) for one in values]
-        rows = [(*place, one.kind, one.data, one.shown) for place, one in zip(places, values, strict=True)]
-        await self._write(namespace, [*((_PUT_VALUE, one) for one in rows), (_PUT, row)])
+        places = [(*names, *key[:2], stored(value.channel), stored(value.version)) for value in values]
+        rows = [(*place, item.kind, item.data, item.shown) for place, item in zip(places, values, strict=True)]
+        await self._write(namespace, [*((_PUT_VALUE, row) for row in rows), (_PUT, row)])
 
     async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
         names = (*here(namespace), *stored(list(key)))
         rows = [
-            (*names, stored(one.task), one.number, stored(one.path), stored(one.channel), one.kind, one.data)
-            for one in writes
+            (
+                *names,
+                stored(write.task),
+                write.number,
+                stored(write.path),
+                stored(write.channel),
+                write.kind,
+                write.data,
+            )
+            for write in writes
         ]
         await self._write(namespace, [(_PUT_WRITE, row) for row in rows])
 
-    async def get(self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None) -> Found | None:
-        found = await self.find(namespace, Search(thread, ns, id), limit=1)
+    async def get(
+        self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None
+    ) -> CheckpointRead | None:
+        found = await self.find(namespace, CheckpointSearch(thread, ns, id), limit=1)
         return found[0] if found else None
 
-    async def find(self, namespace: Namespace, search: Search, limit: int = PAGE) -> list[Found]:
+    async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         which, bound = _which(namespace, search, limit)
         questions = [(sql.format(which=which), bound) for sql in (_FIND, _FIND_VALUES, _FIND_WRITES)]
         return _put_together(*await self._ask(namespace, *questions))
@@ -236,15 +246,15 @@ class PostgresCheckpoints:
     async def _ask(self, namespace: Namespace, *questions: Question) -> list[list[Values]]:
         def ask(db: Connection[Any]) -> list[list[Values]]:
             with db.pipeline():
-                begin(db, namespace, self._seconds, Kind.READ)
+                begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = [db.execute(sql.encode(), values, binary=True) for sql, values in questions]
                 db.execute(b"COMMIT")
-            return [one.fetchall() for one in asked]
+            return [item.fetchall() for item in asked]
 
         return await self._in_thread(ask, writing=False)
 
 
-def _which(namespace: Namespace, search: Search, limit: int) -> Question:
+def _which(namespace: Namespace, search: CheckpointSearch, limit: int) -> Question:
     conditions = [
         ("thread_id = %s", search.thread),
         ("checkpoint_ns = %s", search.ns),
@@ -262,7 +272,7 @@ def _which(namespace: Namespace, search: Search, limit: int) -> Question:
     return f"WHERE {_HERE}{said} {_NEWEST_FIRST} LIMIT %s::int8", [*here(namespace), *bound, limit]
 
 
-def _put_together(saved: list[Values], values: list[Values], writes: list[Values]) -> list[Found]:
+def _put_together(saved: list[Values], values: list[Values], writes: list[Values]) -> list[CheckpointRead]:
     by_key: dict[Values, tuple[list[Value], list[PendingWrite]]] = {row[:3]: ([], []) for row in saved}
     for row in values:
         channel, version, kind, data = row[3:]
@@ -270,13 +280,13 @@ def _put_together(saved: list[Values], values: list[Values], writes: list[Values
     for row in writes:
         task, path, number, channel, kind, data = row[3:]
         by_key[row[:3]][1].append(PendingWrite(told(task), told(path), number, told(channel), kind, data))
-    return [Found(_saved(row), *map(tuple, by_key[row[:3]])) for row in saved]  # type: ignore[arg-type]  # in their order
+    return [CheckpointRead(_saved(row), *map(tuple, by_key[row[:3]])) for row in saved]  # type: ignore[arg-type]  # in their order
 
 
-def _saved(row: Values) -> Saved:
+def _saved(row: Values) -> SavedCheckpoint:
     *key, parent, agent, kind, data, channels, versions, small, metadata, run = row
     links = tuple(zip(told(channels), told(versions), strict=True))
-    return Saved(
+    return SavedCheckpoint(
         Key(*map(told, key)), told(parent), told(agent), kind, data, links, tuple(told(small)), _mapping(metadata),
         told(run),
     )  # fmt: skip
@@ -309,7 +319,7 @@ def _remove_unneeded(db: Connection[Any], thread: tuple[str, str, str]) -> None:
 def _copy(table: str) -> str:
     key, others = _COPIED[table]
     columns = ", ".join((*key, *others))
-    changed = ", ".join(f"{one} = excluded.{one}" for one in others)
+    changed = ", ".join(f"{other} = excluded.{other}" for other in others)
     return (
         f"INSERT INTO memwarden.{table} (tenant, namespace, thread_id, {columns}) "
         f"SELECT tenant, namespace, %s, {columns} FROM memwarden.{table} WHERE {_HERE} AND thread_id = %s "
@@ -317,7 +327,7 @@ def _copy(table: str) -> str:
     )
 
 
-def _metadata(saved: Saved) -> str:
+def _metadata(saved: SavedCheckpoint) -> str:
     text = metadata_text(saved)
     return json.dumps(_deep(stored, json.loads(text))) if _ESCAPED.search(text) else text
 
@@ -330,7 +340,7 @@ def _mapping(text: str) -> dict[str, Any]:
 def _deep(change: Callable[[Any], Any], value: Any) -> Any:
     """Change every text in a JSON value. jsonb cannot hold U+0000 either."""
     if isinstance(value, dict):
-        return {change(key): _deep(change, one) for key, one in value.items()}
+        return {change(key): _deep(change, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_deep(change, one) for one in value]
+        return [_deep(change, item) for item in value]
     return change(value)

@@ -15,7 +15,7 @@ from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.columns import arrays
 from memwarden.stores.postgres.sql.rows import stored, told
-from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
 from memwarden.stores.postgres.writing.write import insert
 from memwarden.stores.shared.event_list import checked_limit, checked_span
 from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
@@ -37,7 +37,7 @@ Rows = list[tuple[Namespace, list[Values]]]
 def encode(events: Sequence[OpEvent]) -> Rows:
     """Events as rows, those of a namespace together. Raises InvalidInput for text that no database can hold."""
     check_events(events)
-    rows = [(one.namespace, tuple(map(stored, row_of(one)))) for one in events]
+    rows = [(event.namespace, tuple(map(stored, row_of(event)))) for event in events]
     rows.sort(key=itemgetter(0))
     return [(namespace, [row for _, row in some]) for namespace, some in groupby(rows, itemgetter(0))]
 
@@ -73,7 +73,7 @@ def read(
     sql = f"SELECT {', '.join(COLUMNS)} FROM memwarden.events WHERE {_HERE}{conditions} "
     sql += f"ORDER BY ts {order}, id {order} LIMIT %s::int8"
     rows = _ask(db, namespace, sql, [*map(stored, values), checked_limit(limit)], seconds)
-    return [event_of(namespace, [told(one) for one in row]) for row in rows]
+    return [event_of(namespace, [told(item) for item in row]) for row in rows]
 
 
 def counts(
@@ -87,12 +87,12 @@ def counts(
         f"SELECT {start} AS at, node, op, status, sum(count)::int8 FROM memwarden.events WHERE {_HERE}{conditions} "
         "GROUP BY 1, node, op, status ORDER BY 1, node, op, status"
     )
-    return [count_of([told(one) for one in row]) for row in _ask(db, namespace, sql, [*map(stored, values)], seconds)]
+    return [count_of([told(item) for item in row]) for row in _ask(db, namespace, sql, [*map(stored, values)], seconds)]
 
 
 def _ask(db: Connection[Any], namespace: Namespace, sql: str, values: list[Any], seconds: float) -> list[Values]:
     with db.pipeline():
-        begin(db, namespace, seconds, Kind.READ)
+        begin(db, namespace, seconds, TransactionKind.READ)
         asked = db.execute(sql.encode(), [*here(namespace), *values], binary=True)
         db.execute(b"COMMIT")
     return asked.fetchall()

@@ -22,7 +22,7 @@ from memwarden.records import Namespace
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.sql.errors import explained
-from memwarden.stores.shared.health import Finding, Repaired
+from memwarden.stores.shared.health import HealthFinding, RepairReport
 from memwarden.stores.transfer.move import Beside
 
 _MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
@@ -54,7 +54,7 @@ _BESIDE = b"""
 _HERE = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)"
 
 
-class Check(NamedTuple):
+class RowCheck(NamedTuple):
     """wrong: the FROM and WHERE of the rows that are wrong, as ``one``. mend: SQL for the rows of one namespace."""
 
     kind: str
@@ -64,9 +64,9 @@ class Check(NamedTuple):
     mend: str | None = None
 
 
-def _orphans(table: str, condition: str, said: str) -> Check:
+def _orphans(table: str, condition: str, said: str) -> RowCheck:
     wrong = f"memwarden.{table} AS one WHERE {condition}"
-    return Check("orphans", table, wrong, said, f"DELETE FROM {wrong} AND {_SAME.format('one')}")
+    return RowCheck("orphans", table, wrong, said, f"DELETE FROM {wrong} AND {_SAME.format('one')}")
 
 
 def _no(table: str, *pairs: str) -> str:
@@ -86,10 +86,10 @@ _TOLD = (
 _ENDS = f"({_no('memories', 'm.id = one.from_id')} OR {_no('memories', 'm.id = one.to_id')})"
 
 
-def _counter(column: str, right: str, condition: str, said: str) -> Check:
+def _counter(column: str, right: str, condition: str, said: str) -> RowCheck:
     wrong = f"memwarden.namespaces AS one WHERE {condition}"
     mend = f"UPDATE memwarden.namespaces AS one SET {column} = {right} WHERE {condition} AND {_SAME.format('one')}"
-    return Check("counter", "namespaces", wrong, said, mend)
+    return RowCheck("counter", "namespaces", wrong, said, mend)
 
 
 CHECKS = (
@@ -106,23 +106,23 @@ CHECKS = (
     ),
     _counter("rev", _LAST, f"one.rev <> {_LAST} AND {_TOLD}", "namespaces with another revision than their journal"),
     _counter("rows", _MOST, f"one.rows < {_MOST}", "namespaces that would give a number away twice"),
-    Check(
+    RowCheck(
         "content",
         "journal",
         f"memwarden.namespaces AS one WHERE NOT ({_TOLD})",
         "namespaces whose journal has gaps, or ends too early",
     ),
     *(
-        Check("content", table, f"memwarden.{table} AS one WHERE {_no('namespaces')}", "rows of no namespace")
+        RowCheck("content", table, f"memwarden.{table} AS one WHERE {_no('namespaces')}", "rows of no namespace")
         for table in ("memories", "journal")
     ),
-    Check(
+    RowCheck(
         "content",
         "memories",
         f"memwarden.memories AS one WHERE {_no('signals', 'm.n = one.n')}",
         "memories without signals, which no query finds",
     ),
-    Check(
+    RowCheck(
         "content",
         "memories",
         # what is proposed or held back has no version in the journal yet, and is the first one
@@ -130,7 +130,7 @@ CHECKS = (
         f"coalesce(max(new_version), 1) END FROM memwarden.journal j {_OF_SPACE.format('j')} AND j.memory_id = one.id)",
         "memories of another version than the journal tells",
     ),
-    Check(
+    RowCheck(
         "content",
         "memories",
         f"(SELECT DISTINCT tenant, namespace, memory_id FROM memwarden.journal) AS one "
@@ -140,21 +140,21 @@ CHECKS = (
 )
 
 
-def examine(connections: Connections) -> list[Finding]:
+def examine(connections: Connections) -> list[HealthFinding]:
     """Return what is wrong. Nothing is changed. Raises StoreError."""
     with explained(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
         return _look(db)
 
 
-def repair(connections: Connections, copy: Path | None) -> Repaired:
-    """Mend it. See :class:`memwarden.stores.shared.health.Examined`."""
+def repair(connections: Connections, copy: Path | None) -> RepairReport:
+    """Mend it. See :class:`memwarden.stores.shared.health.HealthCheck`."""
     with explained(connections.place):
         with closing(connections.connect()) as db:
             _ready(db, connections)
             found = _look(db)
-        if not any(one.mend for one in found):
-            return Repaired(None, (), tuple(found))
+        if not any(item.mend for item in found):
+            return RepairReport(None, (), tuple(found))
         if copy is None:
             raise InvalidInput(
                 f"{connections.place}: {found[0].said}. A copy is made before anything is mended; say where to, with "
@@ -165,7 +165,7 @@ def repair(connections: Connections, copy: Path | None) -> Repaired:
             _make_indexes(db, found)
             _mend_rows(db)
             _vacuum(db, found)
-            return Repaired(copy, tuple(one for one in found if one.mend), tuple(_look(db)))
+            return RepairReport(copy, tuple(item for item in found if item.mend), tuple(_look(db)))
 
 
 def beside(connections: Connections) -> list[Beside]:
@@ -183,55 +183,55 @@ def _ready(db: Connection[Any], connections: Connections) -> None:
     schema.let_owner_read(db, connections.place)
 
 
-def _look(db: Connection[Any]) -> list[Finding]:
+def _look(db: Connection[Any]) -> list[HealthFinding]:
     found = [*_indexes(db), *_damaged(db)]
     with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
         if found:  # what a damaged index says is not believed
             db.execute(b"SET LOCAL enable_indexscan = off")
             db.execute(b"SET LOCAL enable_indexonlyscan = off")
             db.execute(b"SET LOCAL enable_bitmapscan = off")
-        for one in CHECKS:
-            ((number,),) = db.execute(f"SELECT count(*) FROM {one.wrong}".encode()).fetchall()
+        for item in CHECKS:
+            ((number,),) = db.execute(f"SELECT count(*) FROM {item.wrong}".encode()).fetchall()
             if number:
-                doing = {"orphans": "removed", "counter": "counted anew"}[one.kind] if one.mend else ""
-                found.append(Finding(one.kind, one.where, number, f"{number:,} {one.said}", doing))
+                doing = {"orphans": "removed", "counter": "counted anew"}[item.kind] if item.mend else ""
+                found.append(HealthFinding(item.kind, item.where, number, f"{number:,} {item.said}", doing))
     for name, dead in db.execute(_BLOATED).fetchall():
-        found.append(Finding("bloat", name, dead, f"{dead:,} rows of {name} are dead", "vacuumed"))
+        found.append(HealthFinding("bloat", name, dead, f"{dead:,} rows of {name} are dead", "vacuumed"))
     return found
 
 
-def _indexes(db: Connection[Any]) -> list[Finding]:
+def _indexes(db: Connection[Any]) -> list[HealthFinding]:
     there = dict(db.execute(_INDEXES).fetchall())
     broken = [name for name, valid in there.items() if not valid]
     missing = [name for name in _wanted() if name not in there]
-    return [Finding("index", one, 1, f"the index {one} is invalid", "made anew") for one in broken] + [
-        Finding("index", one, 1, f"the index {one} is missing", "made anew") for one in missing
+    return [HealthFinding("index", item, 1, f"the index {item} is invalid", "made anew") for item in broken] + [
+        HealthFinding("index", item, 1, f"the index {item} is missing", "made anew") for item in missing
     ]
 
 
-def _damaged(db: Connection[Any]) -> list[Finding]:
+def _damaged(db: Connection[Any]) -> list[HealthFinding]:
     """What amcheck says of the contents of indexes; nothing where it is not installed."""
     installed = db.execute(_AMCHECK).fetchone()
-    found: list[Finding] = []
+    found: list[HealthFinding] = []
     for oid, name in db.execute(_CHECKABLE).fetchall() if installed else ():
         try:
             check = SQL("SELECT {}.bt_index_check(%s::oid::regclass, true)")
             db.execute(check.format(Identifier(str(installed and installed[0]))), (oid,))
         except (errors.IndexCorrupted, errors.DataCorrupted) as error:
             said = f"the index {name} is damaged: {error.diag.message_primary}"
-            found.append(Finding("index", name, 1, said, "made anew"))
+            found.append(HealthFinding("index", name, 1, said, "made anew"))
         except errors.InsufficientPrivilege:
             break  # this login may not ask
     return found
 
 
-def _make_indexes(db: Connection[Any], found: Sequence[Finding]) -> None:
+def _make_indexes(db: Connection[Any], found: Sequence[HealthFinding]) -> None:
     there = {name for name, _ in db.execute(_INDEXES).fetchall()}
-    for one in found:
-        if one.kind == "index" and one.where in there:
-            db.execute(SQL("REINDEX INDEX {}").format(Identifier("memwarden", one.where)))
-        elif one.kind == "index":
-            db.execute(_wanted()[one.where].encode())
+    for item in found:
+        if item.kind == "index" and item.where in there:
+            db.execute(SQL("REINDEX INDEX {}").format(Identifier("memwarden", item.where)))
+        elif item.kind == "index":
+            db.execute(_wanted()[item.where].encode())
 
 
 def _mend_rows(db: Connection[Any]) -> None:
@@ -250,10 +250,10 @@ def _mend_rows(db: Connection[Any]) -> None:
                 )
 
 
-def _vacuum(db: Connection[Any], found: Sequence[Finding]) -> None:
-    for one in found:
-        if one.kind == "bloat":
-            db.execute(SQL("VACUUM (ANALYZE) {}").format(Identifier("memwarden", one.where)))
+def _vacuum(db: Connection[Any], found: Sequence[HealthFinding]) -> None:
+    for item in found:
+        if item.kind == "bloat":
+            db.execute(SQL("VACUUM (ANALYZE) {}").format(Identifier("memwarden", item.where)))
 
 
 @cache

@@ -12,8 +12,8 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.columns import array, arrays, unnest
 from memwarden.stores.postgres.sql.rows import Values, stored, told
-from memwarden.stores.postgres.sql.transaction import Kind, begin, here
-from memwarden.stores.shared.items import DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
+from memwarden.stores.shared.items import DropItem, Hit, ItemChange, ItemSearch, Place, PutItem, StoredItem, answer
 
 T = TypeVar("T")
 
@@ -88,17 +88,17 @@ class PostgresItems:
 
         def work(db: Connection[Any]) -> dict[Place, StoredItem]:
             with db.pipeline():
-                begin(db, namespace, self._seconds, Kind.READ)
+                begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = db.execute(sql.encode(), values, binary=True)
                 db.execute(b"COMMIT")
-            return {(one.path, one.key): one for one in map(_item, asked.fetchall())}
+            return {(item.path, item.key): item for item in map(_item, asked.fetchall())}
 
         return await self._in_thread(work)
 
-    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
         def work(db: Connection[Any]) -> list[Hit]:
-            begin(db, namespace, self._seconds, Kind.READ)
-            found = answer(_View(db, namespace), search)
+            begin(db, namespace, self._seconds, TransactionKind.READ)
+            found = answer(_PostgresItemsView(db, namespace), search)
             db.execute(b"COMMIT")
             return found
 
@@ -109,7 +109,7 @@ class PostgresItems:
 
         def work(db: Connection[Any]) -> list[str]:
             with db.pipeline():
-                begin(db, namespace, self._seconds, Kind.READ)
+                begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = db.execute(f"SELECT DISTINCT path FROM memwarden.items WHERE {within}".encode(), bound)
                 db.execute(b"COMMIT")
             return [told(path) for (path,) in asked.fetchall()]
@@ -123,7 +123,7 @@ class PostgresItems:
 
         def work(db: Connection[Any]) -> list[str]:
             with db.pipeline():
-                begin(db, namespace, self._seconds, Kind.READ)
+                begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = db.execute(sql.encode(), bound)
                 db.execute(b"COMMIT")
             return [told(key) for (key,) in asked.fetchall()]
@@ -131,8 +131,8 @@ class PostgresItems:
         return await self._in_thread(work)
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
-        puts = sorted((one for one in changes if isinstance(one, PutItem)), key=lambda one: one.item[:2])
-        drops = [(one.path, one.key) for one in changes if isinstance(one, DropItem)]
+        puts = sorted((change for change in changes if isinstance(change, PutItem)), key=lambda item: item.item[:2])
+        drops = [(change.path, change.key) for change in changes if isinstance(change, DropItem)]
         await self._transaction(namespace, _statements(here(namespace), puts, drops))
 
     async def refresh(
@@ -156,19 +156,19 @@ class PostgresItems:
                 begin(db, namespace, self._seconds)
                 asked = [db.execute(sql.encode(), values) for sql, values in statements]
                 db.execute(b"COMMIT")
-            return [one.fetchall() if one.description else [] for one in asked]
+            return [item.fetchall() if item.description else [] for item in asked]
 
         return await self._in_thread(work) if statements else []
 
 
-class _View:
+class _PostgresItemsView:
     """The items as a read transaction sees them; identities are places, as they stand in the database."""
 
     def __init__(self, db: Connection[Any], namespace: Namespace) -> None:
         self._db = db
         self._namespace = namespace
 
-    def newest(self, search: Search, most: int | None) -> Iterable[Place]:
+    def newest(self, search: ItemSearch, most: int | None) -> Iterable[Place]:
         within, bound = _within(self._namespace, search.path, search.alive_at)
         page, values = ("", ()) if most is None else (" LIMIT %s::int8 OFFSET %s::int8", (most, search.offset))
         sql = f"SELECT path, key FROM memwarden.items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
@@ -176,11 +176,11 @@ class _View:
 
     def read(self, identities: Sequence[Place]) -> Mapping[Place, StoredItem]:
         sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}"
-        columns = array("text", [one for one, _ in identities]), array("text", [one for _, one in identities])
+        columns = array("text", [item for item, _ in identities]), array("text", [item for _, item in identities])
         rows = self._ask(sql, (*here(self._namespace), *columns)) if identities else []
         return {(row[0], row[1]): _item(row) for row in rows}
 
-    def vectors(self, search: Search) -> Iterator[Sequence[tuple[Place, bytes]]]:
+    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[Place, bytes]]]:
         within, bound = _within(self._namespace, search.path, search.alive_at, "i.")
         sql = (
             "SELECT i.path, i.key, v.vector FROM memwarden.items i "
@@ -199,17 +199,17 @@ def _statements(
     names: tuple[str, str], puts: Sequence[PutItem], drops: Sequence[Place]
 ) -> list[tuple[str, Sequence[Any]]]:
     """What writes some items. An item is locked before its vectors are touched, so they always belong to it."""
-    places = [(one.item.path, one.item.key) for one in puts]
-    vectors = [(one.item.path, one.item.key, *vector) for one in puts for vector in one.vectors]
+    places = [(put.item.path, put.item.key) for put in puts]
+    vectors = [(put.item.path, put.item.key, *vector) for put in puts for vector in put.vectors]
     statements: list[tuple[str, Sequence[Any]]] = []
     if len(puts) + len(drops) > 1:
         statements.append((_LOCK, (*names, *_columns([*places, *drops]))))
     if puts:
         statements.append((_NEW_SPACE, names))
-        statements.append((_PUT, (*names, *arrays(_ITEM, [tuple(map(_text, one.item)) for one in puts]))))
+        statements.append((_PUT, (*names, *arrays(_ITEM, [tuple(map(_text, put.item)) for put in puts]))))
         statements.append((_DROP_VECTORS, (*names, *_columns(places))))
     if vectors:
-        statements.append((_PUT_VECTORS, (*names, *arrays(_VECTOR, [tuple(map(_text, one)) for one in vectors]))))
+        statements.append((_PUT_VECTORS, (*names, *arrays(_VECTOR, [tuple(map(_text, vector)) for vector in vectors]))))
     if drops:
         statements.append((_DROP, (*names, *_columns(drops))))
         statements.append((_DROP_ORPHANS, (*names, *_columns(drops))))

@@ -10,7 +10,7 @@ from psycopg import Connection, Error
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
-from memwarden.records import Applied, Memory, Namespace, Put, Receipt, Signals
+from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.postgres.sql.columns import arrays
 from memwarden.stores.postgres.sql.rows import (
     CONTENT,
@@ -23,7 +23,7 @@ from memwarden.stores.postgres.sql.rows import (
     stored,
     told,
 )
-from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
 from memwarden.stores.postgres.writing import decide
 from memwarden.stores.postgres.writing.write import (
     DROP,
@@ -40,11 +40,11 @@ from memwarden.stores.postgres.writing.write import (
 from memwarden.stores.shared.sql_values import meta_text
 from memwarden.stores.transfer.pages import (
     About,
-    Answer,
-    Earlier,
-    Kept,
+    EarlierContent,
+    IdempotentAnswer,
     KeptEdge,
     Mark,
+    MemoryRow,
     Page,
     Tally,
     archived,
@@ -109,7 +109,7 @@ _TAKE_ANSWERS = insert("receipts", RECEIPT, "ON CONFLICT DO NOTHING")
 def about(db: Connection[Any], seconds: float) -> About:
     """Return facts about the database."""
     with db.pipeline():
-        begin(db, None, seconds, Kind.READ)
+        begin(db, None, seconds, TransactionKind.READ)
         asked = db.execute(_ABOUT)
         db.execute(b"COMMIT")
     ((version, schema, model, size),) = asked.fetchall()
@@ -119,13 +119,13 @@ def about(db: Connection[Any], seconds: float) -> About:
 def tally(db: Connection[Any], namespace: Namespace, seconds: float) -> Tally:
     """Return how many rows there are of a namespace."""
     with db.pipeline():
-        begin(db, namespace, seconds, Kind.READ)
+        begin(db, namespace, seconds, TransactionKind.READ)
         counts = [
             db.execute(f"SELECT count(*) FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
             for table in Tally._fields
         ]
         db.execute(b"COMMIT")
-    return Tally._make(one.fetchall()[0][0] for one in counts)
+    return Tally._make(count.fetchall()[0][0] for count in counts)
 
 
 def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seconds: float) -> Page:
@@ -135,7 +135,7 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
         return db.execute(sql.encode(), (*here(namespace), *values), binary=True)
 
     with db.pipeline():
-        begin(db, namespace, seconds, Kind.READ)
+        begin(db, namespace, seconds, TransactionKind.READ)
         counters = ask(_SPACE)
     head, rows = counters.fetchone() or (0, 0)
     rev = last_of(since, limit, head)
@@ -145,7 +145,7 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
     changes = tuple(change(namespace, row) for row in journal)
     pairs = archived(changes)
     with db.pipeline():
-        ids, versions = [stored(one) for one, _ in pairs], [version for _, version in pairs]
+        ids, versions = [stored(item) for item, _ in pairs], [version for _, version in pairs]
         earlier = ask(_EARLIER, ids, versions)
         db.execute(b"COMMIT")
     return Page(
@@ -156,7 +156,7 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
         rows,
         changes,
         tuple(_kept(namespace, row) for row in kept),
-        tuple(Earlier(row[0], decode(namespace, row[1:])) for row in earlier),
+        tuple(EarlierContent(row[0], decode(namespace, row[1:])) for row in earlier),
         tuple(KeptEdge(row[0], row[1], relation(row[2:])) for row in edges),
         tuple(Mark._make(map(told, row)) for row in marks or ()),
         tuple(_answer(*map(told, row)) for row in answers),
@@ -174,14 +174,14 @@ def discard(db: Connection[Any], namespace: Namespace) -> None:
             db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
 
 
-class Taken:
+class IncomingPage:
     """A page, encoded, on its way into the database. Raises InvalidInput for what cannot be stored."""
 
     def __init__(self, page: Page) -> None:
         if not page.namespace.tenant or not page.namespace.path:
             raise InvalidInput("a namespace has a tenant and a path of at least one character each")
         self._page = page
-        self._statements = [one for one in _statements(page) if one[2]]
+        self._statements = [statement for statement in _statements(page) if statement[2]]
         self._sent = False
 
     def may_repeat(self, error: Error) -> bool:
@@ -208,34 +208,43 @@ class Taken:
 def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:
     space = page.namespace
     memories = [
-        (stored(one.memory.id), stored(one.once), one.n, one.rev, *_state(one.memory), *_content(one.memory, space))
-        for one in page.memories
+        (
+            stored(memory.memory.id),
+            stored(memory.once),
+            memory.n,
+            memory.rev,
+            *_state(memory.memory),
+            *_content(memory.memory, space),
+        )
+        for memory in page.memories
     ]
-    earlier = [(stored(one.memory.id), one.memory.version, *_content(one.memory, space)) for one in page.earlier]
+    earlier = [(stored(item.memory.id), item.memory.version, *_content(item.memory, space)) for item in page.earlier]
     yield _TAKE_MEMORIES, NEW, memories
-    yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(one.n, *_signals(one.signals)) for one in page.memories]
+    yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(memory.n, *_signals(memory.signals)) for memory in page.memories]
     yield _TAKE_EARLIER, VERSION, earlier
-    yield DROP_VERSIONS, DROP, [(stored(one), version) for one, version in dropped(page.changes).items()]
-    yield _TAKE_CHANGES, JOURNAL, [_journal_row(one) for one in page.changes]
-    yield _TAKE_EDGES, EDGE, [_edge_row(one) for one in page.edges]
-    yield _TAKE_MARKS, _MARK, [(stored(one.thread_id), one.seen, one.extracted) for one in page.marks]
+    yield DROP_VERSIONS, DROP, [(stored(item), version) for item, version in dropped(page.changes).items()]
+    yield _TAKE_CHANGES, JOURNAL, [_journal_row(change) for change in page.changes]
+    yield _TAKE_EDGES, EDGE, [_edge_row(edge) for edge in page.edges]
+    yield _TAKE_MARKS, _MARK, [(stored(mark.thread_id), mark.seen, mark.extracted) for mark in page.marks]
     yield (
         _TAKE_ANSWERS,
         RECEIPT,
         [
-            receipt_row(one.key, decide.Earlier(one.fingerprint, one.receipt), microseconds(one.at))
-            for one in page.answers
+            receipt_row(answer.key, decide.EarlierAnswer(answer.fingerprint, answer.receipt), microseconds(answer.at))
+            for answer in page.answers
         ],
     )
 
 
-def _kept(namespace: Namespace, row: Values) -> Kept:
+def _kept(namespace: Namespace, row: Values) -> MemoryRow:
     n, rev, once, terms, vector, flags, days, pieces = row[:8]
-    return Kept(n, rev, told(once), decode(namespace, row[8:]), Signals(terms, vector, flags, days, pieces))
+    return MemoryRow(n, rev, told(once), decode(namespace, row[8:]), Signals(terms, vector, flags, days, pieces))
 
 
-def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> Answer:
-    return Answer(key, fingerprint, moment(at), Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))
+def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> IdempotentAnswer:
+    return IdempotentAnswer(
+        key, fingerprint, moment(at), Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied)))
+    )
 
 
 def _state(memory: Memory) -> Values:
@@ -251,10 +260,13 @@ def _signals(signals: Signals) -> Values:
     return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
 
 
-def _journal_row(one: Any) -> Values:
-    written = (microseconds(one.at), one.actor, one.seq, str(one.event), one.memory_id, one.old_version)
+def _journal_row(value: Any) -> Values:
+    written = (microseconds(value.at), value.actor, value.seq, str(value.event), value.memory_id, value.old_version)
     return tuple(
-        map(stored, (*written, one.new_version, one.thread_id, str(one.channel), one.step, meta_text(one.meta)))
+        map(
+            stored,
+            (*written, value.new_version, value.thread_id, str(value.channel), value.step, meta_text(value.meta)),
+        )
     )
 
 

@@ -11,7 +11,7 @@ from psycopg import Connection
 
 from memwarden.clock import microseconds
 from memwarden.filters import Where
-from memwarden.records import Change, Channel, Head, Memory, Namespace, Relation, Scan, State, ThreadMarks
+from memwarden.records import Channel, Head, JournalEntry, Memory, MemoryState, Namespace, Relation, Scan, ThreadMarks
 from memwarden.stores.postgres.sql.query import condition_sql, order_sql
 from memwarden.stores.postgres.sql.rows import (
     CONTENT,
@@ -26,7 +26,7 @@ from memwarden.stores.postgres.sql.rows import (
     stored,
     told,
 )
-from memwarden.stores.postgres.sql.transaction import Kind, begin, here
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
 
 _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)
@@ -74,20 +74,20 @@ class Reader:
 
     def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
         wanted = stored(list(dict.fromkeys(ids)))
-        state = "" if removed else _in_state(State.ACTIVE)
+        state = "" if removed else _in_state(MemoryState.ACTIVE)
         rows = self._ask(namespace, f"SELECT {_CONTENT} {_MEMORIES}{state} AND id = ANY(%s::text[])", wanted)
-        found = {one.id: one for one in (decode(namespace, row) for row in rows)}
-        return [found[one] for one in ids if one in found]
+        found = {item.id: item for item in (decode(namespace, row) for row in rows)}
+        return [found[item] for item in ids if item in found]
 
     def find(
-        self, namespace: Namespace, where: Where, limit: int, order_by: str, descending: bool, state: State
+        self, namespace: Namespace, where: Where, limit: int, order_by: str, descending: bool, state: MemoryState
     ) -> list[Memory]:
         conditions, values = condition_sql(where)
         order = f"ORDER BY {order_sql(order_by, descending)} LIMIT %s::int8"
         sql = f"SELECT {_CONTENT} {_MEMORIES}{_in_state(state)}{conditions} {order}"
         return [decode(namespace, row) for row in self._ask(namespace, sql, *values, limit)]
 
-    def count(self, namespace: Namespace, where: Where, state: State) -> int:
+    def count(self, namespace: Namespace, where: Where, state: MemoryState) -> int:
         conditions, values = condition_sql(where)
         sql = f"SELECT count(*) {_MEMORIES}{_in_state(state)}{conditions}"
         return int(self._ask(namespace, sql, *values)[0][0])
@@ -105,13 +105,13 @@ class Reader:
 
     def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         pairs = list(dict.fromkeys(wanted))
-        bound = [[stored(one) for one, _ in pairs], [version for _, version in pairs]]
+        bound = [[stored(item) for item, _ in pairs], [version for _, version in pairs]]
         rows = self._ask(namespace, _VERSIONS, *bound, *here(namespace), *bound)
         found = {
-            (one.id, one.version): replace(one, state=State.ACTIVE, purge_at=None)
-            for one in (decode(namespace, row) for row in rows)
+            (item.id, item.version): replace(item, state=MemoryState.ACTIVE, purge_at=None)
+            for item in (decode(namespace, row) for row in rows)
         }
-        return [found[one] for one in wanted if one in found]
+        return [found[item] for item in wanted if item in found]
 
     def journal(
         self,
@@ -123,7 +123,7 @@ class Reader:
         turns: bool,
         descending: bool,
         limit: int,
-    ) -> list[Change]:
+    ) -> list[JournalEntry]:
         conditions = [
             (" AND seq > %s::int8", since),
             (" AND memory_id = %s", stored(memory_id)),
@@ -132,7 +132,7 @@ class Reader:
             (" AND seq >= %s::int8", step),  # no entry of a decision is before its first one
             (" AND channel <> %s", None if turns else Channel.TURN.value),
         ]
-        asked = [one for one in conditions if one[1] is not None]
+        asked = [condition for condition in conditions if condition[1] is not None]
         sql = f"SELECT {JOURNAL_COLUMNS} FROM memwarden.journal WHERE {_HERE}{''.join(text for text, _ in asked)}"
         order = f"ORDER BY seq {'DESC' if descending else 'ASC'} LIMIT %s::int8"
         rows = self._ask(namespace, f"{sql} {order}", *(value for _, value in asked), limit)
@@ -153,7 +153,7 @@ class Reader:
 
     def namespaces(self) -> list[Namespace]:
         with self._connection.pipeline():
-            begin(self._connection, None, self._seconds, Kind.READ, listing=True)
+            begin(self._connection, None, self._seconds, TransactionKind.READ, listing=True)
             rows = self._connection.execute(_NAMESPACES)
             self._connection.execute(b"COMMIT")
         return sorted(Namespace(*map(told, row)) for row in rows.fetchall())
@@ -173,12 +173,12 @@ class Reader:
 
     def _ask_all(self, namespace: Namespace, *questions: tuple[str, Sequence[Any]]) -> list[list[Values]]:
         with self._connection.pipeline():
-            begin(self._connection, namespace, self._seconds, Kind.READ)
+            begin(self._connection, namespace, self._seconds, TransactionKind.READ)
             asked = [self._connection.execute(sql.encode(), values, binary=True) for sql, values in questions]
             self._connection.execute(b"COMMIT")
-        return [one.fetchall() for one in asked]
+        return [item.fetchall() for item in asked]
 
 
-def _in_state(state: State) -> str:
+def _in_state(state: MemoryState) -> str:
     # In the text, not bound: an index over one state is used only where the condition says so too.
-    return f" AND state = '{State(state).value}'"
+    return f" AND state = '{MemoryState(state).value}'"

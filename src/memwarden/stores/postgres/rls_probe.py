@@ -15,7 +15,7 @@ from memwarden.records import Namespace
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.sql.transaction import ROLE, here
-from memwarden.stores.shared.probe import Tried
+from memwarden.stores.shared.probe import PathProbe
 
 _TABLES = b"""
     SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace
@@ -40,7 +40,7 @@ _DOORS = (
 )
 
 
-def try_wall(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> list[Tried]:
+def try_wall(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> list[PathProbe]:
     """Try to reach the victim's rows from the database, as whoever may use ``own``. The victim has memories."""
     raw = _Raw(connections, own, victim)
     return [
@@ -75,22 +75,22 @@ class _Raw:
         with self._as_app() as db:
             self._tables = [str(name) for (name,) in db.execute(_TABLES).fetchall()]
 
-    def reads(self, path: str, tenant: str | None, namespace: str | None) -> Tried:
+    def reads(self, path: str, tenant: str | None, namespace: str | None) -> PathProbe:
         with self._as_app() as db:
             self._name(db, tenant, namespace)
             leaks = [f"{table}: {found} rows" for table in self._tables if (found := self._rows(db, table))]
-        return Tried("database", path, len(self._tables), tuple(leaks))
+        return PathProbe("database", path, len(self._tables), tuple(leaks))
 
-    def writes(self) -> Tried:
+    def writes(self) -> PathProbe:
         leaks = []
         for statement in _WRITES:
             with self._as_app() as db:
                 self._name(db, *here(self._own))
                 if (changed := _changed(db, statement, self._victim)) > 0:
                     leaks.append(f"{statement.partition(' (')[0][:60]}: {changed} rows")
-        return Tried("database", "raw SQL that writes", len(_WRITES), tuple(leaks))
+        return PathProbe("database", "raw SQL that writes", len(_WRITES), tuple(leaks))
 
-    def doors(self) -> Tried:
+    def doors(self) -> PathProbe:
         """Open the wall from within, then look over it."""
         leaks = []
         for statement in _DOORS:
@@ -103,9 +103,9 @@ class _Raw:
                     continue
                 if found:
                     leaks.append(f"{statement}: {found} rows")
-        return Tried("database", "raw SQL that opens the wall", len(_DOORS), tuple(leaks))
+        return PathProbe("database", "raw SQL that opens the wall", len(_DOORS), tuple(leaks))
 
-    def afterwards(self) -> Tried:
+    def afterwards(self) -> PathProbe:
         """What a transaction was for must not hold for the next one."""
         leaks = []
         for ending in ("COMMIT", "ROLLBACK"):
@@ -118,7 +118,7 @@ class _Raw:
                 found = {table: self._rows(db, table) for table in self._tables}
                 db.execute(b"ROLLBACK")
             leaks += [f"after {ending} {table}: {rows} rows" for table, rows in found.items() if rows]
-        return Tried("database", "the same connection afterwards", 2 * len(self._tables), tuple(leaks))
+        return PathProbe("database", "the same connection afterwards", 2 * len(self._tables), tuple(leaks))
 
     @contextmanager
     def _as_app(self) -> Iterator[Connection[Any]]:
@@ -146,7 +146,7 @@ def _changed(db: Connection[Any], statement: str, names: dict[str, str]) -> int:
         return 0
 
 
-def _kept_connections(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> Tried:
+def _kept_connections(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> PathProbe:
     """Leave connections in bad states in the pool; the next call over one has to see its own namespace alone."""
     tenant, path = here(victim)
 
@@ -186,4 +186,4 @@ def _kept_connections(connections: Connections, seconds: float, own: Namespace, 
         if ids() != mine:
             leaks.append(f"a connection left {poison.__name__}")
         connections.close()
-    return Tried("database", "poisoned, aborted and cut connections", len(poisons), tuple(leaks))
+    return PathProbe("database", "poisoned, aborted and cut connections", len(poisons), tuple(leaks))

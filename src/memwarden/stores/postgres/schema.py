@@ -71,12 +71,12 @@ _NOT_OWNED = b"""
 _LOCK_PATIENCE = "10s"
 
 
-class Migration(NamedTuple):
+class PostgresMigration(NamedTuple):
     number: int
     script: bytes
 
 
-class State(NamedTuple):
+class SchemaState(NamedTuple):
     """What a connection found out about server, database and login."""
 
     server: int
@@ -99,7 +99,7 @@ def make_ready(db: Connection[Any], place: str) -> None:
         raise StoreUnavailable(f"{place} would not keep namespaces apart: {door[0]}. Undo that, then open it again")
 
 
-def check_server(db: Connection[Any], place: str) -> State:
+def check_server(db: Connection[Any], place: str) -> SchemaState:
     """Return what there is. Raises StoreUnavailable for a server or database that memwarden cannot use."""
     state = look(db)
     if state.server < _OLDEST_SERVER:
@@ -115,21 +115,21 @@ def schema_number(db: Connection[Any], place: str) -> int:
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def migrations() -> tuple[PostgresMigration, ...]:
     """Return the numbered SQL files, in order."""
     folder = resources.files("memwarden.stores") / "migrations" / "postgres"
-    files = sorted((one for one in folder.iterdir() if one.name.endswith(".sql")), key=lambda one: one.name)
-    return tuple(Migration(int(one.name.split("_")[0]), one.read_bytes()) for one in files)
+    files = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
+    return tuple(PostgresMigration(int(file.name.split("_")[0]), file.read_bytes()) for file in files)
 
 
-def look(db: Connection[Any]) -> State:
+def look(db: Connection[Any]) -> SchemaState:
     """Ask what there is."""
     found = db.execute(_STATE).fetchone()
     assert found is not None
-    return State(*found)
+    return SchemaState(*found)
 
 
-def _schema(db: Connection[Any], state: State, place: str) -> int:
+def _schema(db: Connection[Any], state: SchemaState, place: str) -> int:
     """The number of the last migration, 0 without a schema."""
     if not state.has_namespace:
         return 0

@@ -19,16 +19,16 @@ from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
-    Change,
     Head,
     IndexRow,
+    JournalEntry,
     Memory,
+    MemoryState,
     Namespace,
     Promises,
     Receipt,
     Relation,
     Scan,
-    State,
     ThreadMarks,
 )
 from memwarden.stores.postgres import events as event_rows
@@ -43,10 +43,10 @@ from memwarden.stores.postgres.search import vector_indexes
 from memwarden.stores.postgres.search.searcher import Searcher
 from memwarden.stores.postgres.sql.errors import explain
 from memwarden.stores.postgres.writing.group_commit import GroupWriter
-from memwarden.stores.postgres.writing.write_queue import Lanes
-from memwarden.stores.shared.health import Finding, Repaired
-from memwarden.stores.shared.probe import Tried
-from memwarden.stores.shared.search import Found, Legs, Open, Packed, Standing
+from memwarden.stores.postgres.writing.write_queue import WriteQueues
+from memwarden.stores.shared.health import HealthFinding, RepairReport
+from memwarden.stores.shared.probe import PathProbe
+from memwarden.stores.shared.search import Legs, NamespaceStatus, OpenRows, PackedColumns, SearchRows
 from memwarden.stores.transfer.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.transfer.move import Beside
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
@@ -78,7 +78,7 @@ class PostgresStore:
         self._connect_seconds = connect_seconds
         self._seconds = statement_seconds
         self._lock = threading.Lock()
-        self._state: _Open | None = None
+        self._state: _PostgresHandles | None = None
         self.place = Connections(url, connect_seconds).place
         self.checkpoints = PostgresCheckpoints(self._for_checkpoints, self._later, statement_seconds)
         self.items = PostgresItems(self._in_thread, statement_seconds)
@@ -111,12 +111,12 @@ class PostgresStore:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
-        state: State = State.ACTIVE,
+        state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
         most = _checked_limit(limit)
         return await self._read(lambda reader: reader.find(namespace, where, most, order_by, descending, state))
 
-    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+    async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         return await self._read(lambda reader: reader.count(namespace, where, state))
 
     async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
@@ -136,7 +136,7 @@ class PostgresStore:
         turns: bool = True,
         descending: bool = False,
         limit: int = 1000,
-    ) -> list[Change]:
+    ) -> list[JournalEntry]:
         most = _checked_limit(limit)
         return await self._read(
             lambda reader: reader.journal(namespace, since, memory_id, thread_id, step, turns, descending, most)
@@ -180,7 +180,7 @@ class PostgresStore:
         return await self._in_thread(lambda db: pages.dump(db, namespace, since, limit, self._seconds))
 
     async def load_page(self, page: Page) -> None:
-        taken = pages.Taken(page)
+        taken = pages.IncomingPage(page)
         await self._in_thread(lambda db: taken.write(db, self._seconds), taken.may_repeat)
 
     async def discard(self, namespace: Namespace) -> None:
@@ -202,8 +202,8 @@ class PostgresStore:
         connections = Connections(self._url, self._connect_seconds)
         return await in_thread(lambda tell: backup.restore(path, connections, tell), tick)
 
-    async def examine(self) -> list[Finding]:
-        """Look through the whole store (:class:`memwarden.stores.shared.health.Examined`). It need not be open."""
+    async def examine(self) -> list[HealthFinding]:
+        """Look through the whole store (:class:`memwarden.stores.shared.health.HealthCheck`). It need not be open."""
         from memwarden.stores.postgres import health
 
         connections = Connections(self._url, self._connect_seconds)
@@ -216,14 +216,14 @@ class PostgresStore:
 
         return await asyncio.to_thread(health.beside, Connections(self._url, self._connect_seconds))
 
-    async def repair(self, copy: Path | None = None) -> Repaired:
-        """Mend the store (:class:`memwarden.stores.shared.health.Examined`). It need not be open."""
+    async def repair(self, copy: Path | None = None) -> RepairReport:
+        """Mend the store (:class:`memwarden.stores.shared.health.HealthCheck`). It need not be open."""
         from memwarden.stores.postgres import health
 
         connections = Connections(self._url, self._connect_seconds)
         return await asyncio.to_thread(health.repair, connections, copy)
 
-    async def standing(self, namespace: Namespace) -> Standing:
+    async def standing(self, namespace: Namespace) -> NamespaceStatus:
         return await self._search(lambda searcher: searcher.standing(namespace))
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
@@ -240,19 +240,21 @@ class PostgresStore:
     async def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
         await self._search(lambda searcher: searcher.save_digest(namespace, rev, body))
 
-    async def outline(self, namespace: Namespace) -> tuple[Head, Packed]:
+    async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         return await self._search(lambda searcher: searcher.outline(namespace))
 
-    async def look(self, namespace: Namespace, legs: Legs) -> Found:
+    async def look(self, namespace: Namespace, legs: Legs) -> SearchRows:
         return await self._search(lambda searcher: searcher.look(namespace, legs))
 
-    async def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: Open) -> Packed:
+    async def around(
+        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
+    ) -> PackedColumns:
         return await self._search(lambda searcher: searcher.around(namespace, seeds, reach, open_))
 
     async def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         return await self._search(lambda searcher: searcher.rows(namespace, numbers))
 
-    async def try_wall(self, own: Namespace, victim: Namespace) -> list[Tried]:
+    async def try_wall(self, own: Namespace, victim: Namespace) -> list[PathProbe]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.rls_probe`)."""
         connections = self._ready().connections
         return await asyncio.to_thread(try_wall, connections, self._seconds, own, victim)
@@ -271,9 +273,9 @@ class PostgresStore:
             except BaseException:
                 connections.close()
                 raise
-            self._state = _Open(connections, self._size, self._seconds)
+            self._state = _PostgresHandles(connections, self._size, self._seconds)
 
-    def _ready(self) -> _Open:
+    def _ready(self) -> _PostgresHandles:
         state = self._state
         if state is None:
             raise StoreUnavailable(f"the store at {self.place} is not open; call open() first")
@@ -350,13 +352,13 @@ class _Errand(Generic[T]):
                 self._connection.cancel_safe()
 
 
-class _Open:
+class _PostgresHandles:
     """What an open store holds on to: connections, the lanes of the writes, and reading threads."""
 
     def __init__(self, connections: Connections, size: int, seconds: float) -> None:
         self.pid = os.getpid()
         self.connections = connections
-        self.lanes = Lanes(GroupWriter(connections, seconds).write, size // 2)
+        self.lanes = WriteQueues(GroupWriter(connections, seconds).write, size // 2)
         self.threads = ThreadPoolExecutor(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
         self.checkpoints = ThreadPoolExecutor(_FOR_CHECKPOINTS, thread_name_prefix="memwarden-checkpoints")
 

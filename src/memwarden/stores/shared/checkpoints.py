@@ -41,7 +41,7 @@ class Outline(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedCheckpoint:
     """A checkpoint without the values that lie apart.
 
     Attributes:
@@ -97,16 +97,16 @@ class PendingWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CheckpointRead:
     """A checkpoint with its values, and its writes in the order of task path, task and number."""
 
-    saved: Saved
+    saved: SavedCheckpoint
     values: tuple[Value, ...]
     writes: tuple[PendingWrite, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class CheckpointSearch:
     """Which checkpoints are looked for; None leaves a condition out.
 
     before: only ids below it. metadata: each key has exactly this value. after: only those that come later in the order
@@ -132,16 +132,18 @@ class Checkpoints(Protocol):
     durable: ClassVar[bool]
     """Whether what was saved outlives the process."""
 
-    async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
         """Save a checkpoint and values that are new. One that is there already under the same key is replaced."""
 
     async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
         """Save writes of a checkpoint, which may itself not be saved yet (:class:`PendingWrite`)."""
 
-    async def get(self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None) -> Found | None:
+    async def get(
+        self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None
+    ) -> CheckpointRead | None:
         """Return a checkpoint, without ``id`` the one with the greatest id; None if there is none."""
 
-    async def find(self, namespace: Namespace, search: Search, limit: int = PAGE) -> list[Found]:
+    async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         """Return checkpoints by descending id, then thread, then subgraph. The filter comes before the limit."""
 
     async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
@@ -168,10 +170,10 @@ def agrees(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def unneeded(there: Iterable[Place], needed: Iterable[Place]) -> list[Place]:
     """Which values of a thread no checkpoint names."""
     kept = set(needed)
-    return [one for one in there if one not in kept]
+    return [item for item in there if item not in kept]
 
 
-def metadata_text(saved: Saved) -> str:
+def metadata_text(saved: SavedCheckpoint) -> str:
     """Return a checkpoint's metadata as JSON. Raises InvalidInput for what is none."""
     return json_text(dict(saved.metadata), f"the metadata of checkpoint {saved.key.id!r}")
 

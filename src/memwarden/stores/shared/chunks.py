@@ -67,7 +67,7 @@ def chunks_of(
 
 
 def _marks(change: BatchChange, once: Callable[[Put], str | None]) -> tuple[list[object], list[object]]:
-    ids: list[object] = [("id", one) for one in ids_of(change)]
+    ids: list[object] = [("id", item) for item in ids_of(change)]
     if isinstance(change, Link | Unlink):
         return [edge_key(change)], ids
     key = once(change) if isinstance(change, Put) else None

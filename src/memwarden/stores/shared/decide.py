@@ -1,6 +1,7 @@
 """What becomes of each change of a batch, given what is stored: the part of a store that has no engine in it.
 
-An engine reads what a chunk of changes looks at (:class:`Found`, :class:`StoredEdge`), lets a :class:`Plan` decide, and
+An engine reads what a chunk of changes looks at (:class:`StoredMemory`, :class:`StoredEdge`), lets a
+:class:`ChangePlan` decide, and
 writes the plan's lists. Nothing here reads or writes. The memory store decides by itself: it is the reference that
 engines are compared with.
 """
@@ -14,16 +15,16 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.records import (
     APART,
-    Applied,
     Batch,
     BatchChange,
+    ChangeResult,
     Event,
-    Extracted,
+    ExtractionMark,
     Link,
+    MemoryState,
     Put,
     Remove,
     Restore,
-    State,
     Unlink,
     WriteMode,
 )
@@ -35,7 +36,7 @@ MOST_ROWS = 2**32 - 1
 E = TypeVar("E")
 
 
-class Found(NamedTuple):
+class StoredMemory(NamedTuple):
     """What is stored under an id. row: whatever the engine knows it by. rev: journal entry that last changed it."""
 
     row: int
@@ -47,7 +48,7 @@ class Found(NamedTuple):
 
     @property
     def live(self) -> bool:
-        return self.state == State.ACTIVE
+        return self.state == MemoryState.ACTIVE
 
 
 class StoredEdge(NamedTuple):
@@ -58,7 +59,7 @@ class StoredEdge(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A journal entry to write. See :class:`memwarden.records.Change`."""
+    """A journal entry to write. See :class:`memwarden.records.JournalEntry`."""
 
     seq: int
     event: str
@@ -71,7 +72,7 @@ class Entry(NamedTuple):
     meta: Mapping[str, Any] | None
 
 
-class Created(NamedTuple, Generic[E]):
+class MemoryInsert(NamedTuple, Generic[E]):
     """A memory to insert under the number ``n``."""
 
     n: int
@@ -79,7 +80,7 @@ class Created(NamedTuple, Generic[E]):
     put: E
 
 
-class Rewritten(NamedTuple, Generic[E]):
+class MemoryUpdate(NamedTuple, Generic[E]):
     """A memory whose content becomes a version, and is replaced."""
 
     row: int
@@ -88,7 +89,7 @@ class Rewritten(NamedTuple, Generic[E]):
     put: E
 
 
-class Moved(NamedTuple):
+class StateChange(NamedTuple):
     """A memory that goes to another state."""
 
     row: int
@@ -108,17 +109,17 @@ class EdgeRow(NamedTuple):
 
 def born(put: Put) -> tuple[Event, int | None]:
     """The event of a memory's creation, and the version that is active then."""
-    if put.state == State.ACTIVE:
+    if put.state == MemoryState.ACTIVE:
         return Event.ADD, 1
-    return (Event.QUARANTINE if put.state == State.QUARANTINED else Event.PROPOSE), None
+    return (Event.QUARANTINE if put.state == MemoryState.QUARANTINED else Event.PROPOSE), None
 
 
 def can_be_removed(state: str, into: str) -> bool:
     """Whether a memory in a state can be taken to another one by a :class:`Remove`."""
-    return state == State.ACTIVE or state in APART or (state == State.SOFT_DELETED and into in APART)
+    return state == MemoryState.ACTIVE or state in APART or (state == MemoryState.SOFT_DELETED and into in APART)
 
 
-def check_mark(wanted: Extracted, stands: int) -> None:
+def check_mark(wanted: ExtractionMark, stands: int) -> None:
     """Raise Stale unless a thread's mark stands where the work on it began."""
     if wanted.since != stands:
         raise Stale(f"thread {wanted.thread_id!r} was looked through up to {stands} meanwhile, not {wanted.since}")
@@ -146,7 +147,7 @@ class Steps:
         return self._first.setdefault(step, seq)
 
 
-class Plan(Generic[E]):
+class ChangePlan(Generic[E]):
     """What one chunk of a batch changes.
 
     Args:
@@ -157,9 +158,9 @@ class Plan(Generic[E]):
     def __init__(self, batch: Batch, steps: Steps, *, head: int, rev: int, rows: int, encoded: Mapping[int, E]) -> None:
         self.rev = rev
         self.rows = rows
-        self.created: list[Created[E]] = []
-        self.rewritten: list[Rewritten[E]] = []
-        self.moved: list[Moved] = []
+        self.created: list[MemoryInsert[E]] = []
+        self.rewritten: list[MemoryUpdate[E]] = []
+        self.moved: list[StateChange] = []
         self.edges: list[EdgeRow] = []
         self.entries: list[Entry] = []
         self._batch = batch
@@ -170,10 +171,10 @@ class Plan(Generic[E]):
     def decide(
         self,
         chunk: Sequence[tuple[int, BatchChange]],
-        found: Mapping[str, Found],
+        found: Mapping[str, StoredMemory],
         first: Mapping[int, str],
         edges: Mapping[EdgeKey, StoredEdge],
-    ) -> list[Applied]:
+    ) -> list[ChangeResult]:
         """Return what becomes of each change. Raises Conflict, NotFound, InvalidInput; nothing is written yet.
 
         Args:
@@ -185,10 +186,10 @@ class Plan(Generic[E]):
         self,
         place: int,
         change: BatchChange,
-        found: Mapping[str, Found],
+        found: Mapping[str, StoredMemory],
         first: Mapping[int, str],
         edges: Mapping[EdgeKey, StoredEdge],
-    ) -> Applied:
+    ) -> ChangeResult:
         if isinstance(change, Put):
             return self._put(place, change, found.get(change.memory.id), first.get(place))
         if isinstance(change, Remove):
@@ -199,7 +200,7 @@ class Plan(Generic[E]):
             return self._link(change, found, edges.get(edge_key(change)))
         return self._unlink(change, found, edges.get(edge_key(change)))
 
-    def _put(self, place: int, put: Put, found: Found | None, first: str | None) -> Applied:
+    def _put(self, place: int, put: Put, found: StoredMemory | None, first: str | None) -> ChangeResult:
         memory, namespace = put.memory, self._batch.namespace
         if put.mode == WriteMode.UPDATE:
             if found is None or not found.live:
@@ -212,78 +213,78 @@ class Plan(Generic[E]):
         if put.mode == WriteMode.UPSERT and found is not None:
             return self._rewrite(place, put, found)
         if first is not None:
-            return Applied(first, "duplicate", put.step)
+            return ChangeResult(first, "duplicate", put.step)
         if found is not None:
             raise Conflict(f"the id {memory.id!r} is in use in {namespace}")
         return self._create(place, put)
 
-    def _create(self, place: int, put: Put) -> Applied:
+    def _create(self, place: int, put: Put) -> ChangeResult:
         memory = put.memory
         self.rows += 1
         if self.rows > MOST_ROWS:
             raise InvalidInput(f"{self._batch.namespace} is full: {MOST_ROWS} memories were written to it")
         event, version = born(put)
         rev = self._log(put, event, memory.id, (None, version), memory.thread_id, memory.channel)
-        self.created.append(Created(self.rows, rev, self._encoded[place]))
-        return Applied(memory.id, "created", put.step)
+        self.created.append(MemoryInsert(self.rows, rev, self._encoded[place]))
+        return ChangeResult(memory.id, "created", put.step)
 
-    def _rewrite(self, place: int, put: Put, found: Found) -> Applied:
+    def _rewrite(self, place: int, put: Put, found: StoredMemory) -> ChangeResult:
         self._check_unchanged(put.memory.id, found)
         memory, version = put.memory, found.version + 1
         event, old = (put.event, found.version) if found.live else (Event.ADD, None)
         rev = self._log(put, event, memory.id, (old, version), memory.thread_id, memory.channel, noted(put))
-        self.rewritten.append(Rewritten(found.row, rev, version, self._encoded[place]))
-        return Applied(memory.id, "updated" if found.live else "created", put.step)
+        self.rewritten.append(MemoryUpdate(found.row, rev, version, self._encoded[place]))
+        return ChangeResult(memory.id, "updated" if found.live else "created", put.step)
 
-    def _remove(self, change: Remove, found: Found | None) -> Applied:
+    def _remove(self, change: Remove, found: StoredMemory | None) -> ChangeResult:
         if found is None:
-            return Applied(change.id, "missing", change.step)
+            return ChangeResult(change.id, "missing", change.step)
         self._check_unchanged(change.id, found)
         if not can_be_removed(found.state, change.state):
-            return Applied(change.id, "missing", change.step)
+            return ChangeResult(change.id, "missing", change.step)
         old = found.version if found.live else None
         rev = self._log(change, change.event, change.id, (old, None), found.thread_id, found.channel)
-        self.moved.append(Moved(found.row, rev, str(change.state), change.purge_at))
-        return Applied(change.id, "deleted", change.step)
+        self.moved.append(StateChange(found.row, rev, str(change.state), change.purge_at))
+        return ChangeResult(change.id, "deleted", change.step)
 
-    def _restore(self, change: Restore, found: Found | None) -> Applied:
+    def _restore(self, change: Restore, found: StoredMemory | None) -> ChangeResult:
         if found is None or found.live:
-            return Applied(change.id, "missing", change.step)
+            return ChangeResult(change.id, "missing", change.step)
         self._check_unchanged(change.id, found)
         rev = self._log(change, change.event, change.id, (None, found.version), found.thread_id, found.channel)
-        self.moved.append(Moved(found.row, rev, State.ACTIVE, None))
-        return Applied(change.id, "restored", change.step)
+        self.moved.append(StateChange(found.row, rev, MemoryState.ACTIVE, None))
+        return ChangeResult(change.id, "restored", change.step)
 
-    def _link(self, change: Link, found: Mapping[str, Found], stored: StoredEdge | None) -> Applied:
+    def _link(self, change: Link, found: Mapping[str, StoredMemory], stored: StoredEdge | None) -> ChangeResult:
         ends = [found.get(change.from_id), found.get(change.to_id)]
         start = ends[0]
-        if start is None or change.from_id == change.to_id or not all(one and one.live for one in ends):
-            return Applied(change.from_id, "missing", change.step)
+        if start is None or change.from_id == change.to_id or not all(end and end.live for end in ends):
+            return ChangeResult(change.from_id, "missing", change.step)
         there = stored is not None and stored.live
         if there and stored is not None and stored.strength == change.strength:
-            return Applied(change.from_id, "duplicate", change.step)
+            return ChangeResult(change.from_id, "duplicate", change.step)
         meta = {"to": change.to_id, "type": str(change.type), "strength": change.strength, **(change.meta or {})}
         if there and stored is not None:
             meta["was"] = stored.strength
         rev = self._log_edge(change, Event.LINK, start, meta)
         self.edges.append(EdgeRow(edge_key(change), rev, change.strength, True))
-        return Applied(change.from_id, "updated" if there else "created", change.step)
+        return ChangeResult(change.from_id, "updated" if there else "created", change.step)
 
-    def _unlink(self, change: Unlink, found: Mapping[str, Found], stored: StoredEdge | None) -> Applied:
+    def _unlink(self, change: Unlink, found: Mapping[str, StoredMemory], stored: StoredEdge | None) -> ChangeResult:
         start = found.get(change.from_id)
         if start is None or stored is None or not stored.live:
-            return Applied(change.from_id, "missing", change.step)
+            return ChangeResult(change.from_id, "missing", change.step)
         meta = {"to": change.to_id, "type": str(change.type), "was": stored.strength, **(change.meta or {})}
         rev = self._log_edge(change, Event.UNLINK, start, meta)
         self.edges.append(EdgeRow(edge_key(change), rev, stored.strength, False))
-        return Applied(change.from_id, "deleted", change.step)
+        return ChangeResult(change.from_id, "deleted", change.step)
 
-    def _check_unchanged(self, memory_id: str, found: Found) -> None:
+    def _check_unchanged(self, memory_id: str, found: StoredMemory) -> None:
         decided_at = self._batch.decided_at
         if decided_at is not None and decided_at < found.rev <= self._head:
             raise Stale(f"memory {memory_id!r} was changed at revision {found.rev}, after {decided_at}; read it again")
 
-    def _log_edge(self, change: Link | Unlink, event: Event, start: Found, meta: Mapping[str, Any]) -> int:
+    def _log_edge(self, change: Link | Unlink, event: Event, start: StoredMemory, meta: Mapping[str, Any]) -> int:
         active = start.version if start.live else None
         self.rev += 1
         step = self._steps.of(change.step, self.rev)

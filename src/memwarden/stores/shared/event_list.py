@@ -22,11 +22,11 @@ class EventList:
     def record(self, events: Sequence[OpEvent]) -> None:
         """Take in events, as :func:`memwarden.observability.records.in_utc` gives them; not those that are there
         already."""
-        for one in events:
-            known = self._events.setdefault(one.namespace, [])
-            at = bisect_left(known, _order(one), key=_order)
-            if at == len(known) or _order(known[at]) != _order(one):
-                known.insert(at, one)
+        for event in events:
+            known = self._events.setdefault(event.namespace, [])
+            at = bisect_left(known, _order(event), key=_order)
+            if at == len(known) or _order(known[at]) != _order(event):
+                known.insert(at, event)
 
     def knows(self, namespace: Namespace) -> bool:
         """Whether anything was ever said about a namespace's events."""
@@ -39,11 +39,11 @@ class EventList:
 
     def events(self, namespace: Namespace, where: EventFilter, limit: int, descending: bool) -> list[OpEvent]:
         events = self._since(namespace, where)
-        wanted = (one for one in (reversed(events) if descending else events) if where.matches(one))
+        wanted = (event for event in (reversed(events) if descending else events) if where.matches(event))
         return list(islice(wanted, checked_limit(limit)))
 
     def counts(self, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
-        return counted((one for one in self._since(namespace, where) if where.matches(one)), checked_span(seconds))
+        return counted((item for item in self._since(namespace, where) if where.matches(item)), checked_span(seconds))
 
     def prune(self, namespace: Namespace, before: datetime, most: int) -> int:
         events = self._events.get(namespace, [])

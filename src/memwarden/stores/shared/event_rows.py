@@ -25,8 +25,8 @@ def row_of(event: OpEvent) -> Values:
 
 def check_events(events: Sequence[OpEvent]) -> None:
     """Raise InvalidInput for text that no store can hold."""
-    for one in events:
-        check_text(one.namespace.tenant, one.namespace.path, *row_of(one))
+    for event in events:
+        check_text(event.namespace.tenant, event.namespace.path, *row_of(event))
 
 
 def event_of(namespace: Namespace, row: Sequence[Any]) -> OpEvent:
@@ -52,5 +52,5 @@ def where_sql(where: EventFilter, mark: str) -> tuple[str, list[Any]]:
         marks = ", ".join([mark] * len(viewer.categories))
         named = f"category IN ({marks})" if viewer.categories else "1 = 0"
         parts.append((f"({named} OR {own})", [*viewer.categories, viewer.agent]))
-    text = "".join(f" AND {one}" for one, _ in parts)
+    text = "".join(f" AND {item}" for item, _ in parts)
     return text, [value for _, values in parts for value in values]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 
-class Finding(NamedTuple):
+class HealthFinding(NamedTuple):
     """One thing that is wrong.
 
     kind: ``damage``, ``index``, ``orphans``, ``counter``, ``content`` or ``bloat``. where: the table, index or view.
@@ -21,23 +21,23 @@ class Finding(NamedTuple):
     mend: str
 
 
-class Repaired(NamedTuple):
+class RepairReport(NamedTuple):
     """What a repair did. copy: the copy that was made before; None when nothing had to be done. done: what was mended.
     left: what is still wrong, and cannot be mended."""
 
     copy: Path | None
-    done: tuple[Finding, ...]
-    left: tuple[Finding, ...]
+    done: tuple[HealthFinding, ...]
+    left: tuple[HealthFinding, ...]
 
 
 @runtime_checkable
-class Examined(Protocol):
+class HealthCheck(Protocol):
     """A store that can be looked through as a whole. Neither method needs the store to be open."""
 
-    async def examine(self) -> list[Finding]:
+    async def examine(self) -> list[HealthFinding]:
         """Look through everything and change nothing. Raises StoreError for what cannot even be read."""
 
-    async def repair(self, copy: Path | None = None) -> Repaired:
+    async def repair(self, copy: Path | None = None) -> RepairReport:
         """Mend what can be mended, after a copy was made. Does nothing where nothing is wrong.
 
         copy: where to; None takes a name beside the store where that can be. Raises StoreCorrupt, with everything left

@@ -2,8 +2,8 @@
 
 They live beside the memories of a namespace, in tables of their own: no journal, no versions, no recall
 (``docs/why/langgraph-items.md``). A path is dotted labels, ``users.ana.notes``; what is under a path is the path itself
-and every longer one that begins with its labels. What an engine has to do is little (:class:`Items`, :class:`View`);
-how an answer comes about is here, once for all of them.
+and every longer one that begins with its labels. What an engine has to do is little (:class:`Items`,
+:class:`ItemsView`); how an answer comes about is here, once for all of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DropItem(NamedTuple):
 ItemChange = PutItem | DropItem
 
 
-class Search(NamedTuple):
+class ItemSearch(NamedTuple):
     """A question for items.
 
     path: under which; None: all. matches: None: every value. rank: None: the last written first. alive_at: leave out
@@ -100,7 +100,7 @@ class Items(Protocol):
     ) -> dict[Place, StoredItem]:
         """Return what there is at these places."""
 
-    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
         """Return the page of items that a question asks for: see :func:`answer`."""
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
@@ -140,17 +140,17 @@ def short_name(text: str, what: str) -> str:
     return text
 
 
-class View(Protocol):
+class ItemsView(Protocol):
     """One moment of a namespace's items. An identity is whatever the engine finds an item by."""
 
-    def newest(self, search: Search, most: int | None) -> Iterable[Any]:
+    def newest(self, search: ItemSearch, most: int | None) -> Iterable[Any]:
         """Return identities under the path, the last written first, at equal times by path and key; at most so many,
         beginning with the offset (None: all, from the first)."""
 
     def read(self, identities: Sequence[Any]) -> Mapping[Any, StoredItem]:
         """Return these items."""
 
-    def vectors(self, search: Search) -> Iterator[Sequence[tuple[Any, bytes]]]:
+    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[Any, bytes]]]:
         """Return the vectors under the path with the identities of their items, some at a time."""
 
 
@@ -159,41 +159,43 @@ def under(path: str, prefix: str | None) -> bool:
     return prefix is None or path == prefix or path.startswith(f"{prefix}.")
 
 
-def answer(view: View, search: Search) -> list[Hit]:
+def answer(view: ItemsView, search: ItemSearch) -> list[Hit]:
     """Return the items that match: the closest first, by their closest vector; without a rank the last written first.
 
     Items without vectors come behind those that have some, the last written first, and have no score.
     """
     if search.rank is None:
-        return [Hit(one, None) for one in _newest(view, search)]
+        return [Hit(item, None) for item in _newest(view, search)]
     wanted = None if search.matches is None else dict(_matching(view, search))
     best: dict[Any, float] = {}
     for some in view.vectors(search):
-        asked = [(one, vector) for one, vector in some if wanted is None or one in wanted]
-        for (one, _), score in zip(asked, search.rank([vector for _, vector in asked]), strict=True):
-            if score > best.get(one, float("-inf")):
-                best[one] = score
+        asked = [(item, vector) for item, vector in some if wanted is None or item in wanted]
+        for (item, _), score in zip(asked, search.rank([vector for _, vector in asked]), strict=True):
+            if score > best.get(item, float("-inf")):
+                best[item] = score
     order = list(view.newest(search, None)) if wanted is None else list(wanted)
-    ranked = sorted((one for one in order if one in best), key=lambda one: -best[one])  # stable: the newer one first
-    ranked += [one for one in order if one not in best]
+    ranked = sorted(
+        (item for item in order if item in best), key=lambda item: -best[item]
+    )  # stable: the newer one first
+    ranked += [item for item in order if item not in best]
     page = ranked[search.offset : search.offset + search.limit]
     found = view.read(page) if wanted is None else wanted
-    return [Hit(found[one], best.get(one)) for one in page]
+    return [Hit(found[item], best.get(item)) for item in page]
 
 
-def _newest(view: View, search: Search) -> list[StoredItem]:
+def _newest(view: ItemsView, search: ItemSearch) -> list[StoredItem]:
     if search.matches is None:
         page = list(view.newest(search, search.limit))
         found = view.read(page)
-        return [found[one] for one in page]
+        return [found[item] for item in page]
     matching = (item for _, item in _matching(view, search))
     return list(islice(matching, search.offset, search.offset + search.limit))
 
 
-def _matching(view: View, search: Search) -> Iterator[tuple[Any, StoredItem]]:
+def _matching(view: ItemsView, search: ItemSearch) -> Iterator[tuple[Any, StoredItem]]:
     """The items that match, the last written first, read as they are asked for."""
     assert search.matches is not None
     order = iter(view.newest(search, None))
     while some := list(islice(order, CHUNK)):
         found = view.read(some)
-        yield from ((one, found[one]) for one in some if search.matches(found[one].value))
+        yield from ((item, found[item]) for item in some if search.matches(found[item].value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Tried(NamedTuple):
+class PathProbe(NamedTuple):
     """One path across one boundary.
 
     boundary: ``tenant``, ``user``, ``project``, ``agent`` or ``database``. path: the verb or the way in. tried: how

@@ -15,7 +15,7 @@ from memwarden.records import Head, IndexRow, Namespace
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenRows:
     """Which rows may be in an answer: active ones that fulfil every condition.
 
     Attributes:
@@ -41,7 +41,7 @@ class Legs:
         filtered: at most so many open rows, the newest first; when fewer come, those are all.
     """
 
-    open: Open
+    open: OpenRows
     vector: bytes | None = None
     near: int = 0
     words: str = ""
@@ -57,11 +57,11 @@ MOST_ALWAYS = 1_000
 """So many memories of ``context: all`` categories are looked at: the pinned, the important, the newest."""
 
 
-class Packed(NamedTuple):
+class PackedColumns(NamedTuple):
     """Found rows, column by column, in no particular order; numbers big-endian, one after the other.
 
     Attributes:
-        n: int64, numbers of rows. said: int64, microseconds since 1970. open: bytes 0 or 1, see :class:`Open`.
+        n: int64, numbers of rows. said: int64, microseconds since 1970. open: bytes 0 or 1, see :class:`OpenRows`.
         turn: bytes 0 or 1, whether it is a message as it was said. flags: int16.
         ids, threads, names: texts; a thread or a name may be None.
         terms, days, vectors: as :class:`memwarden.records.Signals` holds them, one after the other, and the lengths of
@@ -84,7 +84,7 @@ class Packed(NamedTuple):
     vectors: bytes
 
 
-class Found(NamedTuple):
+class SearchRows(NamedTuple):
     """What the legs brought, in the order of :class:`Legs`, from one snapshot.
 
     head: the namespace's counters. digest: the revision of its digest; None when there is none (any more).
@@ -93,15 +93,15 @@ class Found(NamedTuple):
 
     head: Head
     digest: int | None
-    near: Packed
-    holding: Packed
-    newest: Packed
-    timely: Packed
-    always: Packed
-    filtered: Packed
+    near: PackedColumns
+    holding: PackedColumns
+    newest: PackedColumns
+    timely: PackedColumns
+    always: PackedColumns
+    filtered: PackedColumns
 
 
-class Standing(NamedTuple):
+class NamespaceStatus(NamedTuple):
     """How a namespace stands. rows: how many it ever had. digest: the revision of its digest, or None."""
 
     rows: int
@@ -117,7 +117,7 @@ def word(term: int) -> str:
 class Searching(Protocol):
     """A store that can search within a namespace. Every method raises StoreError as those of the store do."""
 
-    async def standing(self, namespace: Namespace) -> Standing:
+    async def standing(self, namespace: Namespace) -> NamespaceStatus:
         """Return whether the namespace is large and made ready. Costs as much as ``head``."""
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
@@ -136,13 +136,15 @@ class Searching(Protocol):
     async def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
         """Keep a digest of a namespace whose indexes are there; from now on every process searches it."""
 
-    async def outline(self, namespace: Namespace) -> tuple[Head, Packed]:
+    async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         """Return every active row of a namespace without its vector."""
 
-    async def look(self, namespace: Namespace, legs: Legs) -> Found:
+    async def look(self, namespace: Namespace, legs: Legs) -> SearchRows:
         """Return the candidates."""
 
-    async def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: Open) -> Packed:
+    async def around(
+        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
+    ) -> PackedColumns:
         """Return the active rows of a thread up to ``reach`` before and after each seed (thread, n), each once."""
 
     async def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:

@@ -41,7 +41,7 @@ def check_text(*values: object) -> None:
                 raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from None
 
 
-def all_of(where: Where, one: Callable[[Condition], tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+def all_of(where: Where, item: Callable[[Condition], tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind; ``one`` says it of a single condition."""
-    said = [one(condition) for condition in where]
+    said = [item(condition) for condition in where]
     return "".join(f" AND {text}" for text, _ in said), [value for _, values in said for value in values]

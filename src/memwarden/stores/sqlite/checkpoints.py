@@ -15,12 +15,12 @@ from memwarden.clock import microseconds, now
 from memwarden.records import Namespace
 from memwarden.stores.shared.checkpoints import (
     PAGE,
-    Found,
+    CheckpointRead,
+    CheckpointSearch,
     Key,
     Outline,
     PendingWrite,
-    Saved,
-    Search,
+    SavedCheckpoint,
     Value,
     agrees,
     metadata_text,
@@ -72,7 +72,7 @@ _COPIED = {
 _TABLES = (*_COPIED, "checkpoint_threads")
 
 
-class Reading(Protocol):
+class SqliteReader(Protocol):
     """How the store reads from the file; ``rows`` is about how many rows that takes."""
 
     async def __call__(self, read: Callable[[sqlite3.Connection], T], rows: int = 0) -> T: ...
@@ -87,11 +87,11 @@ class SqliteCheckpoints:
 
     durable: ClassVar[bool] = True
 
-    def __init__(self, reading: Reading, writing: Writing) -> None:
+    def __init__(self, reading: SqliteReader, writing: Writing) -> None:
         self._reading = reading
         self._writing = writing
 
-    async def put(self, namespace: Namespace, saved: Saved, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
         row = (
             *saved.key, saved.parent, saved.agent, saved.run, json.dumps(saved.links), json.dumps(saved.small),
             metadata_text(saved), saved.kind, saved.data, saved.shown,
@@ -99,15 +99,15 @@ class SqliteCheckpoints:
 
         def write(db: sqlite3.Connection, ns: int) -> None:
             db.execute(_PUT, (ns, *row))
-            for one in values:
-                value = (one.channel, one.version, one.kind, one.data, one.shown)
+            for item in values:
+                value = (item.channel, item.version, item.kind, item.data, item.shown)
                 db.execute(_PUT_VALUE, (ns, *saved.key[:2], *value))
             _touch(db, ns, saved.key.thread)
 
         await self._write(namespace, write)
 
     async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
-        rows = [(*key, one.task, one.number, one.path, one.channel, one.kind, one.data) for one in writes]
+        rows = [(*key, write.task, write.number, write.path, write.channel, write.kind, write.data) for write in writes]
 
         def write(db: sqlite3.Connection, ns: int) -> None:
             for row in rows:
@@ -115,10 +115,12 @@ class SqliteCheckpoints:
 
         await self._write(namespace, write)
 
-    async def get(self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None) -> Found | None:
+    async def get(
+        self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None
+    ) -> CheckpointRead | None:
         return await self._read(namespace, None, lambda db, number: _get(db, number, thread, ns, id))
 
-    async def find(self, namespace: Namespace, search: Search, limit: int = PAGE) -> list[Found]:
+    async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         return await self._read(namespace, [], partial(_find, search=search, limit=limit), rows=limit)
 
     async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
@@ -130,7 +132,9 @@ class SqliteCheckpoints:
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
         def write(db: sqlite3.Connection, ns: int) -> None:
             for table in _TABLES:
-                db.executemany(f"DELETE FROM {table} WHERE ns = ? AND thread_id = ?", [(ns, one) for one in threads])
+                db.executemany(
+                    f"DELETE FROM {table} WHERE ns = ? AND thread_id = ?", [(ns, thread) for thread in threads]
+                )
 
         await self._write(namespace, write)
 
@@ -194,7 +198,7 @@ def _touch(db: sqlite3.Connection, ns: int, thread: str) -> None:
     db.execute(_TOUCH, (ns, thread, str(uuid7()), at, at))
 
 
-def _get(db: sqlite3.Connection, number: int, thread: str, ns: str, identity: str | None) -> Found | None:
+def _get(db: sqlite3.Connection, number: int, thread: str, ns: str, identity: str | None) -> CheckpointRead | None:
     if identity is None:
         row = db.execute(f"{_GET} ORDER BY checkpoint_id DESC LIMIT 1", (number, thread, ns)).fetchone()
     else:
@@ -204,23 +208,23 @@ def _get(db: sqlite3.Connection, number: int, thread: str, ns: str, identity: st
     key = Key(thread, ns, row[0])
     links: Links = tuple((channel, version) for channel, version in json.loads(row[5]))
     _, parent, agent, kind, data, _, small, metadata, run = row
-    saved = Saved(key, parent, agent, kind, data, links, tuple(json.loads(small)), json.loads(metadata), run)
+    saved = SavedCheckpoint(key, parent, agent, kind, data, links, tuple(json.loads(small)), json.loads(metadata), run)
     values = []
     for link in links:
         found = db.execute(_VALUE, (number, thread, ns, *link)).fetchone()
         if found is not None:
             values.append(Value(*link, *found))
-    writes = [PendingWrite(*one) for one in db.execute(_WRITES, (number, *key)).fetchall()]
-    return Found(saved, tuple(values), tuple(writes))
+    writes = [PendingWrite(*item) for item in db.execute(_WRITES, (number, *key)).fetchall()]
+    return CheckpointRead(saved, tuple(values), tuple(writes))
 
 
-def _find(db: sqlite3.Connection, number: int, search: Search, limit: int) -> list[Found]:
+def _find(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: int) -> list[CheckpointRead]:
     keys = list(_keys(db, number, search, limit))
     found = (_get(db, number, *key) for key in keys)
-    return [one for one in found if one is not None]
+    return [item for item in found if item is not None]
 
 
-def _keys(db: sqlite3.Connection, number: int, search: Search, limit: int) -> Iterable[Key]:
+def _keys(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: int) -> Iterable[Key]:
     conditions = [
         ("thread_id = ?", search.thread),
         ("checkpoint_ns = ?", search.ns),
@@ -270,6 +274,6 @@ def _remove(db: sqlite3.Connection, ns: int, keys: Sequence[Key]) -> None:
         there = db.execute(_PLACES, here).fetchall()
         left = db.execute(_LINKS, here).fetchall()
         gone = unneeded(there, ((subgraph, *link) for subgraph, links in left for link in json.loads(links)))
-        db.executemany(f"DELETE FROM checkpoint_blobs WHERE {_PLACE}", [(*here, *one) for one in gone])
+        db.executemany(f"DELETE FROM checkpoint_blobs WHERE {_PLACE}", [(*here, *item) for item in gone])
         if not left:
             db.execute("DELETE FROM checkpoint_threads WHERE ns = ? AND thread_id = ?", here)

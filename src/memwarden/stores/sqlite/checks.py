@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from memwarden.stores.shared.health import Finding
+from memwarden.stores.shared.health import HealthFinding
 
 RESTORE = "restore a backup"
 
 
-class Check(NamedTuple):
+class TableCheck(NamedTuple):
     """counting: SQL that counts what is wrong. mend: SQL that takes it away, or None when nothing can."""
 
     kind: str
@@ -20,9 +20,9 @@ class Check(NamedTuple):
     mend: str | None = None
 
 
-def _orphans(table: str, condition: str, said: str) -> Check:
+def _orphans(table: str, condition: str, said: str) -> TableCheck:
     where = f"FROM {table} AS one WHERE {condition}"
-    return Check("orphans", table, f"SELECT count(*) {where}", said, f"DELETE {where}")
+    return TableCheck("orphans", table, f"SELECT count(*) {where}", said, f"DELETE {where}")
 
 
 _NO_MEMORY = "NOT EXISTS (SELECT 1 FROM memories m WHERE m.row = one.row)"
@@ -53,37 +53,37 @@ CHECKS = (
     # Writes may come before their checkpoint (PendingWrite), so that they alone are no orphans.
     _orphans("checkpoint_blobs", f"{_NO_SPACE} OR {_NO_THREAD}", "values of no saved state"),
     *(_orphans(table, _NO_SPACE, "rows of no namespace") for table in ("checkpoint_writes", "checkpoint_threads")),
-    Check(
+    TableCheck(
         "counter",
         "namespaces",
         f"SELECT count(*) FROM namespaces AS one WHERE one.rev <> {_LAST} AND {_TOLD}",
         "namespaces with another revision than their journal",
         f"UPDATE namespaces AS one SET rev = {_LAST} WHERE one.rev <> {_LAST} AND {_TOLD}",
     ),
-    Check(
+    TableCheck(
         "counter",
         "namespaces",
         f"SELECT count(*) FROM namespaces AS one WHERE one.rows < {_MOST}",
         "namespaces that would give a number away twice",
         f"UPDATE namespaces AS one SET rows = {_MOST} WHERE one.rows < {_MOST}",
     ),
-    Check(
+    TableCheck(
         "content",
         "journal",
         f"SELECT count(*) FROM namespaces AS one WHERE NOT ({_TOLD})",
         "namespaces whose journal has gaps, or ends too early",
     ),
     *(
-        Check("content", table, f"SELECT count(*) FROM {table} AS one WHERE {_NO_SPACE}", "rows of no namespace")
+        TableCheck("content", table, f"SELECT count(*) FROM {table} AS one WHERE {_NO_SPACE}", "rows of no namespace")
         for table in ("memories", "journal", "items", "checkpoints")
     ),
-    Check(
+    TableCheck(
         "content",
         "memories",
         "SELECT count(*) FROM memories AS one WHERE NOT EXISTS (SELECT 1 FROM signals s WHERE s.row = one.row)",
         "memories without signals, which no query finds",
     ),
-    Check(
+    TableCheck(
         "content",
         "memories",
         "SELECT count(*) FROM memories AS one WHERE one.version IS NOT "
@@ -92,7 +92,7 @@ CHECKS = (
         "WHERE j.ns = one.ns AND j.memory_id = one.id)",
         "memories of another version than the journal tells",
     ),
-    Check(
+    TableCheck(
         "content",
         "memories",
         "SELECT count(DISTINCT one.ns || ' ' || one.memory_id) FROM journal AS one WHERE NOT EXISTS "
@@ -102,20 +102,20 @@ CHECKS = (
 )
 
 
-def look(db: sqlite3.Connection) -> list[Finding]:
+def look(db: sqlite3.Connection) -> list[HealthFinding]:
     """Return what is wrong between the tables."""
-    return [found for one in CHECKS if (found := _found(db, one))]
+    return [found for item in CHECKS if (found := _found(db, item))]
 
 
 def mend(db: sqlite3.Connection) -> int:
     """Take away what can be taken away, in the caller's transaction. Returns how many rows were changed."""
-    changed = sum(db.execute(one.mend).rowcount for one in CHECKS if one.mend)
+    changed = sum(db.execute(item.mend).rowcount for item in CHECKS if item.mend)
     if changed:
         db.execute("UPDATE namespaces SET epoch = epoch + 1")  # whoever holds an index in memory builds it anew
     return changed
 
 
-def _found(db: sqlite3.Connection, check: Check) -> Finding | None:
+def _found(db: sqlite3.Connection, check: TableCheck) -> HealthFinding | None:
     count = int(db.execute(check.counting).fetchone()[0])
     doing = {"orphans": "removed", "counter": "counted anew"}[check.kind] if check.mend else ""
-    return Finding(check.kind, check.where, count, f"{count:,} {check.said}", doing) if count else None
+    return HealthFinding(check.kind, check.where, count, f"{count:,} {check.said}", doing) if count else None

@@ -74,7 +74,7 @@ class EventWriter:
 def encode(events: Sequence[OpEvent]) -> list[Values]:
     """Events as rows. Raises InvalidInput for text that no file can hold."""
     check_events(events)
-    return [(one.namespace.tenant, one.namespace.path, *row_of(one)) for one in events]
+    return [(event.namespace.tenant, event.namespace.path, *row_of(event)) for event in events]
 
 
 def read(

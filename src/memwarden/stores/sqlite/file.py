@@ -42,7 +42,7 @@ _COLUMNS = (
 )
 
 
-class Migration(NamedTuple):
+class SqliteMigration(NamedTuple):
     number: int
     statements: tuple[str, ...]
 
@@ -138,7 +138,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
     new: StoreError | InvalidInput
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(path)):
         new = StoreFull(f"no room left on the disk of {path}; nothing of this call was kept. Make room and repeat it")
-    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(one in str(error) for one in _ONLY_BY_DAMAGE):
+    elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(item in str(error) for item in _ONLY_BY_DAMAGE):
         new = damaged(path, error)
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         new = StoreUnavailable(
@@ -163,11 +163,11 @@ def damaged(path: Path, error: Exception) -> StoreCorrupt:
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def migrations() -> tuple[SqliteMigration, ...]:
     """Return the numbered SQL files, in order."""
     folder = resources.files("memwarden.stores") / "migrations" / "sqlite"
-    files = sorted((one for one in folder.iterdir() if one.name.endswith(".sql")), key=lambda one: one.name)
-    return tuple(Migration(int(one.name.split("_")[0]), _statements(one.read_text("utf-8"))) for one in files)
+    files = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
+    return tuple(SqliteMigration(int(file.name.split("_")[0]), _statements(file.read_text("utf-8"))) for file in files)
 
 
 def _statements(script: str) -> tuple[str, ...]:
@@ -327,16 +327,16 @@ def refuse_half(db: sqlite3.Connection, number: int, path: Path) -> None:
 
 def tables_of(number: int) -> dict[str, tuple[str, ...]]:
     """Return the tables of a schema, each with its columns in order."""
-    return _tables_after(tuple(one for one in migrations() if one.number <= number))
+    return _tables_after(tuple(migration for migration in migrations() if migration.number <= number))
 
 
 @cache
-def _tables_after(some: tuple[Migration, ...]) -> dict[str, tuple[str, ...]]:
+def _tables_after(some: tuple[SqliteMigration, ...]) -> dict[str, tuple[str, ...]]:
     with closing(made_by(some)) as db:
         return _tables(db)
 
 
-def made_by(some: tuple[Migration, ...]) -> sqlite3.Connection:
+def made_by(some: tuple[SqliteMigration, ...]) -> sqlite3.Connection:
     """Return an empty store in memory that these migrations made: what a file is held against."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     for migration in some:

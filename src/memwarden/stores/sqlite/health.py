@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memwarden.errors import NotFound, StoreCorrupt
-from memwarden.stores.shared.health import Finding, Repaired
+from memwarden.stores.shared.health import HealthFinding, RepairReport
 from memwarden.stores.sqlite import checks, file
 from memwarden.stores.sqlite.backup import copy_pages, explained, plain
 from memwarden.stores.transfer import backup
@@ -28,7 +28,7 @@ _BLOATED_PAGES = 256  # 1 MB: less is not worth it
 _UNUSED = re.compile(r"Page \d+.* is never used|[Ff]reelist")
 
 
-def examine(path: Path) -> list[Finding]:
+def examine(path: Path) -> list[HealthFinding]:
     """Return what is wrong with a file of the present schema. Nothing is changed. Raises StoreError."""
     if not path.exists():
         raise NotFound(f"there is no store at {path}")
@@ -41,18 +41,18 @@ def examine(path: Path) -> list[Finding]:
         return _examine_damaged(copy, lines)
 
 
-def repair(path: Path, kept: Path | None = None) -> Repaired:
-    """Mend a file of the present schema. See :class:`memwarden.stores.shared.health.Examined`."""
+def repair(path: Path, kept: Path | None = None) -> RepairReport:
+    """Mend a file of the present schema. See :class:`memwarden.stores.shared.health.HealthCheck`."""
     found = examine(path)
     if not found:
-        return Repaired(None, (), ())
-    if any(one.kind == "damage" for one in found):
+        return RepairReport(None, (), ())
+    if any(item.kind == "damage" for item in found):
         raise StoreCorrupt(
             f"{path} is damaged where no repair helps ({_first(found)}); it was left as it is. Restore a backup: "
             "memwarden backup restore FILE --to URL"
         )
-    if not any(one.mend for one in found):
-        return Repaired(None, (), tuple(found))
+    if not any(item.mend for item in found):
+        return RepairReport(None, (), tuple(found))
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     kept = kept or path.with_name(f"{path.name}.before-repair.{when}.db")
     with backup.unfinished(kept) as folder:
@@ -65,17 +65,17 @@ def repair(path: Path, kept: Path | None = None) -> Repaired:
         with explained(path), closing(plain(tried)) as db:
             _mend(db)
         left = examine(tried)
-    if any(one.mend for one in left):
+    if any(item.mend for item in left):
         raise StoreCorrupt(
             f"{path} cannot be mended ({_first(left)}); it was left as it is. {checks.RESTORE.capitalize()}"
         )
     with explained(path), closing(file.connect(path, _BUSY_SECONDS)) as db:
         _mend(db)
-    return Repaired(kept, tuple(one for one in found if one.mend), tuple(examine(path)))
+    return RepairReport(kept, tuple(item for item in found if item.mend), tuple(examine(path)))
 
 
-def _first(found: list[Finding]) -> str:
-    return next((one.said for one in found if one.kind == "damage" or one.mend), found[0].said)
+def _first(found: list[HealthFinding]) -> str:
+    return next((item.said for item in found if item.kind == "damage" or item.mend), found[0].said)
 
 
 def _integrity(db: sqlite3.Connection) -> list[str]:
@@ -84,40 +84,42 @@ def _integrity(db: sqlite3.Connection) -> list[str]:
         found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_LINES})")]
     except sqlite3.DatabaseError as error:
         return [str(error)]
-    return [] if found == ["ok"] else [line for one in found for line in one.splitlines() if "***" not in line]
+    return [] if found == ["ok"] else [line for item in found for line in item.splitlines() if "***" not in line]
 
 
-def _examine_damaged(copy: Path, lines: list[str]) -> list[Finding]:
+def _examine_damaged(copy: Path, lines: list[str]) -> list[HealthFinding]:
     try:
         with closing(plain(copy)) as db:
             _rebuild_indexes(db)
             deeper = [line for line in _integrity(db) if not _UNUSED.search(line)]
             if deeper:
-                return [Finding("damage", "tables", len(deeper), f"damaged pages: {deeper[0]}", "")]
-            found = Finding("index", "indexes", len(lines), f"damaged indexes: {lines[0]}", "made anew")
+                return [HealthFinding("damage", "tables", len(deeper), f"damaged pages: {deeper[0]}", "")]
+            found = HealthFinding("index", "indexes", len(lines), f"damaged indexes: {lines[0]}", "made anew")
             if all(_UNUSED.search(line) for line in lines):
-                found = Finding("bloat", "file", len(lines), f"{len(lines):,} pages belong to nothing", "written anew")
+                found = HealthFinding(
+                    "bloat", "file", len(lines), f"{len(lines):,} pages belong to nothing", "written anew"
+                )
             missing = _missing(db)
             _make_missing(db)
             return [found, *missing, *checks.look(db)]
     except (sqlite3.Error, UnicodeDecodeError, OverflowError, ValueError) as error:
-        return [Finding("damage", "tables", len(lines), f"damaged pages: {lines[0]} ({error})", "")]
+        return [HealthFinding("damage", "tables", len(lines), f"damaged pages: {lines[0]} ({error})", "")]
 
 
-def _missing(db: sqlite3.Connection) -> list[Finding]:
+def _missing(db: sqlite3.Connection) -> list[HealthFinding]:
     names = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
     return [
-        Finding("index", name, 1, f"the {kind} {name} is missing", "made anew")
+        HealthFinding("index", name, 1, f"the {kind} {name} is missing", "made anew")
         for name, (kind, _) in _wanted().items()
         if name not in names
     ]
 
 
-def _bloat(db: sqlite3.Connection) -> list[Finding]:
+def _bloat(db: sqlite3.Connection) -> list[HealthFinding]:
     free, pages = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("freelist_count", "page_count"))
     if free < _BLOATED_PAGES or free < _BLOATED * pages:
         return []
-    return [Finding("bloat", "file", free, f"{free:,} of {pages:,} pages are empty", "written anew")]
+    return [HealthFinding("bloat", "file", free, f"{free:,} of {pages:,} pages are empty", "written anew")]
 
 
 def _wanted() -> dict[str, tuple[str, str]]:

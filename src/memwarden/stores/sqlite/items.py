@@ -10,7 +10,17 @@ from itertools import takewhile
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from memwarden.records import Namespace
-from memwarden.stores.shared.items import CHUNK, DropItem, Hit, ItemChange, Place, PutItem, Search, StoredItem, answer
+from memwarden.stores.shared.items import (
+    CHUNK,
+    DropItem,
+    Hit,
+    ItemChange,
+    ItemSearch,
+    Place,
+    PutItem,
+    StoredItem,
+    answer,
+)
 
 T = TypeVar("T")
 Write = Callable[[sqlite3.Connection], Any]
@@ -35,7 +45,7 @@ _REFRESH = f"UPDATE items SET expires_at = ? + CAST(round(ttl * 60000000) AS INT
 _ENDED = f"{_HERE} AND expires_at < ?"
 
 
-class _Read(Protocol):
+class _ItemsReader(Protocol):
     def __call__(self, read: Callable[[sqlite3.Connection], T], rows: int = 0) -> Awaitable[T]: ...
 
 
@@ -49,7 +59,9 @@ class SqliteItems:
 
     durable: ClassVar[bool] = True
 
-    def __init__(self, read: _Read, write: Callable[[Callable[[], Write], int], Awaitable[Any]], slow: int) -> None:
+    def __init__(
+        self, read: _ItemsReader, write: Callable[[Callable[[], Write], int], Awaitable[Any]], slow: int
+    ) -> None:
         self._read = read
         self._write = write
         self._slow = slow
@@ -67,9 +79,9 @@ class SqliteItems:
 
         return await self._read(partial(_at_one_moment, read) if len(places) > 1 else read, rows=len(places))
 
-    async def search(self, namespace: Namespace, search: Search) -> list[Hit]:
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
         looks_through = search.matches is not None or search.rank is not None
-        read = partial(_at_one_moment, lambda db: answer(_View(db, namespace), search))
+        read = partial(_at_one_moment, lambda db: answer(_SqliteItemsView(db, namespace), search))
         return await self._read(read, rows=self._slow if looks_through else search.limit)
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
@@ -108,14 +120,14 @@ class SqliteItems:
         return int(await self._write(lambda: sweep, 1))
 
 
-class _View:
+class _SqliteItemsView:
     """The items as a read transaction sees them; identities are rows."""
 
     def __init__(self, db: sqlite3.Connection, namespace: Namespace) -> None:
         self._db = db
         self._namespace = namespace
 
-    def newest(self, search: Search, most: int | None) -> Iterable[int]:
+    def newest(self, search: ItemSearch, most: int | None) -> Iterable[int]:
         within, bound = _within(self._namespace, search.path, search.alive_at)
         page, values = ("", ()) if most is None else (" LIMIT ? OFFSET ?", (most, search.offset))
         sql = f"SELECT row FROM items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
@@ -129,7 +141,7 @@ class _View:
             found.update((row[0], StoredItem._make(row[1:])) for row in self._db.execute(sql, some))
         return found
 
-    def vectors(self, search: Search) -> Iterator[Sequence[tuple[int, bytes]]]:
+    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[int, bytes]]]:
         within, bound = _within(self._namespace, search.path, search.alive_at)
         sql = f"SELECT v.row, v.vector FROM item_vectors v WHERE v.row IN (SELECT row FROM items WHERE {within})"
         asked = self._db.execute(sql, bound)
@@ -139,14 +151,14 @@ class _View:
 
 def _change(db: sqlite3.Connection, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
     names = (namespace.tenant, namespace.path)
-    puts = [one for one in changes if isinstance(one, PutItem)]
-    drops = [(*names, one.path, one.key) for one in changes if isinstance(one, DropItem)]
-    places = [(*names, one.item.path, one.item.key) for one in puts]
+    puts = [change for change in changes if isinstance(change, PutItem)]
+    drops = [(*names, change.path, change.key) for change in changes if isinstance(change, DropItem)]
+    places = [(*names, put.item.path, put.item.key) for put in puts]
     db.execute(_NEW_SPACE, names)
     db.executemany(_DROP_VECTORS, [*drops, *places])
     db.executemany(_DROP, drops)
-    db.executemany(_PUT, [(*one.item, *names) for one in puts])
-    vectors = [(*vector, *place) for one, place in zip(puts, places, strict=True) for vector in one.vectors]
+    db.executemany(_PUT, [(*put.item, *names) for put in puts])
+    vectors = [(*vector, *place) for item, place in zip(puts, places, strict=True) for vector in item.vectors]
     db.executemany(_PUT_VECTOR, vectors)
 
 

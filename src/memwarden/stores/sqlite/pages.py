@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from memwarden.clock import microseconds, moment
-from memwarden.records import Applied, Channel, Memory, Namespace, Put, Receipt, Signals
+from memwarden.records import ChangeResult, Channel, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.shared.sql_values import meta_text
 from memwarden.stores.sqlite.rows import CONTENT, JOURNAL_COLUMNS, Values, change, decode, decode_any, encode, relation
 from memwarden.stores.transfer.move import Beside
 from memwarden.stores.transfer.pages import (
     About,
-    Answer,
-    Earlier,
-    Kept,
+    EarlierContent,
+    IdempotentAnswer,
     KeptEdge,
     Mark,
+    MemoryRow,
     Page,
     Tally,
     archived,
@@ -138,16 +138,16 @@ def discard(db: sqlite3.Connection, namespace: Namespace) -> None:
 def prepare(page: Page) -> Callable[[sqlite3.Connection], None]:
     """Encode a page, outside any lock, and return what writes it. Raises InvalidInput."""
     space = page.namespace
-    kept = [(one, _content(one.memory, one.signals, space)) for one in page.memories]
-    earlier = [(one, _content(one.memory, Signals(), space)) for one in page.earlier]
+    kept = [(memory, _content(memory.memory, memory.signals, space)) for memory in page.memories]
+    earlier = [(item, _content(item.memory, Signals(), space)) for item in page.earlier]
     return lambda db: _take_in(db, page, kept, earlier)
 
 
 def _take_in(
     db: sqlite3.Connection,
     page: Page,
-    kept: Sequence[tuple[Kept, Values]],
-    earlier: Sequence[tuple[Earlier, Values]],
+    kept: Sequence[tuple[MemoryRow, Values]],
+    earlier: Sequence[tuple[EarlierContent, Values]],
 ) -> None:
     name = (page.namespace.tenant, page.namespace.path)
     db.execute(
@@ -157,22 +157,39 @@ def _take_in(
     check_follows(page, rev)
     base = no << 32
     for sql, rows in (
-        (_TAKE_MEMORY, [(base | one.n, no, *_state(one), one.memory.id, one.once, *content) for one, content in kept]),
-        (_TAKE_SIGNALS, [(base | one.n, *_signals(one.signals)) for one, _ in kept]),
-        (_TAKE_EARLIER, [(base | one.n, one.memory.version, *content) for one, content in earlier]),
-        (_DROP_EARLIER, [(no, *one) for one in dropped(page.changes).items()]),
+        (
+            _TAKE_MEMORY,
+            [(base | item.n, no, *_state(item), item.memory.id, item.once, *content) for item, content in kept],
+        ),
+        (_TAKE_SIGNALS, [(base | item.n, *_signals(item.signals)) for item, _ in kept]),
+        (_TAKE_EARLIER, [(base | item.n, item.memory.version, *content) for item, content in earlier]),
+        (_DROP_EARLIER, [(no, *item) for item in dropped(page.changes).items()]),
         (
             _TAKE_CHANGE,
             [
                 (
-                    *(no, one.seq, str(one.event), one.memory_id, one.old_version, one.new_version, one.actor),
-                    *(one.thread_id, microseconds(one.at), str(one.channel), one.step, meta_text(one.meta)),
+                    *(
+                        no,
+                        entry.seq,
+                        str(entry.event),
+                        entry.memory_id,
+                        entry.old_version,
+                        entry.new_version,
+                        entry.actor,
+                    ),
+                    *(
+                        entry.thread_id,
+                        microseconds(entry.at),
+                        str(entry.channel),
+                        entry.step,
+                        meta_text(entry.meta),
+                    ),
                 )
-                for one in page.changes
+                for entry in page.changes
             ],
         ),
-        (_TAKE_EDGE, [(no, *_edge(one)) for one in page.edges]),
-        (_TAKE_MARK, [(no, *one) for one in page.marks]),
+        (_TAKE_EDGE, [(no, *_edge(edge)) for edge in page.edges]),
+        (_TAKE_MARK, [(no, *mark) for mark in page.marks]),
         (
             _TAKE_ANSWER,
             [
@@ -193,29 +210,35 @@ def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]
     return (0, 0, 0) if row is None else (row[0], row[1], row[2])
 
 
-def _kept(namespace: Namespace, row: Values) -> Kept:
+def _kept(namespace: Namespace, row: Values) -> MemoryRow:
     n, rev, once, terms, vector, flags, days, pieces, *content = row
-    return Kept(n, rev, once, decode_any(namespace, tuple(content)), Signals(terms, vector, flags, days, pieces))
+    return MemoryRow(n, rev, once, decode_any(namespace, tuple(content)), Signals(terms, vector, flags, days, pieces))
 
 
-def _earlier(db: sqlite3.Connection, namespace: Namespace, no: int, wanted: Sequence[tuple[str, int]]) -> list[Earlier]:
-    found: list[Earlier] = []
+def _earlier(
+    db: sqlite3.Connection, namespace: Namespace, no: int, wanted: Sequence[tuple[str, int]]
+) -> list[EarlierContent]:
+    found: list[EarlierContent] = []
     for memory_id, pairs in groupby(wanted, lambda pair: pair[0]):
         versions = [version for _, version in pairs]
         sql = _EARLIER.format(", ".join("?" * len(versions))) + " ORDER BY v.version"
-        found += [Earlier(row[0], decode(namespace, row[1:])) for row in db.execute(sql, (no, memory_id, *versions))]
+        found += [
+            EarlierContent(row[0], decode(namespace, row[1:])) for row in db.execute(sql, (no, memory_id, *versions))
+        ]
     return found
 
 
-def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> Answer:
-    return Answer(key, fingerprint, moment(at), Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))
+def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> IdempotentAnswer:
+    return IdempotentAnswer(
+        key, fingerprint, moment(at), Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied)))
+    )
 
 
 def _content(memory: Memory, signals: Signals, namespace: Namespace) -> Values:
     return encode(Put(memory, signals), namespace).content
 
 
-def _state(kept: Kept) -> Values:
+def _state(kept: MemoryRow) -> Values:
     memory = kept.memory
     purge_at = None if memory.purge_at is None else microseconds(memory.purge_at)
     return (kept.rev, memory.version, str(memory.state), purge_at)

@@ -39,7 +39,7 @@ def _one(condition: Condition) -> tuple[str, list[Any]]:
     if op == UNSET_OR_AFTER:
         return f"({field} IS NULL OR {field} > ?)", [_bound(wanted)]
     if op == "$in":
-        return _any_of(field, [_bound(one) for one in wanted])
+        return _any_of(field, [_bound(item) for item in wanted])
     if op == "$eq" and FIELDS[field] != MANY:
         return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bound(wanted)])
     if op == "$ne" and FIELDS[field] != MANY:
@@ -55,7 +55,9 @@ def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
     if FIELDS[field] != MANY:
         return f"{field} IN ({', '.join('?' * len(wanted))})", wanted
     rows = ", ".join(["(?)"] * len(wanted))
-    return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({field}, column1))", [list_needle(one) for one in wanted]
+    return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({field}, column1))", [
+        list_needle(item) for item in wanted
+    ]
 
 
 def _bound(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
-from memwarden.records import Change, IndexRow, Memory, Namespace, Put, Relation
+from memwarden.records import IndexRow, JournalEntry, Memory, Namespace, Put, Relation
 from memwarden.stores.shared.sql_values import once
 
 CONTENT = (
@@ -56,7 +56,7 @@ JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, threa
 Values = tuple[Any, ...]
 
 
-class Encoded(NamedTuple):
+class SqliteRow(NamedTuple):
     """A Put as SQLite will take it.
 
     once: text that stands for its thread and source key, or None. signals: None to keep those that are stored.
@@ -68,7 +68,7 @@ class Encoded(NamedTuple):
     signals: Values | None
 
 
-def encode(put: Put, namespace: Namespace) -> Encoded:
+def encode(put: Put, namespace: Namespace) -> SqliteRow:
     """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
     memory = put.memory
     if memory.namespace != namespace:
@@ -78,7 +78,7 @@ def encode(put: Put, namespace: Namespace) -> Encoded:
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
     signals = put.signals
-    return Encoded(
+    return SqliteRow(
         put,
         once(memory.thread_id, put.source_key),
         content,
@@ -146,11 +146,11 @@ def index_row(row: Values) -> IndexRow:
     return IndexRow._make((*row[:2], live, *row[3:14], pinned, *lists, *row[19:]))
 
 
-def change(namespace: Namespace, row: Values) -> Change:
+def change(namespace: Namespace, row: Values) -> JournalEntry:
     """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
     seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = row
     told = None if meta is None else json.loads(meta)
-    return Change(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, told)
+    return JournalEntry(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, told)
 
 
 def relation(row: Values) -> Relation:

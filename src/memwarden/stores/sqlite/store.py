@@ -22,20 +22,20 @@ from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
-    Change,
     Channel,
     Edge,
     Head,
+    JournalEntry,
     Memory,
+    MemoryState,
     Namespace,
     Promises,
     Receipt,
     Relation,
     Scan,
-    State,
     ThreadMarks,
 )
-from memwarden.stores.shared.health import Finding, Repaired
+from memwarden.stores.shared.health import HealthFinding, RepairReport
 from memwarden.stores.sqlite import events as event_rows
 from memwarden.stores.sqlite import file, pages
 from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
@@ -52,7 +52,7 @@ from memwarden.stores.sqlite.rows import (
     relation,
 )
 from memwarden.stores.sqlite.write import bind_model, prepare
-from memwarden.stores.sqlite.writer import Write, Writer
+from memwarden.stores.sqlite.writer import Write, WriterThread
 from memwarden.stores.transfer.manifest import Manifest, Tick, in_thread, no_tick
 from memwarden.stores.transfer.move import Beside
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
@@ -103,7 +103,7 @@ class SqliteStore:
         self.path = Path(path)
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
-        self._state: _Open | None = None
+        self._state: _SqliteHandles | None = None
         self.checkpoints = SqliteCheckpoints(self._read, lambda write: self._ready().writer.submit(lambda: write, 1))
         self.items = SqliteItems(self._read, self._submit, _INLINE_ROWS + 1)
 
@@ -140,20 +140,20 @@ class SqliteStore:
         limit: int = 100,
         order_by: str = "created_at",
         descending: bool = True,
-        state: State = State.ACTIVE,
+        state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
         conditions, values = condition_sql(where)
         order = f"ORDER BY {order_sql(order_by, descending)} LIMIT ?"
-        columns, decoded = (_CONTENT, decode) if state == State.ACTIVE else (_ANY_CONTENT, decode_any)
-        sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND state = '{State(state)}'{conditions} {order}"
+        columns, decoded = (_CONTENT, decode) if state == MemoryState.ACTIVE else (_ANY_CONTENT, decode_any)
+        sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND state = '{MemoryState(state)}'{conditions} {order}"
         bound = (namespace.tenant, namespace.path, *values, _checked_limit(limit))
         return await self._read(
             lambda db: [decoded(namespace, row) for row in db.execute(sql, bound).fetchall()], rows=limit
         )
 
-    async def count(self, namespace: Namespace, where: Where = (), *, state: State = State.ACTIVE) -> int:
+    async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
         conditions, values = condition_sql(where)
-        sql = f"SELECT count(*) FROM memories WHERE ns = {_NS} AND state = '{State(state)}'{conditions}"
+        sql = f"SELECT count(*) FROM memories WHERE ns = {_NS} AND state = '{MemoryState(state)}'{conditions}"
         bound = (namespace.tenant, namespace.path, *values)
         return await self._read(lambda db: int(db.execute(sql, bound).fetchone()[0]))
 
@@ -176,7 +176,7 @@ class SqliteStore:
         turns: bool = True,
         descending: bool = False,
         limit: int = 1000,
-    ) -> list[Change]:
+    ) -> list[JournalEntry]:
         conditions = [
             ("memory_id = ?", memory_id),
             ("thread_id = ?", thread_id),
@@ -262,15 +262,15 @@ class SqliteStore:
 
         return await in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
 
-    async def examine(self) -> list[Finding]:
-        """Look through the whole file (:class:`memwarden.stores.shared.health.Examined`). The store need not be
+    async def examine(self) -> list[HealthFinding]:
+        """Look through the whole file (:class:`memwarden.stores.shared.health.HealthCheck`). The store need not be
         open."""
         from memwarden.stores.sqlite import health
 
         return await asyncio.to_thread(health.examine, self.path)
 
-    async def repair(self, copy: Path | None = None) -> Repaired:
-        """Mend the file (:class:`memwarden.stores.shared.health.Examined`). The store need not be open."""
+    async def repair(self, copy: Path | None = None) -> RepairReport:
+        """Mend the file (:class:`memwarden.stores.shared.health.HealthCheck`). The store need not be open."""
         from memwarden.stores.sqlite import health
 
         return await asyncio.to_thread(health.repair, self.path, copy)
@@ -279,8 +279,8 @@ class SqliteStore:
         """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""
         return file.connect(self.path, self._busy_seconds, reading=reading)
 
-    def _start_writer(self, db: sqlite3.Connection) -> Writer:
-        return Writer(db, partial(file.explain, path=self.path))
+    def _start_writer(self, db: sqlite3.Connection) -> WriterThread:
+        return WriterThread(db, partial(file.explain, path=self.path))
 
     def _do_open(self) -> None:
         with self._lock:
@@ -301,9 +301,9 @@ class SqliteStore:
             except (UnicodeDecodeError, ValueError, TypeError, OverflowError) as error:
                 raise file.damaged(self.path, error) from error
             aside = event_rows.EventWriter(partial(file.connect, self.path, event_rows.BUSY_SECONDS))
-            self._state = _Open(self._start_writer(db), aside, reader, partial(self._connect, reading=True))
+            self._state = _SqliteHandles(self._start_writer(db), aside, reader, partial(self._connect, reading=True))
 
-    def _ready(self) -> _Open:
+    def _ready(self) -> _SqliteHandles:
         state = self._state
         if state is None:
             raise StoreUnavailable(f"the store {self.path} is not open; call open() first")
@@ -339,12 +339,12 @@ class _TakesLonger(Exception):
     """A read did not end within what the event loop may be held up for."""
 
 
-class _Open:
+class _SqliteHandles:
     """What an open store holds on to: the writers, the connection of the event loop, and reading threads."""
 
     def __init__(
         self,
-        writer: Writer,
+        writer: WriterThread,
         events: event_rows.EventWriter,
         reader: sqlite3.Connection,
         connect: Callable[[], sqlite3.Connection],
@@ -407,7 +407,7 @@ def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], remov
         sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND id IN ({marks}){state}"
         rows = db.execute(sql, (namespace.tenant, namespace.path, *some)).fetchall()
         found.update((row[0], decoded(namespace, row)) for row in rows)
-    return [found[one] for one in ids if one in found]
+    return [found[item] for item in ids if item in found]
 
 
 def _scan(db: sqlite3.Connection, namespace: Namespace, since: int) -> Scan:
@@ -438,7 +438,7 @@ def _versions(db: sqlite3.Connection, namespace: Namespace, wanted: Sequence[tup
         for row in db.execute(f"{now} UNION ALL {earlier}", (*bound, *bound)):
             if (row[0], row[1]) in asked:
                 found[row[0], row[1]] = decode(namespace, row)
-    return [found[one] for one in wanted if one in found]
+    return [found[item] for item in wanted if item in found]
 
 
 def _relations(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:

@@ -22,9 +22,9 @@ def keep_copy(path: Path, number: int) -> Path:
 
     Raises the errors of :func:`memwarden.stores.sqlite.backup.back_up`, with what they mean for the upgrade.
     """
-    for one in path.absolute().parent.iterdir():  # a copy that was killed; nobody else is at one now
-        if re.fullmatch(re.escape(path.name) + _COPY + r"\..*" + re.escape(PARTIAL), one.name):
-            shutil.rmtree(one, ignore_errors=True)
+    for item in path.absolute().parent.iterdir():  # a copy that was killed; nobody else is at one now
+        if re.fullmatch(re.escape(path.name) + _COPY + r"\..*" + re.escape(PARTIAL), item.name):
+            shutil.rmtree(item, ignore_errors=True)
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     target = path.with_name(f"{path.name}.schema-{number}.{when}.mwbackup")
     try:
@@ -43,8 +43,8 @@ def forget_oldest(path: Path) -> None:
 def copies(path: Path) -> list[Path]:
     """Return the copies beside a file that upgrades left, the oldest first."""
     found = {
-        match[2]: one
-        for one in path.absolute().parent.iterdir()
-        if (match := re.fullmatch(re.escape(path.name) + _COPY, one.name))
+        match[2]: item
+        for item in path.absolute().parent.iterdir()
+        if (match := re.fullmatch(re.escape(path.name) + _COPY, item.name))
     }
     return [found[when] for when in sorted(found)]

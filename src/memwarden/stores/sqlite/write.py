@@ -15,11 +15,23 @@ from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput
-from memwarden.records import Applied, Batch, BatchChange, Channel, Link, Namespace, Put, Receipt, Remove, State, Unlink
+from memwarden.records import (
+    Batch,
+    BatchChange,
+    ChangeResult,
+    Channel,
+    Link,
+    MemoryState,
+    Namespace,
+    Put,
+    Receipt,
+    Remove,
+    Unlink,
+)
 from memwarden.stores.shared.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
-from memwarden.stores.shared.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
+from memwarden.stores.shared.decide import ChangePlan, Steps, StoredEdge, StoredMemory, check_all, check_mark
 from memwarden.stores.shared.sql_values import meta_text, once
-from memwarden.stores.sqlite.rows import CONTENT, Encoded, encode
+from memwarden.stores.sqlite.rows import CONTENT, SqliteRow, encode
 
 _MOST_IDS = 500
 
@@ -29,7 +41,7 @@ _INSERT_MEMORY = (
     f"VALUES (?, ?, ?, 1, ?, ?, ?, ?, {', '.join('?' * len(CONTENT))})"
 )
 _UPDATE_MEMORY = (
-    f"UPDATE memories SET rev = ?, version = ?, state = '{State.ACTIVE}', purge_at = NULL, "
+    f"UPDATE memories SET rev = ?, version = ?, state = '{MemoryState.ACTIVE}', purge_at = NULL, "
     f"{', '.join(f'{name} = ?' for name in CONTENT)} WHERE row = ?"
 )
 _ARCHIVE = (
@@ -74,7 +86,7 @@ class _Ready(NamedTuple):
 
     batch: Batch
     at: int
-    puts: dict[int, Encoded]
+    puts: dict[int, SqliteRow]
     chunks: list[list[tuple[int, BatchChange]]]
 
 
@@ -82,11 +94,11 @@ def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
     """Encode a batch, outside any lock, and return what writes it. Raises InvalidInput."""
     at = _moment(batch.at)
     check_kinds(batch.changes)
-    puts = {place: encode(one, batch.namespace) for place, one in enumerate(batch.changes) if isinstance(one, Put)}
-    for one in batch.changes:
-        meta_text(one.meta)
-        if isinstance(one, Remove | Put) and one.purge_at is not None:
-            _moment(one.purge_at)
+    puts = {place: encode(item, batch.namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)}
+    for change in batch.changes:
+        meta_text(change.meta)
+        if isinstance(change, Remove | Put) and change.purge_at is not None:
+            _moment(change.purge_at)
     chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
     ready = _Ready(batch, at, puts, chunks)
     return lambda db: _write(db, ready)
@@ -117,17 +129,17 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
         check_all(batch, db.execute(_STATED, (space.no, batch.decided_at or 0)).fetchone() is not None)
     rev, rows = space.rev, space.rows
     steps = Steps()
-    applied: list[Applied] = []
+    applied: list[ChangeResult] = []
     for chunk in ready.chunks:
-        plan: Plan[Encoded] = Plan(batch, steps, head=space.rev, rev=rev, rows=rows, encoded=ready.puts)
+        plan: ChangePlan[SqliteRow] = ChangePlan(batch, steps, head=space.rev, rev=rev, rows=rows, encoded=ready.puts)
         applied += plan.decide(
             chunk, _found(db, space.no, chunk), _first_ids(db, space.no, chunk, ready.puts), _edges(db, space.no, chunk)
         )
         _write_plan(db, space.no, batch.actor, ready.at, plan)
         rev, rows = plan.rev, plan.rows
     db.execute("UPDATE namespaces SET rev = ?, rows = ? WHERE no = ?", (rev, rows, space.no))
-    for one in batch.seen:
-        db.execute(_MOVE_SEEN, (space.no, one.thread_id, one.rev))
+    for item in batch.seen:
+        db.execute(_MOVE_SEEN, (space.no, item.thread_id, item.rev))
     if batch.extracted is not None:
         db.execute(_MOVE_EXTRACTED, (space.no, batch.extracted.thread_id, batch.extracted.rev))
     if batch.key is not None:
@@ -140,37 +152,45 @@ def _extracted(db: sqlite3.Connection, ns: int, thread: str) -> int:
     return int(db.execute(sql, (ns, thread)).fetchone()[0])
 
 
-def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, plan: Plan[Encoded]) -> None:
+def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, plan: ChangePlan[SqliteRow]) -> None:
     inserted = [
-        (ns << 32 | one.n, ns, one.rev, *_birth(one.put.put), one.put.put.memory.id, one.put.once, *one.put.content)
-        for one in plan.created
+        (
+            ns << 32 | item.n,
+            ns,
+            item.rev,
+            *_birth(item.put.put),
+            item.put.put.memory.id,
+            item.put.once,
+            *item.put.content,
+        )
+        for item in plan.created
     ]
     moved = [
-        (one.rev, one.state, None if one.purge_at is None else microseconds(one.purge_at), one.row)
-        for one in plan.moved
+        (item.rev, item.state, None if item.purge_at is None else microseconds(item.purge_at), item.row)
+        for item in plan.moved
     ]
     dropped = [
-        (one.row, one.version - one.put.put.keep_versions)
-        for one in plan.rewritten
-        if one.put.put.keep_versions is not None
+        (item.row, item.version - item.put.put.keep_versions)
+        for item in plan.rewritten
+        if item.put.put.keep_versions is not None
     ]
     for sql, rows in (
         (_INSERT_MEMORY, inserted),
-        (_INSERT_SIGNALS, [(*(one.put.signals or ()), ns << 32 | one.n) for one in plan.created]),
-        (_ARCHIVE, [(one.row,) for one in plan.rewritten]),  # before the update, which overwrites what is archived
-        (_UPDATE_MEMORY, [(one.rev, one.version, *one.put.content, one.row) for one in plan.rewritten]),
+        (_INSERT_SIGNALS, [(*(item.put.signals or ()), ns << 32 | item.n) for item in plan.created]),
+        (_ARCHIVE, [(item.row,) for item in plan.rewritten]),  # before the update, which overwrites what is archived
+        (_UPDATE_MEMORY, [(item.rev, item.version, *item.put.content, item.row) for item in plan.rewritten]),
         (_DROP_VERSIONS, dropped),
-        (_UPDATE_SIGNALS, [(*one.put.signals, one.row) for one in plan.rewritten if one.put.signals is not None]),
+        (_UPDATE_SIGNALS, [(*item.put.signals, item.row) for item in plan.rewritten if item.put.signals is not None]),
         (_MOVE_MEMORY, moved),
-        (_WRITE_EDGE, [(ns, *one.key, one.strength, int(one.live), one.rev, at) for one in plan.edges]),
-        (_INSERT_JOURNAL, [(ns, at, actor, *one[:-1], meta_text(one.meta)) for one in plan.entries]),
+        (_WRITE_EDGE, [(ns, *edge.key, edge.strength, int(edge.live), edge.rev, at) for edge in plan.edges]),
+        (_INSERT_JOURNAL, [(ns, at, actor, *entry[:-1], meta_text(entry.meta)) for entry in plan.entries]),
     ):
         if rows:
             db.executemany(sql, rows)
 
 
 def _birth(put: Put) -> tuple[str, int | None]:
-    apart = put.state != State.ACTIVE
+    apart = put.state != MemoryState.ACTIVE
     return str(put.state), microseconds(put.purge_at) if apart and put.purge_at is not None else None
 
 
@@ -191,25 +211,25 @@ def _earlier(db: sqlite3.Connection, space: _Space, batch: Batch) -> Receipt | N
     fingerprint, rev, applied = found
     if fingerprint != batch.fingerprint:
         raise Conflict(f"the key {batch.key!r} was used for another call in {batch.namespace}")
-    return Receipt(rev, tuple(Applied(*one) for one in json.loads(applied)), replayed=True)
+    return Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied)), replayed=True)
 
 
-def _found(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[str, Found]:
+def _found(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[str, StoredMemory]:
     ids = list(dict.fromkeys(chain.from_iterable(ids_of(change) for _, change in chunk)))
     rows = _look_up(db, "id, row, rev, version, state, channel, thread_id", "id", ns, ids)
-    return {row[0]: Found(*row[1:]) for row in rows}
+    return {row[0]: StoredMemory(*row[1:]) for row in rows}
 
 
-def _first_ids(db: sqlite3.Connection, ns: int, chunk: _Chunk, puts: dict[int, Encoded]) -> dict[int, str]:
+def _first_ids(db: sqlite3.Connection, ns: int, chunk: _Chunk, puts: dict[int, SqliteRow]) -> dict[int, str]:
     keys = {puts[place].once: place for place, change in chunk if isinstance(change, Put) and puts[place].once}
     # The index over source keys is partial; it is used only where the condition says so too.
-    rows = _look_up(db, "source_key, id", "source_key IS NOT NULL AND source_key", ns, [one for one in keys if one])
+    rows = _look_up(db, "source_key, id", "source_key IS NOT NULL AND source_key", ns, [key for key in keys if key])
     return {keys[key]: identity for key, identity in rows}
 
 
 def _edges(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[EdgeKey, StoredEdge]:
     wanted = {edge_key(change) for _, change in chunk if isinstance(change, Link | Unlink)}
-    starts = list({one.from_id for one in wanted})
+    starts = list({item.from_id for item in wanted})
     edges: dict[EdgeKey, StoredEdge] = {}
     for some in _some(starts):
         sql = f"SELECT from_id, to_id, type, strength, live FROM relations WHERE ns = ? AND from_id IN ({_marks(some)})"

@@ -39,7 +39,7 @@ class Job(NamedTuple):
     answer: asyncio.Future[Any]
 
 
-class Aside(NamedTuple):
+class WriterErrand(NamedTuple):
     """Something that is done after the batches that wait, over a connection of its own."""
 
     work: Callable[[], Any]
@@ -47,7 +47,7 @@ class Aside(NamedTuple):
     answer: asyncio.Future[Any]
 
 
-class Writer:
+class WriterThread:
     """The thread that owns the write connection.
 
     It takes everything that is waiting, writes it in one transaction with a savepoint for each job, so that one that
@@ -58,8 +58,8 @@ class Writer:
     def __init__(self, db: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
         self._db = db
         self._explain = explain
-        self._jobs: SimpleQueue[Job | Aside | None] = SimpleQueue()
-        self._asides: list[Aside] = []
+        self._jobs: SimpleQueue[Job | WriterErrand | None] = SimpleQueue()
+        self._asides: list[WriterErrand] = []
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="memwarden-writer", daemon=True)
         self._thread.start()
@@ -74,7 +74,7 @@ class Writer:
     def submit_aside(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
         """Queue something that takes its turn after the batches that wait, in no transaction of theirs."""
         loop = asyncio.get_running_loop()
-        aside = Aside(work, loop, loop.create_future())
+        aside = WriterErrand(work, loop, loop.create_future())
         self._jobs.put(aside)
         return aside.answer
 
@@ -102,7 +102,7 @@ class Writer:
             for aside in asides:
                 self._do(aside)
 
-    def _do(self, aside: Aside) -> None:
+    def _do(self, aside: WriterErrand) -> None:
         try:
             answer = aside.work()
         except sqlite3.Error as error:
@@ -120,7 +120,7 @@ class Writer:
                 if job is None:
                     self._closing = True
                     break
-                if isinstance(job, Aside):
+                if isinstance(job, WriterErrand):
                     self._asides.append(job)
                     continue
                 jobs.append(job)
@@ -150,8 +150,8 @@ class Writer:
             self._roll_back()
             if len(ready) == 1:
                 self._refuse(ready, error)
-            for one in ready if len(ready) > 1 else ():  # perhaps only one of them is too big for the disk
-                self._commit([one])
+            for item in ready if len(ready) > 1 else ():  # perhaps only one of them is too big for the disk
+                self._commit([item])
             return
         for job, answer in answers:
             self.acknowledge(job, answer)

@@ -207,8 +207,8 @@ def _manifest(told: Any, path: Path) -> Manifest:
             str(told["made_at"]),
             int(told["schema"]),
             None if told["model"] is None else str(told["model"]),
-            tuple(Stand(str(one["tenant"]), str(one["path"]), int(one["rev"])) for one in told["namespaces"]),
-            {name: Table(tuple(one["columns"]), int(one["rows"])) for name, one in told["tables"].items()},
+            tuple(Stand(str(item["tenant"]), str(item["path"]), int(item["rev"])) for item in told["namespaces"]),
+            {name: Table(tuple(item["columns"]), int(item["rows"])) for name, item in told["tables"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(path, f"its manifest says {error!r}") from error

@@ -50,7 +50,7 @@ class Manifest:
     @property
     def revisions(self) -> int:
         """How many journal entries all namespaces have together."""
-        return sum(one.rev for one in self.namespaces)
+        return sum(namespace.rev for namespace in self.namespaces)
 
 
 @runtime_checkable

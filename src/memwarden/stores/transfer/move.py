@@ -21,7 +21,7 @@ _AS_FLOAT = frozenset({"importance", "strength"})
 """What a caller may have given as a whole number; engines give a number with a point back."""
 
 
-class Part(NamedTuple):
+class TransferPlan(NamedTuple):
     """One namespace to move. rev: the source's revision. there: the revision that the target stands at already."""
 
     namespace: Namespace
@@ -38,7 +38,7 @@ class Seal(NamedTuple):
     digest: str
 
 
-class Moved(NamedTuple):
+class NamespaceTransfer(NamedTuple):
     """One namespace that was moved, and what both sides hold of it now."""
 
     namespace: Namespace
@@ -74,7 +74,7 @@ async def stays_behind(source: Store) -> list[Beside]:
     return await source.beside() if isinstance(source, HoldsMore) else []
 
 
-async def plan(source: Store, target: Store) -> list[Part]:
+async def plan(source: Store, target: Store) -> list[TransferPlan]:
     """Return what there is to move, sorted by namespace. Nothing is written.
 
     Raises ModelMismatch when the target is bound to another embedding model, Conflict for a namespace of the target
@@ -89,7 +89,9 @@ async def plan(source: Store, target: Store) -> list[Part]:
     return [await _part(source, target, namespace) for namespace in await source.namespaces()]
 
 
-async def move(source: Store, target: Store, tick: Callable[[int], None] = lambda done: None) -> list[Moved]:
+async def move(
+    source: Store, target: Store, tick: Callable[[int], None] = lambda done: None
+) -> list[NamespaceTransfer]:
     """Copy every namespace whole, and compare both sides. The source stays as it is.
 
     Goes on where an earlier call was broken off, and takes over what was written to the source since. Other namespaces
@@ -105,7 +107,7 @@ async def move(source: Store, target: Store, tick: Callable[[int], None] = lambd
     model = (await source.about()).model
     if model is not None:
         await target.identity(model)
-    return [await _move_one(source, target, one.namespace, tick) for one in parts]
+    return [await _move_one(source, target, part.namespace, tick) for part in parts]
 
 
 async def seal(store: Store, namespace: Namespace, *, limit: int = PAGE) -> Seal:
@@ -120,17 +122,17 @@ async def seal(store: Store, namespace: Namespace, *, limit: int = PAGE) -> Seal
     return Seal(since, await store.tally(namespace), digest.hexdigest())
 
 
-async def _part(source: Store, target: Store, namespace: Namespace) -> Part:
+async def _part(source: Store, target: Store, namespace: Namespace) -> TransferPlan:
     rev, there = (await source.head(namespace)).rev, (await target.head(namespace)).rev
     await _check_beginning(source, target, namespace, rev, there)
-    return Part(namespace, rev, there, await source.tally(namespace))
+    return TransferPlan(namespace, rev, there, await source.tally(namespace))
 
 
 async def _check_beginning(source: Store, target: Store, namespace: Namespace, rev: int, there: int) -> None:
     since = 0 if there <= rev else there
     while since < there:
         limit = min(_JOURNAL_PAGE, there - since)
-        ours, theirs = [await one.journal(namespace, since=since, limit=limit) for one in (source, target)]
+        ours, theirs = [await item.journal(namespace, since=since, limit=limit) for item in (source, target)]
         if ours != theirs:
             break
         since += limit
@@ -138,10 +140,12 @@ async def _check_beginning(source: Store, target: Store, namespace: Namespace, r
         raise Conflict(f"{namespace} in the target holds something else than in the source; choose an empty target")
 
 
-async def _move_one(source: Store, target: Store, namespace: Namespace, tick: Callable[[int], None]) -> Moved:
+async def _move_one(
+    source: Store, target: Store, namespace: Namespace, tick: Callable[[int], None]
+) -> NamespaceTransfer:
     for _ in range(_TRIES):
         await _copy(source, target, namespace, tick)
-        moved = Moved(namespace, await seal(source, namespace), await seal(target, namespace))
+        moved = NamespaceTransfer(namespace, await seal(source, namespace), await seal(target, namespace))
         if moved.source.rev == moved.target.rev == (await source.head(namespace)).rev:
             return moved
     raise Conflict(f"{namespace} of the source is written to all the time; stop that, and start again")
@@ -158,18 +162,20 @@ async def _copy(source: Store, target: Store, namespace: Namespace, tick: Callab
 
 def _lines(page: Page) -> list[str]:
     """The records of a page as texts that are the same from every engine."""
-    new = [one for one in page.answers if one.receipt.rev > page.since or page.since == 0]  # the others came before
+    new = [
+        answer for answer in page.answers if answer.receipt.rev > page.since or page.since == 0
+    ]  # the others came before
     kinds = (page.changes, page.memories, page.earlier, page.edges, page.marks, new)
-    return [json.dumps([number, _plain(one)]) + "\n" for number, records in enumerate(kinds) for one in records]
+    return [json.dumps([number, _plain(record)]) + "\n" for number, records in enumerate(kinds) for record in records]
 
 
 def _plain(value: Any, name: str = "") -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return [_plain(getattr(value, one.name), one.name) for one in fields(value)]
+        return [_plain(getattr(value, field.name), field.name) for field in fields(value)]
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in sorted(value.items())}
+        return {str(key): _plain(item) for key, item in sorted(value.items())}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, bytes | bytearray | memoryview):

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memwarden.errors import Conflict, InvalidInput
-from memwarden.records import Change, Memory, Namespace, Receipt, Relation, Signals, State
+from memwarden.records import JournalEntry, Memory, MemoryState, Namespace, Receipt, Relation, Signals
 
 KEPT = "kept_versions"
 """In the meta of a journal entry: of the contents that the memory had as state, so many of the last are kept."""
@@ -22,7 +22,7 @@ PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MemoryRow:
     """A memory as it stands, active or not, with all that a store knows of it.
 
     n: its number in the order of first writing. rev: the journal entry that last changed it. once: thread and source
@@ -37,10 +37,10 @@ class Kept:
 
     @property
     def live(self) -> bool:
-        return self.memory.state == State.ACTIVE
+        return self.memory.state == MemoryState.ACTIVE
 
 
-class Earlier(NamedTuple):
+class EarlierContent(NamedTuple):
     """An earlier content of the memory with the number ``n``, as an active one."""
 
     n: int
@@ -63,7 +63,7 @@ class Mark(NamedTuple):
     extracted: int | None
 
 
-class Answer(NamedTuple):
+class IdempotentAnswer(NamedTuple):
     """What is answered when an idempotency key comes again. at: the time of the write."""
 
     key: str
@@ -93,12 +93,12 @@ class Page:
     rev: int
     head: int
     rows: int
-    changes: tuple[Change, ...]
-    memories: tuple[Kept, ...]
-    earlier: tuple[Earlier, ...]
+    changes: tuple[JournalEntry, ...]
+    memories: tuple[MemoryRow, ...]
+    earlier: tuple[EarlierContent, ...]
     edges: tuple[KeptEdge, ...]
     marks: tuple[Mark, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[IdempotentAnswer, ...]
 
 
 CANARY_TENANT = "memwarden-canary-"
@@ -149,17 +149,17 @@ def check_follows(page: Page, rev: int) -> None:
         )
 
 
-def archived(changes: tuple[Change, ...]) -> list[tuple[str, int]]:
+def archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
     """Return id and version of the contents that became history with these entries; some may be no longer stored."""
-    made = ((one.memory_id, one.new_version) for one in changes if one.new_version != one.old_version)
+    made = ((change.memory_id, change.new_version) for change in changes if change.new_version != change.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
 
 
-def dropped(changes: Iterable[Change]) -> dict[str, int]:
+def dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
     """Return the ids whose earlier contents went with these entries, and before which version."""
     found: dict[str, int] = {}
-    for one in changes:
-        kept = (one.meta or {}).get(KEPT)
-        if kept is not None and one.new_version is not None:
-            found[one.memory_id] = max(one.new_version - kept, found.get(one.memory_id, 0))
+    for change in changes:
+        kept = (change.meta or {}).get(KEPT)
+        if kept is not None and change.new_version is not None:
+            found[change.memory_id] = max(change.new_version - kept, found.get(change.memory_id, 0))
     return found

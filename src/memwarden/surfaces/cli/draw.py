@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from memwarden.records import Cut, Feature, Item, Memory
+from memwarden.records import Cut, Feature, Memory, RecallItem
 from memwarden.surfaces.cli.output import clean
 
 FEATURES: Mapping[str, str] = {
@@ -46,7 +46,7 @@ def block_panel(text: str, title: str) -> Panel:
     return Panel(Text(clean(text)), title=Text(title), title_align="left", box=ROUNDED, border_style="cyan")
 
 
-def items_table(console: Console, items: Sequence[Item], *, reasons: bool, texts: bool = True) -> Table:
+def items_table(console: Console, items: Sequence[RecallItem], *, reasons: bool, texts: bool = True) -> Table:
     """One entry an item: its number, its score, what it says and its id, and (``reasons``) why it is in."""
     table = _grid()
     for number, item in enumerate(items, 1):
@@ -58,19 +58,19 @@ def items_table(console: Console, items: Sequence[Item], *, reasons: bool, texts
     return table
 
 
-def origin(item: Item) -> str:
+def origin(item: RecallItem) -> str:
     """Where an item is from: the message it rests on, if it has an id of the caller's, and its conversation."""
     rests = "" if item.sources in ((), (item.id,)) else f"{', '.join(item.sources)} "
     thread = f"in {item.memory.thread_id}" if item.memory.thread_id else item.channel
     return clean(rests + thread)
 
 
-def why(item: Item) -> str:
+def why(item: RecallItem) -> str:
     """Why an item is in, in words: the words that matched and what each feature added to its rank."""
     parts = [item.why.note] if item.why.note else []
     if item.why.words:
         parts.append("matches " + ", ".join(f"‘{word}’" for word in item.why.words))
-    parts.extend(_feature(one) for one in item.why.features if abs(one.contribution) >= 0.005)
+    parts.extend(_feature(feature) for feature in item.why.features if abs(feature.contribution) >= 0.005)
     return clean(" · ".join(parts))
 
 
@@ -82,14 +82,14 @@ def _feature(feature: Feature) -> str:
 def cut_table(console: Console, cut: Sequence[Cut], memories: Mapping[str, Memory], most: int = SHOWN_CUTS) -> Table:
     """The nearest omissions with the gate that stopped each, a count of the others, and what those gates mean."""
     table = _grid()
-    for one in cut[:most]:
-        memory = memories.get(one.id)
-        said = Text(f"{one.gate:<{GATE}} {clean(_short(memory)) if memory else one.id}", no_wrap=True)
+    for item in cut[:most]:
+        memory = memories.get(item.id)
+        said = Text(f"{item.gate:<{GATE}} {clean(_short(memory)) if memory else item.id}", no_wrap=True)
         said.overflow = "ellipsis"
-        table.add_row(Text("-"), bar(console, one.score), said)
-    notes = [f"{gate}: {reason}" for gate, reason in {one.gate: one.reason for one in cut[:most]}.items()]
+        table.add_row(Text("-"), bar(console, item.score), said)
+    notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in cut[:most]}.items()]
     if len(cut) > most:
-        gates = Counter(one.gate for one in cut[most:])
+        gates = Counter(item.gate for item in cut[most:])
         others = ", ".join(f"{gate} {count:,}" for gate, count in gates.most_common())
         notes.insert(0, f"and {len(cut) - most:,} more: {others}")
     table.add_row("", "", Text("\n".join(notes), style="dim"))

@@ -41,7 +41,7 @@ EXIT_CODES: tuple[tuple[type[MemwardenError], int], ...] = (
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
-class Place(NamedTuple):
+class CommandPlace(NamedTuple):
     """Where a command stands, as ``module:name`` of a function or of a typer app, and one line about it."""
 
     target: str
@@ -49,42 +49,54 @@ class Place(NamedTuple):
 
 
 _HERE = "memwarden.surfaces.cli"
-COMMANDS: Mapping[str, Place] = {
-    "demo": Place(f"{_HERE}.demo.play:demo", "Observe a shipped history and ask it questions, with reasons."),
-    "observe": Place(f"{_HERE}.commands.observe:observe", "Remember conversations from files, word for word and once."),
-    "add": Place(f"{_HERE}.commands.memories:add", "Remember one thing, as stated."),
-    "query": Place(f"{_HERE}.commands.ask:query", "Find what answers a question; nothing when nothing is relevant."),
-    "context": Place(f"{_HERE}.commands.ask:context", "Print the <memories> block to put before a message."),
-    "chat": Place(
+COMMANDS: Mapping[str, CommandPlace] = {
+    "demo": CommandPlace(f"{_HERE}.demo.play:demo", "Observe a shipped history and ask it questions, with reasons."),
+    "observe": CommandPlace(
+        f"{_HERE}.commands.observe:observe", "Remember conversations from files, word for word and once."
+    ),
+    "add": CommandPlace(f"{_HERE}.commands.memories:add", "Remember one thing, as stated."),
+    "query": CommandPlace(
+        f"{_HERE}.commands.ask:query", "Find what answers a question; nothing when nothing is relevant."
+    ),
+    "context": CommandPlace(f"{_HERE}.commands.ask:context", "Print the <memories> block to put before a message."),
+    "chat": CommandPlace(
         f"{_HERE}.commands.chat:chat", "Talk to a model that remembers; shows what it was given and what was kept."
     ),
-    "get": Place(f"{_HERE}.commands.memories:get", "Show one memory."),
-    "find": Place(f"{_HERE}.commands.memories:find", "List memories by filter, without a question."),
-    "edit": Place(f"{_HERE}.commands.changes:edit", "Correct a memory; the old content stays in its history."),
-    "forget": Place(f"{_HERE}.commands.memories:forget", "Take a memory out of every answer."),
-    "restore": Place(f"{_HERE}.commands.changes:restore", "Bring a forgotten memory back."),
-    "pin": Place(f"{_HERE}.commands.changes:pin", "Put a memory first in line for a context block."),
-    "undo": Place(f"{_HERE}.commands.changes:undo", "Take a decision back: a merge, a new value, a correction."),
-    "history": Place(f"{_HERE}.commands.changes:history", "Show what happened to a memory, by whom and why."),
-    "events": Place(f"{_HERE}.admin.events:events", "Show what was done and when: writes, searches, skips, failures."),
-    "delta": Place(f"{_HERE}.commands.changes:delta", "Show what changed since a thread last looked."),
-    "graph": Place(f"{_HERE}.commands.graph:graph", "Show what a memory is related to."),
-    "consent": Place(f"{_HERE}.commands.consent:app", "Decide what may change in how you are called and spoken to."),
-    "waiting": Place(
+    "get": CommandPlace(f"{_HERE}.commands.memories:get", "Show one memory."),
+    "find": CommandPlace(f"{_HERE}.commands.memories:find", "List memories by filter, without a question."),
+    "edit": CommandPlace(f"{_HERE}.commands.changes:edit", "Correct a memory; the old content stays in its history."),
+    "forget": CommandPlace(f"{_HERE}.commands.memories:forget", "Take a memory out of every answer."),
+    "restore": CommandPlace(f"{_HERE}.commands.changes:restore", "Bring a forgotten memory back."),
+    "pin": CommandPlace(f"{_HERE}.commands.changes:pin", "Put a memory first in line for a context block."),
+    "undo": CommandPlace(f"{_HERE}.commands.changes:undo", "Take a decision back: a merge, a new value, a correction."),
+    "history": CommandPlace(f"{_HERE}.commands.changes:history", "Show what happened to a memory, by whom and why."),
+    "events": CommandPlace(
+        f"{_HERE}.admin.events:events", "Show what was done and when: writes, searches, skips, failures."
+    ),
+    "delta": CommandPlace(f"{_HERE}.commands.changes:delta", "Show what changed since a thread last looked."),
+    "graph": CommandPlace(f"{_HERE}.commands.graph:graph", "Show what a memory is related to."),
+    "consent": CommandPlace(
+        f"{_HERE}.commands.consent:app", "Decide what may change in how you are called and spoken to."
+    ),
+    "waiting": CommandPlace(
         f"{_HERE}.commands.review:app", "Decide on candidates, and on texts that were held back as attacks."
     ),
-    "state": Place(f"{_HERE}.commands.state:app", "Values that agents saved by key: list, show, set, clear."),
-    "sessions": Place(f"{_HERE}.commands.sessions:app", "Stored sessions: list them, show what their agent receives."),
-    "doctor": Place(
+    "state": CommandPlace(f"{_HERE}.commands.state:app", "Values that agents saved by key: list, show, set, clear."),
+    "sessions": CommandPlace(
+        f"{_HERE}.commands.sessions:app", "Stored sessions: list them, show what their agent receives."
+    ),
+    "doctor": CommandPlace(
         f"{_HERE}.admin.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."
     ),
-    "backup": Place(f"{_HERE}.admin.backup:app", "Copy a store into one file, check such a file, restore it."),
-    "migrate": Place(f"{_HERE}.admin.migrate:migrate", "Move everything of one store to another, and compare."),
-    "thread": Place(f"{_HERE}.commands.thread:app", "Show conversations and what was made of them."),
-    "audit": Place(f"{_HERE}.admin.audit:audit", "Show what is wrong with what is remembered, and what would mend it."),
-    "bench": Place("memwarden_bench.app:app", "Measure recall and speed on your own files."),
-    "config": Place(f"{_HERE}.admin.settings:app", "Show the settings in force and where they come from."),
-    "version": Place(f"{_HERE}.admin.settings:version", "Show the version."),
+    "backup": CommandPlace(f"{_HERE}.admin.backup:app", "Copy a store into one file, check such a file, restore it."),
+    "migrate": CommandPlace(f"{_HERE}.admin.migrate:migrate", "Move everything of one store to another, and compare."),
+    "thread": CommandPlace(f"{_HERE}.commands.thread:app", "Show conversations and what was made of them."),
+    "audit": CommandPlace(
+        f"{_HERE}.admin.audit:audit", "Show what is wrong with what is remembered, and what would mend it."
+    ),
+    "bench": CommandPlace("memwarden_bench.app:app", "Measure recall and speed on your own files."),
+    "config": CommandPlace(f"{_HERE}.admin.settings:app", "Show the settings in force and where they come from."),
+    "version": CommandPlace(f"{_HERE}.admin.settings:version", "Show the version."),
 }
 
 
@@ -104,7 +116,7 @@ class LazyCommands(TyperGroup):
             formatter.write_dl([(name, place.about) for name, place in COMMANDS.items()])
 
 
-def _load(name: str, place: Place) -> Any:
+def _load(name: str, place: CommandPlace) -> Any:
     module, _, attribute = place.target.partition(":")
     target = getattr(import_module(module), attribute)
     if isinstance(target, typer.Typer):

@@ -91,11 +91,11 @@ def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | 
     own = list(inspect.signature(action).parameters.values())[1:]
     hints = get_type_hints(action, include_extras=True)
     kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [one.replace(kind=kind, annotation=hints[one.name]) for one in own]
+    parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
     parameters += [
         inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in _SHARED.items()
     ]
     run.__name__, run.__doc__ = action.__name__, action.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

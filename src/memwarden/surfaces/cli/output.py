@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol, TextIO
 
 from rich.console import Console
 
-from memwarden.records import Item, Namespace
+from memwarden.records import Namespace, RecallItem
 
 WIDEST, NARROWEST = 100, 24
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -53,18 +53,18 @@ def print_json(value: Any) -> None:
 
 def plain(value: Any) -> Any:
     """Turn records into what JSON knows. An item is told without its whole memory; ``get`` shows that."""
-    if isinstance(value, Item):
+    if isinstance(value, RecallItem):
         memory = value.memory
-        told = {one.name: plain(getattr(value, one.name)) for one in fields(value) if one.name != "memory"}
+        told = {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name != "memory"}
         return told | {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
     if isinstance(value, Namespace):
         return {"tenant": value.tenant, "path": value.path}
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

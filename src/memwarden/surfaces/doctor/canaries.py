@@ -60,7 +60,7 @@ async def _state_facts(me: AsyncScope, secret: str, category: str) -> None:
     """Some are changed, linked and forgotten."""
     for text in (HOME, "Canary Ana lives in Berlin", "Canary Ana lives in Lisbon now", "The canary bike is red"):
         await me.remember(f"{text}. {secret}", category=category, tags=[secret], source=f"canary/{secret}")
-    kept = [one for one in await me.find(order_by="written", descending=False) if one.channel != "turn"]
+    kept = [item for item in await me.find(order_by="written", descending=False) if item.channel != "turn"]
     await me.update(kept[0].id, text=f"{HOME}, no longer. {secret}")
     await me.forget(kept[-1].id)
 
@@ -75,9 +75,9 @@ async def plant_items(warden: AsyncWarden, tenant: str, path: str) -> Canary:
 async def remove(store: Store, tenants: Sequence[str]) -> str:
     """Take canary tenants out of the store. Returns an empty text, or why that could not be."""
     try:
-        for one in await store.namespaces():
-            if one.tenant in tenants:
-                await store.discard(one)
+        for namespace in await store.namespaces():
+            if namespace.tenant in tenants:
+                await store.discard(namespace)
     except StoreError as error:
         return str(error)
     return ""
@@ -106,7 +106,7 @@ async def _add_item(warden: AsyncWarden, tenant: str, path: str, secret: str) ->
 
 async def _canary(store: Store, namespace: Namespace, secret: str) -> Canary:
     page = await store.dump_page(namespace, limit=10_000)
-    active = tuple(one.memory for one in page.memories if one.live)
-    ids = tuple(one.memory.id for one in page.memories)
-    vector = next((one.signals.vector for one in page.memories if one.signals.vector), b"")
+    active = tuple(memory.memory for memory in page.memories if memory.live)
+    ids = tuple(memory.memory.id for memory in page.memories)
+    vector = next((memory.signals.vector for memory in page.memories if memory.signals.vector), b"")
     return Canary(namespace, secret, ids, active, page.rev, struct.unpack(f"<{len(vector) // 2}e", vector))

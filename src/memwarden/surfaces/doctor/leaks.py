@@ -19,7 +19,7 @@ from memwarden.filters import FIELDS, TEXT, parse
 from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace, QueryResult, WriteResult
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.probe import Tried
+from memwarden.stores.shared.probe import PathProbe
 from memwarden.surfaces.doctor import canaries
 from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
 from memwarden.surfaces.doctor.tier_leaks import tier_paths
@@ -28,15 +28,15 @@ from memwarden.tiers.backend import AsyncBackend, ContextItem
 QUESTIONS = ("Where does the spare key hang?", "Where does canary Ana live?", HOME)
 
 
-class Found(NamedTuple):
+class LeakReport(NamedTuple):
     """What all attempts came to. left: why canaries could not be removed; empty when they were."""
 
-    tried: tuple[Tried, ...]
+    tried: tuple[PathProbe, ...]
     left: str
 
     @property
     def leaks(self) -> int:
-        return sum(len(one.leaks) for one in self.tried)
+        return sum(len(item.leaks) for item in self.tried)
 
 
 class Leak(str):
@@ -46,7 +46,7 @@ class Leak(str):
 Attempt = Callable[[], Awaitable[object]]
 
 
-async def look_for_leaks(warden: AsyncWarden) -> Found:
+async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
     """Plant canaries in an open warden's store, try every path between them, and take them out again."""
     tenants = canaries.new_tenants()
     try:
@@ -54,14 +54,14 @@ async def look_for_leaks(warden: AsyncWarden) -> Found:
     finally:
         await warden.scope(tenant=tenants[0]).events(limit=1)  # what waits to be written is removed, too
         left = await canaries.remove(warden.store, tenants)
-    return Found(tuple(tried), left)
+    return LeakReport(tuple(tried), left)
 
 
-async def _try_all(warden: AsyncWarden, tenant: str, other: str) -> list[Tried]:
+async def _try_all(warden: AsyncWarden, tenant: str, other: str) -> list[PathProbe]:
     ana = await canaries.plant_user(warden, tenant, "ana")
     projects = [await canaries.plant_items(warden, tenant, path) for path in ("project/one", "task/one", "global")]
     await canaries.plant_items(warden, tenant, "project/two")
-    tried: list[Tried] = []
+    tried: list[PathProbe] = []
     for boundary, who in (("tenant", (other, "ana")), ("user", (tenant, "tom"))):
         me = warden.scope(tenant=who[0], user=who[1], thread=THREAD)
         await canaries.talk(me)
@@ -90,9 +90,9 @@ async def _try_all(warden: AsyncWarden, tenant: str, other: str) -> list[Tried]:
     return _joined(tried)
 
 
-async def _try_agents(warden: AsyncWarden, tenant: str) -> list[Tried]:
+async def _try_agents(warden: AsyncWarden, tenant: str) -> list[PathProbe]:
     """Each agent against the categories that it may not read, in a namespace of its own user."""
-    categories, tried = warden.settings.categories, list[Tried]()
+    categories, tried = warden.settings.categories, list[PathProbe]()
     for number, (agent, allowed) in enumerate(categories.allowlists.items()):
         hidden = next((name for name in categories.declared if name not in allowed), None)
         if hidden is None:
@@ -105,14 +105,14 @@ async def _try_agents(warden: AsyncWarden, tenant: str) -> list[Tried]:
 
 async def _run(
     warden: AsyncWarden, boundary: str, victim: Canary, prefix: str, paths: Mapping[str, list[Attempt]]
-) -> list[Tried]:
+) -> list[PathProbe]:
     tried = []
     for path, attempts in paths.items():
-        leaks = [said for one in attempts if (said := await _leak(one, victim))]
+        leaks = [said for attempt in attempts if (said := await _leak(attempt, victim))]
         head = await warden.store.head(victim.namespace)
         if head.rev != victim.rev:
             leaks.append(f"changed what is another's: revision {head.rev} instead of {victim.rev}")
-        tried.append(Tried(boundary, prefix + path, len(attempts), tuple(leaks)))
+        tried.append(PathProbe(boundary, prefix + path, len(attempts), tuple(leaks)))
         if head.rev != victim.rev:
             break  # from here on every path would seem to have changed it
     return tried
@@ -163,7 +163,7 @@ def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
 
 def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
     said = [{"role": "user", "content": question} for question in QUESTIONS]
-    past: list[Any] = [*range(1, victim.rev + 1), *(one.created_at for one in victim.memories)]
+    past: list[Any] = [*range(1, victim.rev + 1), *(memory.created_at for memory in victim.memories)]
     return {
         "get by guessed id": [partial(me.get, i) for i in victim.ids],
         "find": [lambda: me.find(limit=10_000)],
@@ -232,7 +232,7 @@ def store_paths(store: Store, own: Namespace, victim: Canary) -> dict[str, list[
     return {
         "get": [lambda: store.get(own, ids, removed=True)],
         "find": [partial(_found, store, own, f) for f in ({}, *_filters(victim))],
-        "count": [lambda: _none(store.count(own, parse({"id": [one for one in ids if one != ITEM]})))],
+        "count": [lambda: _none(store.count(own, parse({"id": [item for item in ids if item != ITEM]})))],
         "scan": [lambda: store.scan(own), lambda: store.scan(own, 1)],
         "versions": [lambda: store.versions(own, versions)],
         "journal": [partial(_no_entries, store, own, i) for i in ids if i != ITEM],
@@ -247,8 +247,8 @@ def _filters(victim: Canary) -> Iterator[Mapping[str, Any]]:
     yield {"id": list(victim.ids)}
     yield {"tags": victim.secret}
     yield {"importance": {"$gte": 0}}
-    for name in sorted(one for one, kind in FIELDS.items() if kind == TEXT):
-        known = {value for one in victim.memories if isinstance(value := getattr(one, name, None), str)}
+    for name in sorted(item for item, kind in FIELDS.items() if kind == TEXT):
+        known = {value for memory in victim.memories if isinstance(value := getattr(memory, name, None), str)}
         yield {name: sorted(known)}
         yield {name: {"$gte": ""}}
         yield {name: {"$ne": "nothing"}}
@@ -263,7 +263,7 @@ async def _first_time(victim: Canary, call: Awaitable[WriteResult]) -> object:
         written = await call
     except Conflict as error:
         return Leak(f"refused because of another's: {error}")
-    taken = [one.id for one in written.results if one.id in victim.ids]
+    taken = [result.id for result in written.results if result.id in victim.ids]
     return Leak(f"answered with another's memory {taken[0]}") if taken else written
 
 
@@ -291,7 +291,7 @@ async def _no_events_of(me: AsyncScope, memory_id: str) -> object:
 
 async def _no_events(found: Awaitable[list[OpEvent]], victim: Canary) -> object:
     """Events hold no words of anybody, so what they name is looked at."""
-    named = {one.memory_id for one in await found} & set(victim.ids) - {ITEM}
+    named = {item.memory_id for item in await found} & set(victim.ids) - {ITEM}
     return Leak(f"names {len(named)} of another's memories") if named else ""
 
 
@@ -309,10 +309,12 @@ async def _length(found: Awaitable[list[Any]]) -> int:
     return len(await found)
 
 
-def _joined(tried: list[Tried]) -> list[Tried]:
+def _joined(tried: list[PathProbe]) -> list[PathProbe]:
     """One row for each boundary and path, in the order in which they were tried."""
-    rows: dict[tuple[str, str], Tried] = {}
-    for one in tried:
-        before = rows.get((one.boundary, one.path), Tried(one.boundary, one.path, 0, ()))
-        rows[one.boundary, one.path] = Tried(one.boundary, one.path, before.tried + one.tried, before.leaks + one.leaks)
+    rows: dict[tuple[str, str], PathProbe] = {}
+    for item in tried:
+        before = rows.get((item.boundary, item.path), PathProbe(item.boundary, item.path, 0, ()))
+        rows[item.boundary, item.path] = PathProbe(
+            item.boundary, item.path, before.tried + item.tried, before.leaks + item.leaks
+        )
     return list(rows.values())

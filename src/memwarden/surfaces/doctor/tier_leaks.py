@@ -26,36 +26,36 @@ def tier_paths(
     name: of a task and of a project that are not the victim's, or are those of another tenant.
     """
     task, project = tiers.task(name, tenant=tenant), tiers.project(name, tenant=tenant)
-    guessed = [one for one in victim.ids if one != ITEM]
+    guessed = [item for item in victim.ids if item != ITEM]
     paths: dict[str, list[Attempt]] = {}
     for store in (task, project):
         for path, attempts in (*_reading(store, victim, filters).items(), *_writing(store, guessed, victim).items()):
             paths.setdefault(path, []).extend(attempts)
     assembler, whose = tiers.assembler(tenant=tenant), Task(name, {"project_id": name})
     requests = [ContextRequest(LARGE), ContextRequest(LARGE, query=HOME, threshold=0.0, explain=True)]
-    paths["context of a task"] = [partial(assembler.build_context, whose, one) for one in requests]
+    paths["context of a task"] = [partial(assembler.build_context, whose, request) for request in requests]
     return paths
 
 
 def _reading(store: AsyncTierStore, victim: Canary, filters: Iterable[Mapping[str, Any]]) -> dict[str, list[Attempt]]:
     return {
-        "get by guessed id": [partial(store.get, one) for one in victim.ids],
-        "query by crafted filters": [partial(store.query, one, 10_000) for one in filters],
+        "get by guessed id": [partial(store.get, item) for item in victim.ids],
+        "query by crafted filters": [partial(store.query, item, 10_000) for item in filters],
         "list": [store.list_all],
-        "history": [partial(store.history, limit=10_000), *(partial(store.history, one) for one in victim.ids)],
+        "history": [partial(store.history, limit=10_000), *(partial(store.history, item) for item in victim.ids)],
     }
 
 
 def _writing(store: AsyncTierStore, guessed: list[str], victim: Canary) -> dict[str, list[Attempt]]:
     if isinstance(store, AsyncTaskMemoryStore):
-        return {"promote": [partial(store.promote, one, store.task_id) for one in guessed]}
+        return {"promote": [partial(store.promote, item, store.task_id) for item in guessed]}
     if not isinstance(store, AsyncProjectMemoryStore):
         return {}
     return {
-        "promote": [partial(store.promote, one, confirm=True) for one in guessed],
-        "pin": [partial(store.pin, one) for one in guessed],
-        "restore": [partial(store.restore, one) for one in guessed],
-        "remove": [partial(store.remove, one) for one in guessed],
+        "promote": [partial(store.promote, item, confirm=True) for item in guessed],
+        "pin": [partial(store.pin, item) for item in guessed],
+        "restore": [partial(store.restore, item) for item in guessed],
+        "remove": [partial(store.remove, item) for item in guessed],
         "undo": [partial(store.undo, number) for number in range(victim.rev + 1, victim.rev + 3)],
         "evict": [store.make_room],
     }

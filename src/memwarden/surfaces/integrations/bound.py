@@ -12,13 +12,13 @@ from memwarden.api.warden_blocking import BoundScope, Warden
 from memwarden.concurrency.loop import Loop
 from memwarden.errors import InvalidInput
 from memwarden.records import Scope
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 
 R = TypeVar("R")
 AnyWarden = Warden | AsyncWarden | BoundScope | AsyncScope
 
 
-class Bound:
+class StoreBinding:
     """A warden's parts, who asks, and the event loop that its store is called on.
 
     Args:
@@ -37,7 +37,7 @@ class Bound:
             self._own, given = warden._loop, warden._inner
         if not isinstance(given, AsyncWarden | AsyncScope):
             raise InvalidInput(f"give a Warden, an AsyncWarden or a scope of one, not {warden!r:.80}")
-        self.parts: Parts = given._parts
+        self.parts: Runtime = given._parts
         self.who: Scope = given.who if isinstance(given, AsyncScope) else Scope()
         self._home: asyncio.AbstractEventLoop | None = None
         if self._own is None:

@@ -19,38 +19,38 @@ from memwarden.text.dates.calendar import (
     weekend_of,
 )
 from memwarden.text.dates.grammar import one_day, try_year
-from memwarden.text.dates.symbols import Found, Reading
+from memwarden.text.dates.symbols import DateMatch, SymbolText
 
-_Leaning = Callable[["Reading", Found, re.Match[str]], "Found | None"]
+_Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
 
 
-def joined_dates(read: Reading, found: list[Found]) -> list[Found]:
+def joined_dates(read: SymbolText, found: list[DateMatch]) -> list[DateMatch]:
     """Join what belongs together: "May" and "last year", "from Monday" and "to Friday", "the week before" and a day."""
-    done: list[Found] = []
-    for one in found:
-        one = _led(read, one, done[-1].end if done else 0)
-        while done and (joined := _joined(read, done[-1], one)):
+    done: list[DateMatch] = []
+    for item in found:
+        item = _led(read, item, done[-1].end if done else 0)
+        while done and (joined := _joined(read, done[-1], item)):
             done.pop()
-            one = _led(read, joined, done[-1].end if done else 0)
-        done.append(one)
+            item = _led(read, joined, done[-1].end if done else 0)
+        done.append(item)
     return done
 
 
-def _led(read: Reading, one: Found, floor: int) -> Found:
+def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     """A date with what stands before it: "since", "early", "the week before", "the first weekend of"."""
-    while one.start > floor:
+    while match.start > floor:
         # `$` in the pattern is the end of the searched part.
-        hit = _LEADS.search(read.symbols, max(floor, one.start - _LONGEST_LEAD), one.start)
+        hit = _LEADS.search(read.symbols, max(floor, match.start - _LONGEST_LEAD), match.start)
         if hit is None:
-            return one
+            return match
         try:
-            led = _LEAD_MEANING[hit.lastgroup or ""](read, one, hit)
+            led = _LEAD_MEANING[hit.lastgroup or ""](read, match, hit)
         except (ValueError, OverflowError):
             led = None
         if led is None:
-            return one
-        one = replace(led, start=hit.start())
-    return one
+            return match
+        match = replace(led, start=hit.start())
+    return match
 
 
 _LEADS: Final = re.compile(
@@ -68,17 +68,17 @@ _LEADS: Final = re.compile(
 _LONGEST_LEAD: Final = 8
 
 
-def _offset(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
+def _offset(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "Two days after", "the Friday before", "the weekend before"."""
     start, end = hit.span()
     sign = 1 if read.value("z", start, end) is not None else -1
     number = read.value("nvdN", start, end)
     steps = sign * (number[1] if isinstance(number, tuple) else number or 1)
-    day = one.days[0] if sign < 0 else one.days[1]
+    day = match.days[0] if sign < 0 else match.days[1]
     if (weekday := read.value("WwV", start, end)) is not None:
         nearest = weekday_before(day, weekday) if sign < 0 else weekday_after(day, weekday)
-        return replace(one, days=one_day(nearest + timedelta(7 * (steps - sign))), in_year=None)
-    return replace(one, days=_beside(day, read.value("UBCa", start, end) or "day", steps), in_year=None)
+        return replace(match, days=one_day(nearest + timedelta(7 * (steps - sign))), in_year=None)
+    return replace(match, days=_beside(day, read.value("UBCa", start, end) or "day", steps), in_year=None)
 
 
 def _beside(day: date, unit: str, steps: int) -> Days:
@@ -97,22 +97,22 @@ def _beside(day: date, unit: str, steps: int) -> Days:
     return (moved - wide, moved + wide) if unit in ("week", "fortnight") else unit_of(moved, unit)
 
 
-def _part(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
+def _part(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "The first week of", "the last Friday of", "the second quarter of"."""
     start, end = hit.span()
-    first, last = one.days
+    first, last = match.days
     number = -1 if read.value("L", start, end) is not None else read.value("st", start, end)
     if (last - first).days < 6 or number > 31:
         return None
     make = _nth(read, start, end, number)
     days = make(first, last)
-    in_year = one.in_year
+    in_year = match.in_year
     if not first <= days[0] <= last:
         return None
-    return replace(one, days=days, in_year=None if in_year is None else lambda year: make(*in_year(year)))
+    return replace(match, days=days, in_year=None if in_year is None else lambda year: make(*in_year(year)))
 
 
-def _nth(read: Reading, start: int, end: int, number: int) -> Callable[[date, date], Days]:
+def _nth(read: SymbolText, start: int, end: int, number: int) -> Callable[[date, date], Days]:
     weekday, unit = read.value("W", start, end), read.value("UBC", start, end)
     if weekday is None and unit == "weekend":
         weekday = 5
@@ -141,43 +141,43 @@ def _nth(read: Reading, start: int, end: int, number: int) -> Callable[[date, da
     return counted
 
 
-def _day_of(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
+def _day_of(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "The 15th of last month"."""
-    first, last = one.days
+    first, last = match.days
     if not 27 <= (last - first).days <= 30:
         return None
-    return replace(one, days=one_day(first.replace(day=read.values[hit.start()])), in_year=None)
+    return replace(match, days=one_day(first.replace(day=read.values[hit.start()])), in_year=None)
 
 
-def _season_of(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
+def _season_of(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "The spring of last year"."""
-    if not 364 <= (one.days[1] - one.days[0]).days <= 365:
+    if not 364 <= (match.days[1] - match.days[0]).days <= 365:
         return None
-    return replace(one, days=season_days(read.values[hit.start()], one.days[0].year), in_year=None)
+    return replace(match, days=season_days(read.values[hit.start()], match.days[0].year), in_year=None)
 
 
-def _third(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
-    which, in_year = read.values[hit.start()], one.in_year
-    if one.days[1] - one.days[0] < timedelta(6):
+def _third(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    which, in_year = read.values[hit.start()], match.in_year
+    if match.days[1] - match.days[0] < timedelta(6):
         return None
     remade = None if in_year is None else lambda year: thirds(in_year(year), which)
-    return replace(one, days=thirds(one.days, which), exact=False, in_year=remade)
+    return replace(match, days=thirds(match.days, which), exact=False, in_year=remade)
 
 
-def _clipped(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
+def _clipped(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "Earlier this month": not after the day of saying."""
-    first, last = one.days
+    first, last = match.days
     if not first <= read.said <= last:
         return None
-    return replace(one, days=(first, read.said) if read.values[hit.start()] < 0 else (read.said, last), exact=False)
+    return replace(match, days=(first, read.said) if read.values[hit.start()] < 0 else (read.said, last), exact=False)
 
 
-def _since(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
-    return replace(one, days=(one.days[0], read.said), in_year=None) if one.days[0] <= read.said else None
+def _since(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    return replace(match, days=(match.days[0], read.said), in_year=None) if match.days[0] <= read.said else None
 
 
-def _until(read: Reading, one: Found, hit: re.Match[str]) -> Found | None:
-    return replace(one, days=(read.said, one.days[1]), in_year=None) if one.days[1] >= read.said else None
+def _until(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    return replace(match, days=(read.said, match.days[1]), in_year=None) if match.days[1] >= read.said else None
 
 
 _LEAD_MEANING: Final[dict[str, _Leaning]] = {
@@ -196,7 +196,7 @@ _PAIR_GAP: Final = re.compile(r"&h?")
 _LEANING_GAP: Final = re.compile(r"[ofuih]*")
 
 
-def _joined(read: Reading, left: Found, right: Found) -> Found | None:
+def _joined(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | None:
     """One date out of two neighbours, or None."""
     gap = read.symbols[left.end : right.start]
     opened = left.start > 0 and (
@@ -209,7 +209,7 @@ def _joined(read: Reading, left: Found, right: Found) -> Found | None:
     return None
 
 
-def _range(read: Reading, left: Found, right: Found, start: int) -> Found | None:
+def _range(read: SymbolText, left: DateMatch, right: DateMatch, start: int) -> DateMatch | None:
     first, last = left, right
     if last.in_year is None and first.in_year is not None:
         made = [try_year(first.in_year, last.days[0].year - back) for back in (0, 1)]
@@ -221,17 +221,17 @@ def _range(read: Reading, left: Found, right: Found, start: int) -> Found | None
             last = replace(last, days=one_day(last.days[1] + timedelta(7)))  # "from Friday to Monday"
     if last.days[1] < first.days[0]:
         return None
-    return Found(start, right.end, (first.days[0], last.days[1]), left.exact and right.exact)
+    return DateMatch(start, right.end, (first.days[0], last.days[1]), left.exact and right.exact)
 
 
-def _within(small: Found, large: Found) -> Found | None:
+def _within(small: DateMatch, large: DateMatch) -> DateMatch | None:
     """ "May last year", "Friday last week": the small one inside the large one."""
     start, end = min(small.start, large.start), max(small.end, large.end)
     length = (large.days[1] - large.days[0]).days
     if small.in_year is not None and large.in_year is None and 364 <= length <= 365:
         days = try_year(small.in_year, large.days[0].year)
-        return None if days is None else Found(start, end, days, small.exact)
+        return None if days is None else DateMatch(start, end, days, small.exact)
     if length == 6 and small.weekday:
         day = large.days[0] + timedelta((small.days[0] - large.days[0]).days % 7)
-        return Found(start, end, one_day(day), small.exact)
+        return DateMatch(start, end, one_day(day), small.exact)
     return None

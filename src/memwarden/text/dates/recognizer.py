@@ -18,13 +18,13 @@ from typing import Final
 
 from memwarden.text.dates.grammar import dates_apart, try_year
 from memwarden.text.dates.joins import joined_dates
-from memwarden.text.dates.spans import Span
-from memwarden.text.dates.symbols import Found, Reading, lower_in_place
+from memwarden.text.dates.spans import DaySpan
+from memwarden.text.dates.symbols import DateMatch, SymbolText, lower_in_place
 from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
 from memwarden.text.dates.words import ANCHORS, GATE
 
 
-def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[Span, ...]:
+def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[DaySpan, ...]:
     """The days that a text names, in order of appearance.
 
     ``said``: when it was said; "yesterday" is the day before. Only the date counts, in the zone that it comes in.
@@ -37,7 +37,7 @@ def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[Sp
 
 def asked_spans(
     question: str, now: datetime, language: str | None = None, *, since: date | None = None
-) -> tuple[Span, ...]:
+) -> tuple[DaySpan, ...]:
     """The days that a question asks about: "What did Ana do last week?". "When did ...?" names none.
 
     ``now``: when it is asked. A date without a year is the last one, unless the question is of the future; with
@@ -63,17 +63,19 @@ def may_name_days(text: str) -> bool:
 _TO_BLANKS: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 
-def _read(text: str, said: date, language: str | None, question: bool, since: date | None = None) -> tuple[Span, ...]:
+def _read(
+    text: str, said: date, language: str | None, question: bool, since: date | None = None
+) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
     if language in ("ja", "zh"):
         return spans
-    read = Reading(text, said, language, question)
+    read = SymbolText(text, said, language, question)
     if not _has_anchor(read.symbols):
         return spans
     found = joined_dates(read, dates_apart(read))
     if since is not None:
-        found = [other for one in found for other in _in_each_year(one, _years(said, since))]
-    named = (Span(*one.days, read.named(one.start, one.end), one.exact) for one in found)
+        found = [other for item in found for other in _in_each_year(item, _years(said, since))]
+    named = (DaySpan(*item.days, read.named(item.start, item.end), item.exact) for item in found)
     return (*spans, *named)
 
 
@@ -89,8 +91,8 @@ def _years(said: date, since: date | None) -> range | None:
     return None if since is None else range(max(since.year, said.year - 49), said.year + 1)
 
 
-def _in_each_year(one: Found, years: range | None) -> list[Found]:
-    if one.in_year is None or years is None:
-        return [one]
-    made = [(year, try_year(one.in_year, year)) for year in years]
-    return [replace(one, days=days) for _, days in made if days is not None] or [one]
+def _in_each_year(match: DateMatch, years: range | None) -> list[DateMatch]:
+    if match.in_year is None or years is None:
+        return [match]
+    made = [(year, try_year(match.in_year, year)) for year in years]
+    return [replace(match, days=days) for _, days in made if days is not None] or [match]

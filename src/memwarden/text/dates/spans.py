@@ -15,7 +15,7 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DaySpan:
     """Days that a text names.
 
     Attributes:
@@ -35,7 +35,7 @@ def day_number(day: date) -> int:
     return day.toordinal() - _EPOCH
 
 
-def encode(spans: Sequence[Span]) -> bytes:
+def encode(spans: Sequence[DaySpan]) -> bytes:
     """First and last day of up to four spans, as days since 1970 in little-endian int32; the widest are left out."""
     pairs = list(dict.fromkeys((day_number(span.first), day_number(span.last)) for span in spans))
     kept = set(sorted(pairs, key=lambda pair: pair[1] - pair[0])[:MOST_STORED])

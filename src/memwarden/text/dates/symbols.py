@@ -14,7 +14,7 @@ from memwarden.text.dates.words import LANGUAGES, Language, Phrases, language_of
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DateMatch:
     """Days found in the tokens ``start`` to ``end`` (the first that is no longer part).
 
     ``in_year`` makes the days of another year and is there as long as the text names no year.
@@ -28,7 +28,7 @@ class Found:
     weekday: bool = False
 
 
-class Reading:
+class SymbolText:
     """A text as symbols and their values, with the day on which it was said. A known phrase is one word."""
 
     def __init__(self, text: str, said: date, language: str | None, question: bool) -> None:

@@ -17,7 +17,7 @@ from memwarden.text.dates.calendar import (
     weekend_of,
     year_days,
 )
-from memwarden.text.dates.spans import Span
+from memwarden.text.dates.spans import DaySpan
 
 GLUED_SIGN: Final = re.compile(r"[年月日号號天週周曜昨今明去来來本前後后晚先上下おとあさ春夏秋冬]")
 """Every rule holds one of these."""
@@ -54,16 +54,16 @@ _SEASON: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "win
 _YEAR: Final = {"今": 0, "去": -1, "昨": -1, "明": 1, "来": 1, "來": 1, "前": -2}
 
 
-def glued_spans(text: str, said: date, years: range | None) -> tuple[Span, ...]:
+def glued_spans(text: str, said: date, years: range | None) -> tuple[DaySpan, ...]:
     """The days that a Chinese or Japanese text names. ``years``: those for which a date without a year stands."""
-    found: list[Span] = []
+    found: list[DaySpan] = []
     for hit in _RULES.finditer(text):
         try:
             days = _MEANING[hit.lastgroup or ""](hit, said, years)
         except (ValueError, OverflowError):
             continue
         found.extend(
-            Span(first, last, hit[0], hit.lastgroup != "count" or hit["u"] in "日天年月") for first, last in days
+            DaySpan(first, last, hit[0], hit.lastgroup != "count" or hit["u"] in "日天年月") for first, last in days
         )
     return tuple(found)
 

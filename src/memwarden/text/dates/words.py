@@ -75,9 +75,9 @@ def _listed(table: Mapping[str, str]) -> Iterator[tuple[str, Meaning]]:
             word, _, value = entry.partition("=")
             waiting.append(word.replace("_", " "))
             if value:
-                yield from ((one, (symbol, _value(value))) for one in waiting)
+                yield from ((item, (symbol, _value(value))) for item in waiting)
                 waiting = []
-        yield from ((one, (symbol, 0)) for one in waiting)
+        yield from ((item, (symbol, 0)) for item in waiting)
 
 
 def _value(text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Final
 
 from memwarden.remember.extract.records import Frame
 from memwarden.remember.extract.rules import english as en
-from memwarden.remember.extract.rules.dating import Dated
+from memwarden.remember.extract.rules.dating import DatedText
 from memwarden.remember.extract.rules.patterns import OF_THE_PERSON
 from memwarden.remember.extract.rules.specificity import has_anchor, has_bare_noun, is_mood, names_in, telling_words
 from memwarden.text.tokenizer import terms
@@ -76,7 +76,7 @@ _MOST: Final = 34
 def tier_of(
     frame: Frame,
     text: str,
-    dated: Dated,
+    dated: DatedText,
     said: date,
     *,
     sure: bool,
@@ -101,7 +101,9 @@ def tier_of(
     return (True, f"{frame}, self-contained") if doubt is None else (False, doubt)
 
 
-def _doubt_of_wording(frame: Frame, text: str, about: str, dated: Dated, *, sure: bool, anchored: bool) -> str | None:
+def _doubt_of_wording(
+    frame: Frame, text: str, about: str, dated: DatedText, *, sure: bool, anchored: bool
+) -> str | None:
     if not sure or _TORN.search(about):
         return "its wording is a guess"
     if dated.left is not None:
@@ -119,7 +121,7 @@ def _doubt_of_wording(frame: Frame, text: str, about: str, dated: Dated, *, sure
     return None
 
 
-def _doubt_of_days(frame: Frame, dated: Dated, said: date) -> str | None:
+def _doubt_of_days(frame: Frame, dated: DatedText, said: date) -> str | None:
     if frame == "plan" and any(last < said for _, last in dated.days):
         return "a plan for a day that has passed"
     if frame == "event" and any(first > said for first, _ in dated.days):
@@ -128,7 +130,7 @@ def _doubt_of_days(frame: Frame, dated: Dated, said: date) -> str | None:
 
 
 def _doubt_of_worth(
-    frame: Frame, about: str, dated: Dated, idf: Callable[[str], float], *, anchored: bool
+    frame: Frame, about: str, dated: DatedText, idf: Callable[[str], float], *, anchored: bool
 ) -> str | None:
     placed = bool(dated.days or names_in(about))
     if is_mood(about):
@@ -149,7 +151,7 @@ def _doubt_of_worth(
     return None
 
 
-def _doubt_of_a_task(frame: Frame, about: str, dated: Dated) -> str | None:
+def _doubt_of_a_task(frame: Frame, about: str, dated: DatedText) -> str | None:
     """What makes a user's statement to an assistant a step of what they do together, or a part of what was said."""
     if frame in _TASKS and not (_LIFE.search(about) or (dated.days and frame != "event")):
         return "a step of a task"

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.dates.spans import Span
+from memwarden.text.dates.spans import DaySpan
 
 _MONTHS: Final = "January February March April May June July August September October November December".split()
 _HAS_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
@@ -46,7 +46,7 @@ _LEFT: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
+class DatedText:
     """A statement with absolute days. ``left``: a word that still depends on when it was said, or None."""
 
     text: str
@@ -54,7 +54,7 @@ class Dated:
     left: str | None
 
 
-def with_dates(text: str, said: datetime) -> Dated:
+def with_dates(text: str, said: datetime) -> DatedText:
     """Write every day that a text names as a calendar day, told from when it was said."""
     days: list[tuple[date, date]] = []
     at = 0
@@ -82,10 +82,10 @@ def with_dates(text: str, said: datetime) -> Dated:
         text,
     )
     hit = _LEFT.search(bare)
-    return Dated(text, tuple(days), hit[0] if hit else None)
+    return DatedText(text, tuple(days), hit[0] if hit else None)
 
 
-def _written(text: str, place: int, span: Span) -> tuple[int, int, str]:
+def _written(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
     """Where the words of a span and its preposition stand, and what stands there instead."""
     begin, end = place, place + len(span.text)
     word = ""
@@ -117,7 +117,7 @@ def _written(text: str, place: int, span: Span) -> tuple[int, int, str]:
     return begin, end, f"{word or preposition} {day}"
 
 
-def day_words(span: Span) -> tuple[str, str]:
+def day_words(span: DaySpan) -> tuple[str, str]:
     """A span in words, with its preposition: ("on", "6 May 2026"), ("in", "May 2026")."""
     first, last = span.first, span.last
     days = (last - first).days + 1

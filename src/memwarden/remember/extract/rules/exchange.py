@@ -13,17 +13,24 @@ from memwarden.recall.query_analysis import everyday_share, is_english
 from memwarden.records import Channel, Kind
 from memwarden.remember.extract import checks
 from memwarden.remember.extract.kinds import kind_of
-from memwarden.remember.extract.records import MOST_A_TURN, Extracted, Frame, Item, Passed, Turn
+from memwarden.remember.extract.records import (
+    MOST_A_TURN,
+    ExchangeExtract,
+    ExtractedItem,
+    Frame,
+    RejectedClause,
+    TurnText,
+)
 from memwarden.remember.extract.rules import english as en
 from memwarden.remember.extract.rules.clauses import clauses, lead_and_rest, written_out
 from memwarden.remember.extract.rules.confidence import is_of_the_talk, tier_of
-from memwarden.remember.extract.rules.dating import Dated, with_dates
+from memwarden.remember.extract.rules.dating import DatedText, with_dates
 from memwarden.remember.extract.rules.gate import FOR_CARDS, OF_NOTE, Worth, worth
-from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, Framed, framed
+from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, PatternMatch, framed
 from memwarden.remember.extract.rules.presuppositions import presumed, undertaking
 from memwarden.remember.extract.rules.pronouns import points_outside, without_loose_end, without_pointers
 from memwarden.remember.extract.rules.rejections import vetoed, vetoed_clause
-from memwarden.remember.extract.rules.sentences import Sentence, is_somebodys_words, sentences
+from memwarden.remember.extract.rules.sentences import StatementSentence, is_somebodys_words, sentences
 from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
 from memwarden.remember.extract.rules.summaries import card_text
 from memwarden.remember.extract.rules.third_person import third_person
@@ -84,8 +91,13 @@ def everyday_idf(term: str) -> float:
 
 
 def exchange_items(
-    turns: Sequence[Turn], *, two_person: bool, said_at: datetime, idf: Idf = everyday_idf, partners: Sequence[str] = ()
-) -> Extracted:
+    turns: Sequence[TurnText],
+    *,
+    two_person: bool,
+    said_at: datetime,
+    idf: Idf = everyday_idf,
+    partners: Sequence[str] = (),
+) -> ExchangeExtract:
     """What the turns of one exchange give to remember beside their own words. Never raises on any text.
 
     Args:
@@ -97,20 +109,20 @@ def exchange_items(
     """
     known = tuple(dict.fromkeys([*partners, *(turn.name for turn in turns if turn.name)]))
     kept = [_of_turn(turn, two_person, said_at, idf, known) for turn in turns if _tells(turn, two_person)]
-    return Extracted(
+    return ExchangeExtract(
         facts=tuple(item for items, _ in kept for item in items if item.tier == "fact"),
         candidates=tuple(item for items, _ in kept for item in items if item.tier == "candidate"),
         card=_card(turns, two_person, said_at, idf, told=any(items for items, _ in kept)),
-        passed=tuple(one for _, passed in kept for one in passed),
+        passed=tuple(item for _, passed in kept for item in passed),
     )
 
 
-def _tells(turn: Turn, two_person: bool) -> bool:
+def _tells(turn: TurnText, two_person: bool) -> bool:
     """Whether a turn can tell facts about whoever says it."""
     return bool(turn.name and turn.name.strip()) if two_person else turn.role == "user"
 
 
-def _first_name(turn: Turn) -> str:
+def _first_name(turn: TurnText) -> str:
     words = (turn.name or "").split()
     return words[0] if words else "somebody"
 
@@ -119,7 +131,7 @@ def _first_name(turn: Turn) -> str:
 class _Saying:
     """A turn as its clauses are read: who speaks, when, and how the item names the speaker."""
 
-    turn: Turn
+    turn: TurnText
     at: datetime
     name: str
     two_person: bool
@@ -128,8 +140,8 @@ class _Saying:
 
 
 def _of_turn(
-    turn: Turn, two_person: bool, said_at: datetime, idf: Idf, partners: tuple[str, ...]
-) -> tuple[list[Item], list[Passed]]:
+    turn: TurnText, two_person: bool, said_at: datetime, idf: Idf, partners: tuple[str, ...]
+) -> tuple[list[ExtractedItem], list[RejectedClause]]:
     if not is_somebodys_words(turn.text) or not is_english(turn.text):
         return [], []
     judged = worth(turn.text)
@@ -137,43 +149,43 @@ def _of_turn(
         return [], []
     name = _first_name(turn) if two_person else "the user"
     saying = _Saying(turn, turn.created_at or said_at, name, two_person, idf, judged)
-    found: dict[str, Item] = {}
-    passed: list[Passed] = []
+    found: dict[str, ExtractedItem] = {}
+    passed: list[RejectedClause] = []
     for sentence in sentences(turn.text, partners if two_person else ()):
         for item in _presumed(sentence, saying):
             found.setdefault(item.text, item)
         for result in _of_sentence(sentence, saying):
-            if isinstance(result, Item):
+            if isinstance(result, ExtractedItem):
                 found.setdefault(result.text, result)
             else:
                 passed.append(result)
     ranked = sorted(found.values(), key=lambda item: (item.tier != "fact", ORDER.index(item.frame)))
-    passed += [Passed(item.text, "enough of this turn is kept") for item in ranked[MOST_A_TURN:]]
+    passed += [RejectedClause(item.text, "enough of this turn is kept") for item in ranked[MOST_A_TURN:]]
     return ranked[:MOST_A_TURN], passed
 
 
-def _of_sentence(sentence: Sentence, saying: _Saying) -> list[Item | Passed]:
+def _of_sentence(sentence: StatementSentence, saying: _Saying) -> list[ExtractedItem | RejectedClause]:
     text = written_out(sentence.text)
     why = vetoed(text, sentence.asks)
     if why is not None:
-        return [Passed(sentence.text, why)]
-    results: list[Item | Passed] = []
+        return [RejectedClause(sentence.text, why)]
+    results: list[ExtractedItem | RejectedClause] = []
     for clause in clauses(text):
         lead, rest = lead_and_rest(clause)
         why = vetoed_clause(rest, two_person=saying.two_person) or vetoed_clause(clause, two_person=saying.two_person)
         if why is not None:
-            results.append(Passed(clause, why))
+            results.append(RejectedClause(clause, why))
             continue
         frame = framed(rest)
         if frame is not None:
             made = _of_clause(lead, rest, frame, saying)
-            results.append(Passed(clause, made) if isinstance(made, str) else made)
+            results.append(RejectedClause(clause, made) if isinstance(made, str) else made)
     return results
 
 
-def _presumed(sentence: Sentence, saying: _Saying) -> list[Item]:
+def _presumed(sentence: StatementSentence, saying: _Saying) -> list[ExtractedItem]:
     """What a sentence takes for granted of its speaker."""
-    none = Dated("", (), None)
+    none = DatedText("", (), None)
     return [
         _item(text, frame, none, True, "taken for granted by what was said", saying)
         for frame, text in presumed(sentence.text, saying.name, ours=not saying.two_person)
@@ -181,7 +193,7 @@ def _presumed(sentence: Sentence, saying: _Saying) -> list[Item]:
     ]
 
 
-def _of_clause(lead: str, rest: str, frame: Framed, saying: _Saying) -> Item | str:
+def _of_clause(lead: str, rest: str, frame: PatternMatch, saying: _Saying) -> ExtractedItem | str:
     """An item, or why there is none."""
     cut = rest if _SHORT_AND_WHOLE.match(rest) else without_pointers(rest)
     if cut is None or (lead and points_outside(lead)):
@@ -225,8 +237,8 @@ def _with_topic(text: str, frame: Frame, saying: _Saying) -> str:
     return text if says_already else f"{text} for {saying.name}'s {topic}"
 
 
-def _item(text: str, frame: Frame, dated: Dated, fact: bool, reason: str, saying: _Saying) -> Item:
-    return Item(
+def _item(text: str, frame: Frame, dated: DatedText, fact: bool, reason: str, saying: _Saying) -> ExtractedItem:
+    return ExtractedItem(
         text=text,
         channel=Channel.EPISODIC if frame in _HAPPENED else Channel.SEMANTIC,
         kind=_KIND.get(frame) or kind_of(text),
@@ -241,24 +253,28 @@ def _item(text: str, frame: Frame, dated: Dated, fact: bool, reason: str, saying
     )
 
 
-def _since(frame: Frame, dated: Dated, said: datetime) -> datetime:
+def _since(frame: Frame, dated: DatedText, said: datetime) -> datetime:
     """When a statement became true: an event on its day, anything else when it was said."""
     if frame in _HAPPENED and dated.days and dated.days[0][0] <= said.date():
         return datetime.combine(dated.days[0][0], time(), said.tzinfo or UTC)
     return said
 
 
-def _card(turns: Sequence[Turn], two_person: bool, said_at: datetime, idf: Idf, *, told: bool) -> Item | None:
+def _card(
+    turns: Sequence[TurnText], two_person: bool, said_at: datetime, idf: Idf, *, told: bool
+) -> ExtractedItem | None:
     """The index card of an exchange, or None for small talk, and for tasks that told nothing of the user."""
     words = [turn for turn in turns if turn.text.strip()]
     if not words:
         return None
     english = is_english("\n".join(turn.text[:1_000] for turn in words))
     judged = [worth(turn.text) for turn in words if two_person or _tells(turn, two_person)]
-    if all(one.small_talk for one in judged):
+    if all(item.small_talk for item in judged):
         return None
     marked = (
-        max(one.note for one in judged) >= OF_NOTE if two_person else max(one.personal for one in judged) >= FOR_CARDS
+        max(item.note for item in judged) >= OF_NOTE
+        if two_person
+        else max(item.personal for item in judged) >= FOR_CARDS
     )
     if english and not (marked or told):
         return None
@@ -269,12 +285,12 @@ def _card(turns: Sequence[Turn], two_person: bool, said_at: datetime, idf: Idf, 
     if text is None or checks.faults(text):
         return None
     day: tuple[date, date] = (at.date(), at.date())
-    return Item(
+    return ExtractedItem(
         text=text,
         channel=Channel.EPISODIC,
         kind=Kind.NOTE,
         category="activity",
-        importance=round(0.2 + 0.3 * max(one.note for one in judged), 2),
+        importance=round(0.2 + 0.3 * max(item.note for item in judged), 2),
         sources=tuple(dict.fromkeys(turn.id for turn in words)),
         valid_from=at,
         dates=(day,),
@@ -284,7 +300,7 @@ def _card(turns: Sequence[Turn], two_person: bool, said_at: datetime, idf: Idf, 
     )
 
 
-def _people(turns: Sequence[Turn], two_person: bool, english: bool) -> list[str]:
+def _people(turns: Sequence[TurnText], two_person: bool, english: bool) -> list[str]:
     """Who spoke, in the order of first words."""
     if two_person:
         return list(dict.fromkeys(_first_name(turn) for turn in turns))

@@ -136,14 +136,14 @@ OF_THE_PERSON: Final = frozenset(("relationship", "health"))
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class PatternMatch:
     """A clause with its frame. ``of_self``: its subject is the speaker, not somebody or something of theirs."""
 
     frame: Frame
     of_self: bool
 
 
-def framed(clause: str) -> Framed | None:
+def framed(clause: str) -> PatternMatch | None:
     """The frame of a clause that begins with its subject, contractions written out; None if it has none."""
     for frame, pattern in _COMPILED:
         hit = pattern.match(clause)
@@ -153,7 +153,7 @@ def framed(clause: str) -> Framed | None:
             continue
         if frame == "relationship" and _TEAM.match(clause):
             continue
-        return Framed(frame, clause[:3].lower() != "my " or " and I " in clause[:60])
+        return PatternMatch(frame, clause[:3].lower() != "my " or " and I " in clause[:60])
     return None
 
 

@@ -48,7 +48,7 @@ _OPENER: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class StatementSentence:
     """A sentence without its openers. ``before``: the sentence before it. ``listed``: it was a point of a list."""
 
     text: str
@@ -70,9 +70,9 @@ def plain(text: str) -> str:
     return _ASIDE.sub("", _SMILEY.sub(" ", _PICTURES.sub(" ", text)))
 
 
-def sentences(text: str, partners: tuple[str, ...] = ()) -> list[Sentence]:
+def sentences(text: str, partners: tuple[str, ...] = ()) -> list[StatementSentence]:
     """The sentences of a turn, in order. ``partners``: names with which somebody may be spoken to."""
-    found: list[Sentence] = []
+    found: list[StatementSentence] = []
     called = _call(partners)
     for line in plain(text).split("\n"):
         listed = _LISTED.match(line) is not None
@@ -80,7 +80,7 @@ def sentences(text: str, partners: tuple[str, ...] = ()) -> list[Sentence]:
             asks = "?" in raw[-3:]
             bare = without_openers(raw, called)
             if bare:
-                found.append(Sentence(bare, found[-1].text if found else "", asks, listed))
+                found.append(StatementSentence(bare, found[-1].text if found else "", asks, listed))
     return found
 
 

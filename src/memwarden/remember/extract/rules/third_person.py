@@ -31,7 +31,7 @@ _PREPOSED: Final = frozenset("will would can could should might may must did sha
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class ThirdPersonText:
     """A statement in the third person. ``sure``: False where its grammar or its subject is a guess."""
 
     text: str
@@ -43,7 +43,7 @@ def possessive(name: str) -> str:
     return f"{name}'s"
 
 
-def third_person(clause: str, name: str, *, two_person: bool) -> Rewritten | str:
+def third_person(clause: str, name: str, *, two_person: bool) -> ThirdPersonText | str:
     """A clause about its speaker in the third person, or why it cannot be written so."""
     own = possessive(name)
     sure = True
@@ -79,7 +79,7 @@ def third_person(clause: str, name: str, *, two_person: bool) -> Rewritten | str
     clause = re.sub(r"\bme\b", name, clause)
     if re.search(r"\b(?:mine|myself)\b|\bI\b(?!\.)", clause):
         return "speaks of oneself in a form that has no third person here"
-    return Rewritten(clause, sure and sure_verbs)
+    return ThirdPersonText(clause, sure and sure_verbs)
 
 
 def _as_one(clause: str) -> str:

@@ -13,9 +13,9 @@ from memwarden.filters import Condition, Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
 from memwarden.recall.nearby import MOST, nearby
-from memwarden.records import Audit, Channel, Counted, Finding, Memory, Namespace, RelationType, State
+from memwarden.records import Audit, AuditFinding, Channel, Memory, MemoryState, Namespace, RelationType, StateCount
 from memwarden.remember.resolve.audit import findings as judge
-from memwarden.remember.resolve.audit.findings import Gone, Known, Twins
+from memwarden.remember.resolve.audit.findings import ForgottenTurns, OrderedMemory, Twins
 from memwarden.remember.resolve.resolver import compared_with, open_statements
 from memwarden.stores.protocol import Store
 
@@ -30,7 +30,7 @@ class _Notes:
     """What was seen so far."""
 
     looked_at: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[AuditFinding] = field(default_factory=list)
     twins: list[Twins] = field(default_factory=list)
     compared: set[frozenset[str]] = field(default_factory=set)
 
@@ -75,15 +75,15 @@ class Auditor:
         self._looked_at[places] = True
         return [index.columns.ids[place] for place in places.tolist()]
 
-    async def _look_at(self, ids: Sequence[str], gone: Gone, notes: _Notes) -> None:
+    async def _look_at(self, ids: Sequence[str], gone: ForgottenTurns, notes: _Notes) -> None:
         # What was forgotten since the index was brought up to date is left out here.
         memories = await self._store.get(self._namespace, ids)
         notes.looked_at += len(memories)
         notes.findings += await asyncio.to_thread(self._alone, memories, gone)
-        notes.findings += await self._closed([one for one in memories if one.valid_to is not None])
-        notes.twins += await self._twins([one for one in memories if judge.is_open_fact(one)], notes.compared)
+        notes.findings += await self._closed([memory for memory in memories if memory.valid_to is not None])
+        notes.twins += await self._twins([memory for memory in memories if judge.is_open_fact(memory)], notes.compared)
 
-    def _alone(self, memories: Sequence[Memory], gone: Gone) -> list[Finding]:
+    def _alone(self, memories: Sequence[Memory], gone: ForgottenTurns) -> list[AuditFinding]:
         found = []
         for memory in memories:
             place = self._index.place(memory.id)
@@ -92,29 +92,31 @@ class Auditor:
             found += [rootless] if rootless else []
         return found
 
-    async def _gone(self, limit: int) -> Gone:
+    async def _gone(self, limit: int) -> ForgottenTurns:
         """The turns that were forgotten last, at most ``limit``."""
         if not self._index.has_facts:
-            return Gone(())
+            return ForgottenTurns(())
         turns = (*self._mine, Condition("channel", "$eq", Channel.TURN))
-        return Gone(
+        return ForgottenTurns(
             await self._store.find(
-                self._namespace, turns, limit=limit, order_by=filters.WRITTEN, state=State.SOFT_DELETED
+                self._namespace, turns, limit=limit, order_by=filters.WRITTEN, state=MemoryState.SOFT_DELETED
             )
         )
 
-    async def _closed(self, facts: Sequence[Memory]) -> list[Finding]:
+    async def _closed(self, facts: Sequence[Memory]) -> list[AuditFinding]:
         """Facts that were replaced by something that is not there any more."""
         now = clock.now()
-        over = {one.id: one for one in facts if one.valid_to is not None and one.valid_to <= now}
+        over = {fact.id: fact for fact in facts if fact.valid_to is not None and fact.valid_to <= now}
         successors = await self._successors(over)
-        active = {one for each in successors.values() for one in each if self._index.place(one) is not None}
-        by = {one: last for one in over if (last := judge.last_successor(one, successors, active))}
-        found = {one.id: one for one in await self._store.get(self._namespace, [*by.values()], removed=True)}
+        active = {item for each in successors.values() for item in each if self._index.place(item) is not None}
+        by = {item: last for item in over if (last := judge.last_successor(item, successors, active))}
+        found = {item.id: item for item in await self._store.get(self._namespace, [*by.values()], removed=True)}
         told = [
-            judge.without_successor(over[one], found[last], self._readable) for one, last in by.items() if last in found
+            judge.without_successor(over[item], found[last], self._readable)
+            for item, last in by.items()
+            if last in found
         ]
-        return [one for one in told if one is not None]
+        return [item for item in told if item is not None]
 
     async def _successors(self, replaced: Collection[str]) -> dict[str, list[str]]:
         """What replaced each of some memories, and what replaced that, as far as it goes."""
@@ -126,7 +128,7 @@ class Auditor:
                 if edge.type == RelationType.SUPERSEDES and edge.to_id in waiting:
                     successors.setdefault(edge.to_id, []).append(edge.from_id)
             passed = successors.keys() | waiting
-            waiting = {by for one in waiting for by in successors.get(one, ()) if by not in passed}
+            waiting = {by for item in waiting for by in successors.get(item, ()) if by not in passed}
         return successors
 
     async def _twins(self, facts: Sequence[Memory], compared: set[frozenset[str]]) -> list[Twins]:
@@ -138,9 +140,9 @@ class Auditor:
                     compared.add(pair)
                     pairs[pair] = (fact.id, other, cosine)
             await asyncio.sleep(0)  # the index belongs to the event loop, which goes on meanwhile
-        known = {one.id: one for one in facts}
-        missing = {one for pair in pairs for one in pair} - known.keys()
-        known |= {one.id: one for one in await self._store.get(self._namespace, sorted(missing))}
+        known = {fact.id: fact for fact in facts}
+        missing = {item for pair in pairs for item in pair} - known.keys()
+        known |= {item.id: item for item in await self._store.get(self._namespace, sorted(missing))}
         return await asyncio.to_thread(self._judged, list(pairs.values()), known)
 
     def _near(self, fact: Memory) -> list[tuple[str, float | None]]:
@@ -151,11 +153,13 @@ class Auditor:
         vectors = self._index.vectors
         vector = None if vectors is None or not vectors[place].any() else vectors[place].astype("<f2").tobytes()
         near = [
-            one
+            item
             for channel in compared_with(fact.channel)
-            for one in nearby(self._index, fact.text, vector, self._mask(channel, fact.name), model=None, most=MOST + 1)
+            for item in nearby(
+                self._index, fact.text, vector, self._mask(channel, fact.name), model=None, most=MOST + 1
+            )
         ]
-        return [(one.id, one.cosine) for one in near if one.id != fact.id]
+        return [(item.id, item.cosine) for item in near if item.id != fact.id]
 
     def _mask(self, channel: str, name: str | None) -> Mask:
         """The open facts of a channel and a speaker that are looked at."""
@@ -166,25 +170,25 @@ class Auditor:
 
     def _judged(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[Twins]:
         judged = [
-            judge.twins(self._known(known[one]), self._known(known[other]), cosine)
-            for one, other, cosine in pairs
+            judge.twins(self._known(known[item]), self._known(known[other]), cosine)
+            for item, other, cosine in pairs
             if other in known and judge.is_open_fact(known[other])
         ]
-        return [one for one in judged if one is not None]
+        return [item for item in judged if item is not None]
 
-    def _known(self, memory: Memory) -> Known:
+    def _known(self, memory: Memory) -> OrderedMemory:
         place = self._index.place(memory.id)
-        return Known(memory, 0 if place is None else int(self._index.order[place]))
+        return OrderedMemory(memory, 0 if place is None else int(self._index.order[place]))
 
-    async def _counts(self) -> tuple[Counted, ...]:
-        return tuple([await self._count(state) for state in State])
+    async def _counts(self) -> tuple[StateCount, ...]:
+        return tuple([await self._count(state) for state in MemoryState])
 
-    async def _count(self, state: State) -> Counted:
+    async def _count(self, state: MemoryState) -> StateCount:
         count = await self._store.count(self._namespace, self._mine, state=state)
         oldest = await self._store.find(
             self._namespace, self._mine, limit=1, order_by="updated_at", descending=False, state=state
         )
-        return Counted(state, count, oldest[0].updated_at if oldest else None)
+        return StateCount(state, count, oldest[0].updated_at if oldest else None)
 
 
 async def audit(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memwarden.ids import DEFAULT_THREAD
-from memwarden.records import Channel, Finding, Fix, Flaw, Memory, State
+from memwarden.records import AuditFinding, Channel, Fix, Flaw, Memory, MemoryState
 from memwarden.remember.ingest.intake import without_secrets
 from memwarden.remember.ingest.strip_context import holds_injected
 from memwarden.remember.resolve.resolution import may_merge
@@ -28,7 +28,7 @@ _ORDER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class OrderedMemory:
     """A memory and its place in the order of writing."""
 
     memory: Memory
@@ -44,8 +44,8 @@ class Known:
 class Twins:
     """Two facts of which the rules say ``label``, "same" or "supersede"."""
 
-    older: Known
-    newer: Known
+    older: OrderedMemory
+    newer: OrderedMemory
     label: str
     rule: str
 
@@ -55,13 +55,13 @@ def is_open_fact(memory: Memory) -> bool:
     return memory.channel in DERIVED and memory.valid_to is None and not is_card(memory)
 
 
-def alone(memory: Memory, flags: int) -> list[Finding]:
+def alone(memory: Memory, flags: int) -> list[AuditFinding]:
     """What is wrong with one memory by itself. flags: of :class:`memwarden.text.flags.Flag`."""
     found = []
     cleaned, kinds = without_secrets(memory)
     if kinds:
         why = f"it holds a secret: {', '.join(kinds)}"
-        found.append(Finding(Flaw.SECRET, (memory.id,), why, _without(cleaned)))
+        found.append(AuditFinding(Flaw.SECRET, (memory.id,), why, _without(cleaned)))
     if _restates(memory):
         found.append(_forgotten(Flaw.RESTATED_PROMPT, memory, "it repeats what memwarden put into a prompt"))
     elif _is_chatter(memory, flags):
@@ -87,9 +87,9 @@ def _without(cleaned: Memory) -> Fix:
     return Fix("update", cleaned.id, {"text": cleaned.text})
 
 
-def twins(one: Known, other: Known, cosine: float | None) -> Twins | None:
+def twins(memory: OrderedMemory, other: OrderedMemory, cosine: float | None) -> Twins | None:
     """Judge two facts as ``remember`` would, the older one first; None when both may stand as they are."""
-    older, newer = sorted((one, other), key=lambda known: known.time)
+    older, newer = sorted((memory, other), key=lambda known: known.time)
     if not comparable(newer.memory, older.memory):
         return None
     judgement = judge(older.memory.text, newer.memory.text, cosine=cosine)
@@ -99,55 +99,59 @@ def twins(one: Known, other: Known, cosine: float | None) -> Twins | None:
     return Twins(older, newer, judgement.label, judgement.rule)
 
 
-def duplicates(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[Finding]:
+def duplicates(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[AuditFinding]:
     """Facts that say what another one says: each goes once at most, and none that another one goes for.
 
     leave_out: ids of memories that go anyhow.
     """
-    same = sorted((one for one in pairs if one.label == "same"), key=lambda one: [_rank(each) for each in _stays(one)])
+    same = sorted(
+        (pair for pair in pairs if pair.label == "same"), key=lambda item: [_rank(each) for each in _stays(item)]
+    )
     gone = set(leave_out)
     found = []
-    for one in same:
-        stays, goes = (each.memory.id for each in _stays(one))
+    for item in same:
+        stays, goes = (each.memory.id for each in _stays(item))
         if gone.isdisjoint((stays, goes)):
             gone.add(goes)
-            why = f"they say the same (rule: {one.rule})"
-            found.append(Finding(Flaw.DUPLICATE, (stays, goes), why, Fix("forget", goes)))
+            why = f"they say the same (rule: {item.rule})"
+            found.append(AuditFinding(Flaw.DUPLICATE, (stays, goes), why, Fix("forget", goes)))
     return found
 
 
-def _stays(one: Twins) -> list[Known]:
+def _stays(twins: Twins) -> list[OrderedMemory]:
     """The two facts, the one that stays first."""
-    return sorted((one.older, one.newer), key=_rank)
+    return sorted((twins.older, twins.newer), key=_rank)
 
 
-def _rank(known: Known) -> tuple[bool, datetime, int]:
+def _rank(known: OrderedMemory) -> tuple[bool, datetime, int]:
     """Orders memories that say the same, the one that stays first: a pinned one, else the oldest."""
     return not known.memory.pinned, known.memory.since, known.n
 
 
-def contradictions(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[Finding]:
+def contradictions(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[AuditFinding]:
     """Facts that a newer one replaces by the rules, although both hold now: each with the next newer one.
 
     leave_out: ids of memories that go anyhow.
     """
     next_one: dict[str, Twins] = {}
-    for one in pairs:
-        ids = {one.older.memory.id, one.newer.memory.id}
-        if one.label == "supersede" and ids.isdisjoint(leave_out):
-            known = next_one.setdefault(one.older.memory.id, one)
-            if one.newer.time < known.newer.time:
-                next_one[one.older.memory.id] = one
-    return [_contradiction(one) for one in sorted(next_one.values(), key=lambda one: one.older.time)]
+    for pair in pairs:
+        ids = {pair.older.memory.id, pair.newer.memory.id}
+        if pair.label == "supersede" and ids.isdisjoint(leave_out):
+            known = next_one.setdefault(pair.older.memory.id, pair)
+            if pair.newer.time < known.newer.time:
+                next_one[pair.older.memory.id] = pair
+    return [_contradiction(item) for item in sorted(next_one.values(), key=lambda item: item.older.time)]
 
 
-def _contradiction(one: Twins) -> Finding:
-    older, newer = one.older.memory, one.newer.memory
-    why = f"the newer one gives a new value (rule: {one.rule}), and both hold now"
-    return Finding(Flaw.CONTRADICTION, (older.id, newer.id), why, Fix("update", older.id, {"valid_to": newer.since}))
+def _contradiction(twins: Twins) -> AuditFinding:
+    older, newer = twins.older.memory, twins.newer.memory
+    why = f"the newer one gives a new value (rule: {twins.rule}), and both hold now"
+    return AuditFinding(
+        Flaw.CONTRADICTION, (older.id, newer.id), why, Fix("update", older.id, {"valid_to": newer.since})
+    )
 
 
-class Gone:
+class ForgottenTurns:
     """Turns that were forgotten, by the names under which facts know them."""
 
     def __init__(self, turns: Iterable[Memory]) -> None:
@@ -156,14 +160,14 @@ class Gone:
             self._ids[None, turn.id] = turn.id
             self._ids.update(((turn.thread_id, source), turn.id) for source in turn.sources)
 
-    def under(self, fact: Memory) -> Finding | None:
+    def under(self, fact: Memory) -> AuditFinding | None:
         """The finding for a fact that rests on turns which were all forgotten."""
         turns = [self._turn(fact, source) for source in fact.sources] if fact.channel != Channel.TURN else []
         known = [turn for turn in turns if turn is not None]
         if not known or len(known) < len(turns):
             return None
         why = "every turn that it rests on was forgotten"
-        return Finding(Flaw.SOURCE_GONE, (fact.id, *dict.fromkeys(known)), why, Fix("forget", fact.id))
+        return AuditFinding(Flaw.SOURCE_GONE, (fact.id, *dict.fromkeys(known)), why, Fix("forget", fact.id))
 
     def _turn(self, fact: Memory, source: str) -> str | None:
         return self._ids.get((None, source)) or self._ids.get((fact.thread_id or DEFAULT_THREAD, source))
@@ -181,34 +185,34 @@ def last_successor(replaced: str, successors: Mapping[str, Sequence[str]], activ
         if last in active:
             return None
         passed.add(last)
-        waiting += [one for one in successors.get(last, ()) if one not in passed]
+        waiting += [item for item in successors.get(last, ()) if item not in passed]
     return last
 
 
-def without_successor(fact: Memory, last: Memory, readable: Collection[str] | None) -> Finding | None:
+def without_successor(fact: Memory, last: Memory, readable: Collection[str] | None) -> AuditFinding | None:
     """The finding for a fact whose last successor was forgotten; None when that may not be seen or is only merged."""
-    if last.state != State.SOFT_DELETED or (readable is not None and last.category not in readable):
+    if last.state != MemoryState.SOFT_DELETED or (readable is not None and last.category not in readable):
         return None
     why = "it was replaced, and what replaced it was forgotten: neither holds now"
-    return Finding(Flaw.SUCCESSOR_GONE, (fact.id, last.id), why, Fix("restore", last.id))
+    return AuditFinding(Flaw.SUCCESSOR_GONE, (fact.id, last.id), why, Fix("restore", last.id))
 
 
-def goes(findings: Iterable[Finding]) -> set[str]:
+def goes(findings: Iterable[AuditFinding]) -> set[str]:
     """The ids of memories that findings would have forgotten."""
-    return {one.fix.memory_id for one in findings if one.fix.verb == "forget"}
+    return {finding.fix.memory_id for finding in findings if finding.fix.verb == "forget"}
 
 
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def in_order(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
     """The findings so that their fixes can be applied one after the other: nothing is forgotten or restored twice."""
     kept = []
     mended: set[tuple[str, str]] = set()
-    for one in sorted(findings, key=lambda one: _ORDER.index(Flaw(one.kind))):
-        step = (one.fix.verb, one.fix.memory_id)
-        if one.fix.verb == "update" or step not in mended:
+    for finding in sorted(findings, key=lambda item: _ORDER.index(Flaw(item.kind))):
+        step = (finding.fix.verb, finding.fix.memory_id)
+        if finding.fix.verb == "update" or step not in mended:
             mended.add(step)
-            kept.append(one)
+            kept.append(finding)
     return tuple(kept)
 
 
-def _forgotten(kind: Flaw, memory: Memory, why: str) -> Finding:
-    return Finding(kind, (memory.id,), why, Fix("forget", memory.id))
+def _forgotten(kind: Flaw, memory: Memory, why: str) -> AuditFinding:
+    return AuditFinding(kind, (memory.id,), why, Fix("forget", memory.id))

@@ -47,15 +47,15 @@ def _languages() -> tuple[_Language, ...]:
     raw = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))
     return tuple(
         _Language(
-            spaced=one["spaced"],
-            yes=frozenset(one["yes"]),
-            no=frozenset(one["no"]),
-            keep=tuple(one["keep"]),
-            veto=tuple(one["veto"]),
-            after=tuple(one["after"]),
-            fields={name: tuple(wordings) for name, wordings in one["fields"].items()},
+            spaced=item["spaced"],
+            yes=frozenset(item["yes"]),
+            no=frozenset(item["no"]),
+            keep=tuple(item["keep"]),
+            veto=tuple(item["veto"]),
+            after=tuple(item["after"]),
+            fields={name: tuple(wordings) for name, wordings in item["fields"].items()},
         )
-        for one in raw.values()
+        for item in raw.values()
     )
 
 
@@ -69,7 +69,7 @@ def acknowledged(assistant_asked: str, answer: str, proposal: Edit) -> bool | No
     if said is None or proposal.value is None or proposal.field == GOALS_REMOVE:
         return None
     question = _only_question(assistant_asked)
-    named = question is not None and any(_names(question, proposal, one) for one in _languages())
+    named = question is not None and any(_names(question, proposal, language) for language in _languages())
     return said if named else None
 
 
@@ -77,9 +77,9 @@ def _yes_or_no(answer: str) -> bool | None:
     if len(answer) > _LONGEST_ANSWER or "?" in _folded(answer):
         return None
     words = _plain(answer)
-    if any(words in one.yes for one in _languages()):
+    if any(words in language.yes for language in _languages()):
         return True
-    return False if any(words in one.no for one in _languages()) else None
+    return False if any(words in language.no for language in _languages()) else None
 
 
 def _only_question(text: str) -> str | None:

@@ -10,7 +10,7 @@ from memwarden.remember.resolve.consent.user_context import CONTEXT_ID, is_reser
 from memwarden.stores.protocol import Store
 
 
-class ClosedStore:
+class GuardedStore:
     """A store whose user contexts cannot be changed, but for the undo of a decision."""
 
     def __init__(self, store: Store) -> None:
@@ -28,11 +28,11 @@ class ClosedStore:
 def check(batch: Batch) -> None:
     """Raise Denied if a batch touches a user context, or a proposal for one, otherwise than by an undo."""
     for change in batch.changes:
-        for one in _ids(change):
-            if is_reserved(one) and "undoes" not in (change.meta or {}):
+        for item in _ids(change):
+            if is_reserved(item) and "undoes" not in (change.meta or {}):
                 raise Denied(
-                    f"{one!r} is the user context or a proposal for it: it changes by propose_context and decide only, "
-                    f"so that nothing of it changes without consent. No other memory has an id that begins with "
+                    f"{item!r} is the user context or a proposal for it: it changes by propose_context and decide "
+                    f"only, so that nothing of it changes without consent. No other memory has an id that begins with "
                     f"{CONTEXT_ID!r}"
                 )
 

@@ -20,21 +20,21 @@ from memwarden.records import (
     Consent,
     ConsentState,
     Memory,
+    MemoryState,
+    MessageResult,
     Namespace,
     Outcome,
     Put,
     Remove,
     Scope,
     Signals,
-    State,
     Trust,
     UserContext,
     WriteMode,
     WriteResult,
-    Written,
 )
 from memwarden.remember.resolve.consent.answers import acknowledged
-from memwarden.remember.resolve.consent.rules import WAITS, Step, Verdict, Waiting, judge, state_after
+from memwarden.remember.resolve.consent.rules import WAITS, ConsentVerdict, PendingProposal, Step, judge, state_after
 from memwarden.remember.resolve.consent.user_context import (
     CATEGORY,
     CONTEXT_ID,
@@ -73,7 +73,7 @@ class _Now:
     expired: tuple[Memory, ...]
 
 
-class Consents:
+class Proposals:
     """Keeps the user contexts of a store. Holds no state of its own."""
 
     def __init__(self, store: Store, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
@@ -93,18 +93,18 @@ class Consents:
         from memwarden.security.secrets import redact
 
         namespace = scope.namespace
-        edits = [replace(one, value=None if one.value is None else redact(one.value).text) for one in edits]
+        edits = [replace(edit, value=None if edit.value is None else redact(edit.value).text) for edit in edits]
         signals = await self._signals(namespace, sources)
-        suspicious = [one.value is not None and bool(suspicion(one.value)) for one in edits]
+        suspicious = [edit.value is not None and bool(suspicion(edit.value)) for edit in edits]
         for tries_left in range(MOST_TRIES - 1, -1, -1):
             now = await self._read(namespace)
-            context, verdicts = now.context, list[Verdict]()
-            waiting = [_waiting(one) for one in now.waiting]
+            context, verdicts = now.context, list[ConsentVerdict]()
+            waiting = [_waiting(item) for item in now.waiting]
             for edit, doubt in zip(edits, suspicious, strict=True):
                 verdict = judge(context, waiting, edit, signals, confident=confident, suspicious=doubt)
                 context = edited(context, edit) if verdict.step == Step.APPLY else context
                 verdicts.append(verdict)
-            ids = [_proposal_id(one) for one in verdicts]
+            ids = [_proposal_id(verdict) for verdict in verdicts]
             changes = [*_expire(now), *await self._changes(scope, now, context, verdicts, ids)]
             try:
                 rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
@@ -112,7 +112,7 @@ class Consents:
                 if not tries_left:
                     raise
                 continue
-            return WriteResult(rev, tuple(_told(one, name) for one, name in zip(verdicts, ids, strict=True)))
+            return WriteResult(rev, tuple(_told(item, name) for item, name in zip(verdicts, ids, strict=True)))
         raise AssertionError  # the last try returns or raises
 
     async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
@@ -120,13 +120,13 @@ class Consents:
         now = await self._read(namespace)
         found = [*now.waiting, *now.expired]
         if state not in (ConsentState.PENDING,):
-            for closed in (State.SOFT_DELETED, State.MERGED):
+            for closed in (MemoryState.SOFT_DELETED, MemoryState.MERGED):
                 found += await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=closed)
-        ours = [one for one in found if one.id.startswith(CONTEXT_ID)]
-        ours.sort(key=lambda one: (one.created_at, one.id), reverse=True)
+        ours = [item for item in found if item.id.startswith(CONTEXT_ID)]
+        ours.sort(key=lambda item: (item.created_at, item.id), reverse=True)
         told: list[Consent] = []
-        for one in ours:
-            consent = await self._consent(one, now)
+        for our in ours:
+            consent = await self._consent(our, now)
             if state in (None, consent.state) and len(told) < limit:
                 told.append(consent)
         return told
@@ -141,7 +141,7 @@ class Consents:
         namespace = scope.namespace
         for tries_left in range(MOST_TRIES - 1, -1, -1):
             now = await self._read(namespace)
-            chosen = next((one for one in now.waiting if one.id == consent_id), None)
+            chosen = next((item for item in now.waiting if item.id == consent_id), None)
             if chosen is None:
                 raise await self._refusal(namespace, consent_id, now, by)
             changes = await self._decision(scope, now, chosen, approve, {"by": by, "way": way}, turns)
@@ -162,14 +162,14 @@ class Consents:
         if asked is None:
             return []
         decided: list[Consent] = []
-        for one in (await self._read(namespace)).waiting:
+        for item in (await self._read(namespace)).waiting:
             # Asked before it was proposed: that question was about something else.
-            answer = acknowledged(asked.text, said.text, _edit(one)) if one.created_at <= asked.updated_at else None
+            answer = acknowledged(asked.text, said.text, _edit(item)) if item.created_at <= asked.updated_at else None
             if answer is None:
                 continue
             turns = (asked.id, said.id)
             try:
-                decided.append(await self.decide(scope, one.id, answer, way="chat", by=scope.user, turns=turns))
+                decided.append(await self.decide(scope, item.id, answer, way="chat", by=scope.user, turns=turns))
             except Conflict:
                 continue  # decided on otherwise in the meantime
         return decided
@@ -185,7 +185,7 @@ class Consents:
             raise NotFound(f"{turn_id!r} is no turn of {user!r} in {namespace.path}: nobody else can consent")
         where = filters.parse({"thread_id": {"$eq": said.thread_id}, "channel": Channel.TURN})
         last = await self._store.find(namespace, where, limit=LATELY, order_by=filters.WRITTEN)
-        places = [place for place, one in enumerate(last) if one.id == turn_id]
+        places = [place for place, item in enumerate(last) if item.id == turn_id]
         before = last[places[0] + 1] if places and places[0] + 1 < len(last) else None
         return (before if before is not None and before.role == "assistant" else None), said
 
@@ -197,10 +197,10 @@ class Consents:
         rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
         at = self._now()
         held = await self._held(namespace)
-        found = await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=State.PROPOSED)
-        ours = [one for one in found if one.id.startswith(CONTEXT_ID)]
-        waiting = tuple(one for one in ours if not _is_over(one, at))
-        expired = tuple(one for one in ours if _is_over(one, at))
+        found = await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=MemoryState.PROPOSED)
+        ours = [item for item in found if item.id.startswith(CONTEXT_ID)]
+        waiting = tuple(our for our in ours if not _is_over(our, at))
+        expired = tuple(our for our in ours if _is_over(our, at))
         return _Now(rev, at, held, read_context(held), waiting, expired)
 
     async def _signals(self, namespace: Namespace, sources: Sequence[str]) -> frozenset[str]:
@@ -208,30 +208,30 @@ class Consents:
         found = await self._store.get(namespace, sources) if sources else []
         return frozenset(
             turn
-            for one in found
-            if one.trust == Trust.PERSON and one.role != "assistant"
-            for turn in one.sources or (one.id,)
+            for item in found
+            if item.trust == Trust.PERSON and item.role != "assistant"
+            for turn in item.sources or (item.id,)
         )
 
     async def _changes(
-        self, scope: Scope, now: _Now, context: UserContext, verdicts: Sequence[Verdict], ids: Sequence[str]
+        self, scope: Scope, now: _Now, context: UserContext, verdicts: Sequence[ConsentVerdict], ids: Sequence[str]
     ) -> list[BatchChange]:
         """What is written for verdicts. What is made at once is one decision, each proposal one of its own."""
         changes: list[BatchChange] = []
-        for step, (one, name) in enumerate(zip(verdicts, ids, strict=True), 2):
-            if one.step == Step.PROPOSE:
+        for step, (entry, name) in enumerate(zip(verdicts, ids, strict=True), 2):
+            if entry.step == Step.PROPOSE:
                 state = ConsentState.REPLACED
-                changes += [_close(closed, now.at, state, {"field": one.edit.field}, step) for closed in one.closes]
-                put = _proposed(scope, name, one, now.at)
-                meta = {"field": one.edit.field, "signals": len(one.signals)}
+                changes += [_close(closed, now.at, state, {"field": entry.edit.field}, step) for closed in entry.closes]
+                put = _proposed(scope, name, entry, now.at)
+                meta = {"field": entry.edit.field, "signals": len(entry.signals)}
                 expires = now.at + WAITS
-                changes.append(Put(put, Signals(), state=State.PROPOSED, purge_at=expires, step=step, meta=meta))
-        made = [one for one in verdicts if one.step == Step.APPLY]
-        for one in made:
-            rule = {"field": one.edit.field, "rule": one.reason}
-            changes += [_close(closed, now.at, ConsentState.APPLIED, rule, 1) for closed in one.closes]
+                changes.append(Put(put, Signals(), state=MemoryState.PROPOSED, purge_at=expires, step=step, meta=meta))
+        made = [verdict for verdict in verdicts if verdict.step == Step.APPLY]
+        for item in made:
+            rule = {"field": item.edit.field, "rule": item.reason}
+            changes += [_close(closed, now.at, ConsentState.APPLIED, rule, 1) for closed in item.closes]
         if made:
-            told = {"fields": [one.edit.field for one in made], "rules": [one.reason for one in made]}
+            told = {"fields": [item.edit.field for item in made], "rules": [item.reason for item in made]}
             meta = {"consent": ConsentState.APPLIED, **told}
             changes += await self._write(scope, now, context, meta, 1)
         return changes
@@ -290,7 +290,7 @@ class Consents:
 
     async def _refusal(self, namespace: Namespace, consent_id: str, now: _Now, by: str) -> NotFound | Conflict:
         """Why there is nothing to decide."""
-        if any(one.id == consent_id for one in now.expired):
+        if any(item.id == consent_id for item in now.expired):
             await self._apply(namespace, list(_expire(now)), now, by)
         found = await self._store.get(namespace, [consent_id], removed=True)
         if not found or not consent_id.startswith(CONTEXT_ID + "."):
@@ -311,9 +311,9 @@ class Consents:
             ConsentState.EXPIRED if _is_over(memory, now.at) else ConsentState.PENDING,
             memory.sources,
             memory.created_at,
-            memory.purge_at if memory.state == State.PROPOSED else memory.created_at + WAITS,
+            memory.purge_at if memory.state == MemoryState.PROPOSED else memory.created_at + WAITS,
         )
-        if memory.state == State.PROPOSED:
+        if memory.state == MemoryState.PROPOSED:
             return plain
         last = await self._store.journal(memory.namespace, memory_id=memory.id, descending=True, limit=1)
         meta = (last[0].meta or {}) if last else {}
@@ -336,8 +336,8 @@ def _edit(memory: Memory) -> Edit:
     return Edit(held["field"], held["value"])
 
 
-def _waiting(memory: Memory) -> Waiting:
-    return Waiting(memory.id, _edit(memory), frozenset(memory.sources))
+def _waiting(memory: Memory) -> PendingProposal:
+    return PendingProposal(memory.id, _edit(memory), frozenset(memory.sources))
 
 
 def _close(proposal: str, at: datetime, state: ConsentState, told: dict[str, Any], step: int) -> Remove:
@@ -349,19 +349,19 @@ def _close(proposal: str, at: datetime, state: ConsentState, told: dict[str, Any
 def _expire(now: _Now) -> list[Remove]:
     """Close what waited too long."""
     return [
-        _close(one.id, now.at, ConsentState.EXPIRED, {"field": _edit(one).field}, -number)
-        for number, one in enumerate(now.expired, 1)
+        _close(item.id, now.at, ConsentState.EXPIRED, {"field": _edit(item).field}, -number)
+        for number, item in enumerate(now.expired, 1)
     ]
 
 
-def _proposal_id(verdict: Verdict) -> str:
+def _proposal_id(verdict: ConsentVerdict) -> str:
     """The id of what a verdict leaves behind."""
     if verdict.step == Step.WAIT:
         return verdict.closes[0]
     return f"{CONTEXT_ID}.{uuid_utils.uuid7()}" if verdict.step == Step.PROPOSE else CONTEXT_ID
 
 
-def _proposed(scope: Scope, name: str, verdict: Verdict, at: datetime) -> Memory:
+def _proposed(scope: Scope, name: str, verdict: ConsentVerdict, at: datetime) -> Memory:
     edit = verdict.edit
     return Memory(
         id=name,
@@ -382,7 +382,9 @@ def _proposed(scope: Scope, name: str, verdict: Verdict, at: datetime) -> Memory
     )
 
 
-def _told(verdict: Verdict, name: str) -> Written:
+def _told(verdict: ConsentVerdict, name: str) -> MessageResult:
     outcomes = {Step.NOTHING: Outcome.REJECTED, Step.APPLY: Outcome.UPDATED}
     outcome = outcomes.get(verdict.step, Outcome.PROPOSED)
-    return Written(None if verdict.step == Step.NOTHING else name, outcome, f"{verdict.edit.field}: {verdict.reason}")
+    return MessageResult(
+        None if verdict.step == Step.NOTHING else name, outcome, f"{verdict.edit.field}: {verdict.reason}"
+    )

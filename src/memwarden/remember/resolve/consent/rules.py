@@ -8,8 +8,8 @@ from datetime import timedelta
 from enum import StrEnum
 
 from memwarden.errors import Conflict
-from memwarden.records import Change as Entry
-from memwarden.records import Event, State, UserContext
+from memwarden.records import Event, MemoryState, UserContext
+from memwarden.records import JournalEntry as Entry
 from memwarden.remember.resolve.consent.user_context import (
     ASKED,
     CONTEXT_ID,
@@ -38,7 +38,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingProposal:
     """A proposal that waits. signals: the turns that speak for it."""
 
     id: str
@@ -47,7 +47,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConsentVerdict:
     """What is done about one change, and why.
 
     Attributes:
@@ -64,13 +64,13 @@ class Verdict:
 
 def judge(
     context: UserContext,
-    waiting: Iterable[Waiting],
+    waiting: Iterable[PendingProposal],
     edit: Edit,
     signals: frozenset[str],
     *,
     confident: bool = False,
     suspicious: bool = False,
-) -> Verdict:
+) -> ConsentVerdict:
     """Decide about one change.
 
     Args:
@@ -79,23 +79,23 @@ def judge(
     """
     waiting = list(waiting)
     if edited(context, edit) == context:
-        return Verdict(edit, Step.NOTHING, "nothing to change: the user context says so already")
+        return ConsentVerdict(edit, Step.NOTHING, "nothing to change: the user context says so already")
     if edit.field == GOALS_ADD and len(context.goals) >= MOST_GOALS:
-        return Verdict(edit, Step.NOTHING, f"there are {MOST_GOALS} goals, the most; remove one first")
-    same = [one for one in waiting if is_same(one.edit, edit)]
-    ids = tuple(one.id for one in same)
-    heard = signals.union(*(one.signals for one in same))
+        return ConsentVerdict(edit, Step.NOTHING, f"there are {MOST_GOALS} goals, the most; remove one first")
+    same = [item for item in waiting if is_same(item.edit, edit)]
+    ids = tuple(item.id for item in same)
+    heard = signals.union(*(item.signals for item in same))
     asks = _why_ask(context, waiting, edit, suspicious)
     if asks is None and (confident or len(heard) >= SIGNALS):
         reason = f"heard in {len(heard)} turns" if len(heard) >= SIGNALS else "a confident insight"
-        return Verdict(edit, Step.APPLY, reason, ids, heard)
+        return ConsentVerdict(edit, Step.APPLY, reason, ids, heard)
     reason = asks or f"heard in {len(heard)} of {SIGNALS} turns; waits for more or for consent"
-    if same and (edit.field in ASKED or any(heard == one.signals for one in same)):
-        return Verdict(edit, Step.WAIT, f"it waits already: {reason}", ids[:1], heard)
-    return Verdict(edit, Step.PROPOSE, reason, ids, heard)
+    if same and (edit.field in ASKED or any(heard == item.signals for item in same)):
+        return ConsentVerdict(edit, Step.WAIT, f"it waits already: {reason}", ids[:1], heard)
+    return ConsentVerdict(edit, Step.PROPOSE, reason, ids, heard)
 
 
-def _why_ask(context: UserContext, waiting: Sequence[Waiting], edit: Edit, suspicious: bool) -> str | None:
+def _why_ask(context: UserContext, waiting: Sequence[PendingProposal], edit: Edit, suspicious: bool) -> str | None:
     """Why the person has to be asked, however often it was heard; None when that is not so."""
     if edit.field in ASKED:
         return f"{edit.field} changes with consent only"
@@ -105,7 +105,7 @@ def _why_ask(context: UserContext, waiting: Sequence[Waiting], edit: Edit, suspi
         return "its words look like orders for an assistant; it waits for consent"
     if edit.field in context.decided:
         return f"the person decided on {edit.field}; it waits for consent"
-    if edit.field == TONE and any(one.edit.field == TONE and not is_same(one.edit, edit) for one in waiting):
+    if edit.field == TONE and any(item.edit.field == TONE and not is_same(item.edit, edit) for item in waiting):
         return "another tone waits, too; it waits for consent"
     return None
 
@@ -132,6 +132,6 @@ def was_closed_apart(entry: Entry) -> bool:
     return closed and entry.old_version is None and entry.new_version is None
 
 
-def state_after(approved: bool) -> tuple[State, Event]:
+def state_after(approved: bool) -> tuple[MemoryState, Event]:
     """Where a proposal goes when it is decided on, and what the journal calls that."""
-    return (State.MERGED, Event.CONFIRM) if approved else (State.SOFT_DELETED, Event.DELETE)
+    return (MemoryState.MERGED, Event.CONFIRM) if approved else (MemoryState.SOFT_DELETED, Event.DELETE)

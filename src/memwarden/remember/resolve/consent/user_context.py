@@ -71,14 +71,14 @@ def _checked(value: Any, field: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).split())
 
 
-def is_same(one: Edit, two: Edit) -> bool:
+def is_same(edit: Edit, two: Edit) -> bool:
     """Whether two changes are one and the same.
 
     Stricter than for memories: the same words, and for what needs consent the same letters. Likeness never counts.
     """
-    if one.field != two.field or one.value is None or two.value is None or one.field in ASKED:
-        return one == two
-    return _folded(one.value) == _folded(two.value)
+    if edit.field != two.field or edit.value is None or two.value is None or edit.field in ASKED:
+        return edit == two
+    return _folded(edit.value) == _folded(two.value)
 
 
 def _folded(value: str) -> str:

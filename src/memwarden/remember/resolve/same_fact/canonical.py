@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.remember.resolve.same_fact.verbs import NOUN_AFTER, Based, based
+from memwarden.remember.resolve.same_fact.verbs import NOUN_AFTER, BaseForms, based
 from memwarden.remember.resolve.same_fact.word_lists import Listing, Rewrite
 
 _KINDS: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
@@ -19,18 +19,18 @@ _NOT_AFTER: Final = re.compile(r"\b(be|can|will|would|could|should|may|might|mus
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class CanonicalSentence:
     """Canonical words; `tense` is one of verbs.Based, mixed, any, or "" if no verb was understood."""
 
     spoken: tuple[str, ...]
     """In the order of the active sentence."""
     words: tuple[str, ...]
     tense: str
-    based: Based
+    based: BaseForms
     """Before any rewrite."""
 
 
-def canonical(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> Sentence:
+def canonical(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> CanonicalSentence:
     """The canonical words of a sentence of canonical tokens; `names` are no verbs."""
     text = _rewritten(" ".join(tokens), lists.early)
     base = based(text.split(), lists, names)
@@ -52,7 +52,7 @@ def canonical(tokens: Sequence[str], lists: Listing, names: frozenset[str] = fro
     words = [lists.synonyms.get(word, word) for word in words]
     if tense == "present" and "|" not in words and not set(words) & lists.conjunctions:
         words = [word for word in words if word != "now"]
-    return Sentence(spoken, tuple(_timed_last(words, lists)), tense, base)
+    return CanonicalSentence(spoken, tuple(_timed_last(words, lists)), tense, base)
 
 
 def _tense(found: frozenset[str]) -> str:
@@ -65,9 +65,9 @@ def _tense(found: frozenset[str]) -> str:
 
 
 def _rewritten(line: str, rewrites: Sequence[Rewrite]) -> str:
-    for one in rewrites:
-        if one.need in line:
-            line, changed = one.pattern.subn(f" {one.into} ", line)
+    for rewrite in rewrites:
+        if rewrite.need in line:
+            line, changed = rewrite.pattern.subn(f" {rewrite.into} ", line)
             if changed:
                 line = " ".join(line.split())
     return line
@@ -111,8 +111,8 @@ def _balanced(words: list[str], lists: Listing) -> list[str]:
     if len(right) >= 2 and right[0] in lists.symmetric and len(left) == 1:
         tail = [word for word in right[1:] if word not in ("to", "with", "of")]
         if len(tail) == 1:
-            one, two = sorted((left[0], tail[0]))
-            return [one, "be", right[0], two]
+            item, two = sorted((left[0], tail[0]))
+            return [item, "be", right[0], two]
     if not _definite(left, lists) and not _definite(right, lists):
         return words
     if any(
@@ -158,9 +158,9 @@ def _listed(words: list[str], lists: Listing) -> list[str]:
         ):
             return [*words[:first], *_joined(sorted(listed), joiner)]
     if at == 1 and len(words) > 3 and words[3 - 1].isalpha() and words[0].isalpha() and words[3] in lists.forms:
-        one, two = sorted((words[0], words[2]))
-        if not {one, two} & lists.persons:
-            return [one, joiner, two, *words[3:]]
+        item, two = sorted((words[0], words[2]))
+        if not {item, two} & lists.persons:
+            return [item, joiner, two, *words[3:]]
     return words
 
 

@@ -12,7 +12,7 @@ from memwarden.remember.resolve.same_fact.word_lists import Listing, Rewrite
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeReading:
     """A statement read as a change.
 
     after: the words of the state that it leads to, or the words as they are. changed: whether a pattern was met.
@@ -25,18 +25,18 @@ class Change:
     ended: tuple[str, ...] = ()
 
 
-def change(words: tuple[str, ...], lists: Listing) -> Change:
+def change(words: tuple[str, ...], lists: Listing) -> ChangeReading:
     """Read the words of a statement as a change, if they tell of one."""
     told = " ".join(word for word in words if word not in lists.present)
     line = told
-    for one in lists.changes:
-        if one.need in line:
-            line = " ".join(one.pattern.sub(f"{one.into} ", line).split())
-    return Change(tuple(line.split()), line != told, _named(told, lists.gone), _named(told, lists.ended))
+    for item in lists.changes:
+        if item.need in line:
+            line = " ".join(item.pattern.sub(f"{item.into} ", line).split())
+    return ChangeReading(tuple(line.split()), line != told, _named(told, lists.gone), _named(told, lists.ended))
 
 
 def _named(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
-    for one in patterns:
-        if one.need in line and (met := one.pattern.search(line)) is not None:
+    for pattern in patterns:
+        if pattern.need in line and (met := pattern.pattern.search(line)) is not None:
             return tuple(met[1].split()) if met.re.groups else ()
     return ()

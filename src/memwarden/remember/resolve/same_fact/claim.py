@@ -30,9 +30,9 @@ class Gap:
     after: tuple[str, ...]
 
 
-def gap(one: Signature, two: Signature) -> Gap | None:
+def gap(signature: Signature, two: Signature) -> Gap | None:
     """The gap of two statements, or None if one of them has nothing there."""
-    first, second = one.state, _main(two.state, one.state)
+    first, second = signature.state, _main(two.state, signature.state)
     head = 0
     while head < min(len(first), len(second)) and first[head] == second[head]:
         head += 1
@@ -73,13 +73,13 @@ def _kind(words: set[str]) -> set[str]:
     return {word[:2] if word.startswith(TIMES) else "number" if NUMBER.match(word) else word for word in words}
 
 
-def is_event(one: Signature, two: Signature, lists: Listing) -> bool:
+def is_event(signature: Signature, two: Signature, lists: Listing) -> bool:
     """Both tell what happened: it can have happened twice, with another number and on another day."""
-    if one.tense != "past" or two.tense != "past" or two.changed:
+    if signature.tense != "past" or two.tense != "past" or two.changed:
         return False
-    if any(word.startswith(_DATED) for word in one.times if word in two.times):
+    if any(word.startswith(_DATED) for word in signature.times if word in two.times):
         return False  # it is the same event, on the same day
-    return all(not BE & set(side.state) and not lists.once & set(side.raw) for side in (one, two))
+    return all(not BE & set(side.state) and not lists.once & set(side.raw) for side in (signature, two))
 
 
 _DATED: Final = ("o:", "d:", "y:", "m:")
@@ -91,13 +91,13 @@ def is_rhythm(found: Gap, lists: Listing) -> bool:
     return days and not BE & set(found.before) and not _heads(lists.code) & set(found.before)
 
 
-def is_changed(found: Gap, one: Signature, lists: Listing) -> bool:
+def is_changed(found: Gap, signature: Signature, lists: Listing) -> bool:
     """The new statement tells of a change: any one place may have another value, but not all that somebody "is"."""
     if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
         return False
     if any(_counts(word, lists) for word in (*found.old, *found.new)):
         return False
-    told = [word in BE or word in one.verbs or word.endswith("-ed") for word in found.before]
+    told = [word in BE or word in signature.verbs or word.endswith("-ed") for word in found.before]
     if not any(told[1:]):
         return False
     if found.before[-1] not in BE:
@@ -113,24 +113,24 @@ def _opposed(found: Gap, lists: Listing) -> bool:
 @cache
 def _opposites(code: str) -> frozenset[tuple[tuple[str], tuple[str]]]:
     lists = listing(code)
-    return frozenset(((stem(one, lists),), (stem(two, lists),)) for one, two in lists.antonyms)
+    return frozenset(((stem(item, lists),), (stem(two, lists),)) for item, two in lists.antonyms)
 
 
-def are_alike(found: Gap, one: Signature, two: Signature, lists: Listing) -> bool:
+def are_alike(found: Gap, signature: Signature, two: Signature, lists: Listing) -> bool:
     """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast.
 
     Two common words behind "is" are two values only where such words are values: a colour, a status.
     """
     if _favourite(lists.code) & set(found.before) or _scale(found, lists) or _opposed(found, lists):
         return True
-    named = [_is_named(side, words, lists) for side, words in ((one, found.old), (two, found.new))]
+    named = [_is_named(side, words, lists) for side, words in ((signature, found.old), (two, found.new))]
     if any(named) or not found.before or found.before[-1] not in BE:
         return all(named) or not any(named)
     return bool(_described(lists.code) & set(found.before))
 
 
-def _is_named(one: Signature, words: tuple[str, ...], lists: Listing) -> bool:
-    smalls = {stem(name, lists) for name in one.smalls}
+def _is_named(signature: Signature, words: tuple[str, ...], lists: Listing) -> bool:
+    smalls = {stem(name, lists) for name in signature.smalls}
     return any(
         (word.isalpha() and word not in smalls) or _CODE.search(word) for word in words if not is_grammar(word, lists)
     )
@@ -207,7 +207,7 @@ def _scale(found: Gap, lists: Listing) -> bool:
     """Both are words of one list of which one can be true: is red, is blue; is single, is married to Bo."""
     said = bool(found.before) and found.before[-1] in BE
     whole = all(len(side) == 1 or side[1] in _WITH for side in (found.old, found.new))
-    return said and whole and any({found.old[0], found.new[0]} <= one for one in _scales(lists.code))
+    return said and whole and any({found.old[0], found.new[0]} <= scale for scale in _scales(lists.code))
 
 
 _WITH: Final = frozenset("to mit con à avec".split())
@@ -219,31 +219,31 @@ def _scales(code: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(stem(word, lists) for word in words.split()) for words in lists.scales)
 
 
-def replaced(one: Signature, two: Signature, lists: Listing) -> bool:
+def replaced(signature: Signature, two: Signature, lists: Listing) -> bool:
     """The new one says itself that what the old one says is no longer so: tea instead of coffee.
 
     What is gone has to be what the old one begins or ends with; all else that it says has to be in the new one, but
     for a verb that only says that something is made use of.
     """
     gone = two.gone
-    if not gone or one.changed or one.tense == "past" or len(one.content) <= len(gone):
+    if not gone or signature.changed or signature.tense == "past" or len(signature.content) <= len(gone):
         return False
-    if gone not in (one.content[-len(gone) :], one.content[: len(gone)]):
+    if gone not in (signature.content[-len(gone) :], signature.content[: len(gone)]):
         return False
-    return set(one.content) - {*gone, *two.content} <= _uses(lists.code)
+    return set(signature.content) - {*gone, *two.content} <= _uses(lists.code)
 
 
-def over(one: Signature, two: Signature, lists: Listing) -> bool:
+def over(signature: Signature, two: Signature, lists: Listing) -> bool:
     """The new one says that what the old one says has come to an end: has a boat, sold the boat.
 
     The old one says nothing but who has what, or does what.
     """
-    if not two.ended or one.tense == "past" or two.tense not in ("past", "unmarked", "mixed"):
+    if not two.ended or signature.tense == "past" or two.tense not in ("past", "unmarked", "mixed"):
         return False
-    if one.numbers != two.numbers or one.named != two.named or one.subject not in two.content:
+    if signature.numbers != two.numbers or signature.named != two.named or signature.subject not in two.content:
         return False
-    verbs = set(one.content) - set(two.content)
-    return verbs <= _uses(lists.code) and set(two.ended) <= set(one.content[1:]) <= verbs | set(two.ended)
+    verbs = set(signature.content) - set(two.content)
+    return verbs <= _uses(lists.code) and set(two.ended) <= set(signature.content[1:]) <= verbs | set(two.ended)
 
 
 @cache

@@ -91,7 +91,7 @@ _PIECES: Final = re.compile(r"([^はがをにでへとのもやか、。]+)|([�
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JapaneseParts:
     """A Japanese sentence taken apart."""
 
     words: tuple[str, ...]
@@ -104,11 +104,11 @@ class Parts:
     asks: bool
 
 
-def parts(text: str) -> Parts:
+def parts(text: str) -> JapaneseParts:
     """The plain form as one word, what stands before は, and numbers, weekdays, negation and tense."""
     line = plain_form(text)
     topic, found, rest = line.partition("は")
-    return Parts(
+    return JapaneseParts(
         words=(line,),
         content=tuple(piece for piece, _ in _PIECES.findall(rest if found else line) if piece),
         topic=topic if found else "",

@@ -51,7 +51,7 @@ def votes(text: str) -> Votes:
     for code in LISTED:
         if forms := len(words & listing(code).forms.keys()):
             counts[code] = counts.get(code, 0) + forms
-    return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def chosen(found: Votes) -> str:
@@ -63,9 +63,9 @@ def chosen(found: Votes) -> str:
     return code if code in (*LISTED, "ja") else ""
 
 
-def together(one: Votes, two: Votes) -> str:
+def together(votes: Votes, two: Votes) -> str:
     """The language of two statements that are compared: the votes of both count."""
-    counts = dict(one)
+    counts = dict(votes)
     for code, count in two:
         counts[code] = counts.get(code, 0) + count
     found = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -46,7 +46,7 @@ _ORDINAL: Final = re.compile(r"^(\d+)(?:st|nd|rd|th|er|re|ère|e|º|ª|°)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class NormalText:
     """Canonical tokens of a text, and what its writing tells that the tokens do not."""
 
     tokens: tuple[str, ...]
@@ -73,7 +73,7 @@ def _trimmed(chunk: str) -> str:
     return bare + "," if keep.startswith(",") and bare in ("no", "yes", "nein", "ja", "non", "oui", "sí") else bare
 
 
-def plain(text: str, lists: Listing) -> Plain:
+def plain(text: str, lists: Listing) -> NormalText:
     """The canonical tokens of a text in the language of `lists`."""
     straight = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     words: list[str] = []
@@ -101,7 +101,7 @@ def plain(text: str, lists: Listing) -> Plain:
         words.pop()
     tokens = _timed(_numbered(words, lists), lists)
     stripped = straight.rstrip().rstrip("\"')")
-    return Plain(
+    return NormalText(
         tuple(tokens),
         frozenset(capitals),
         frozenset(smalls),
@@ -163,9 +163,9 @@ def _word(low: str, lists: Listing) -> list[str]:
         if rewrite.pattern.fullmatch(low):
             return rewrite.pattern.sub(rewrite.into, low).split()
     if re.fullmatch(r"[^\W\d_]+-[^\W\d_]+", low):
-        one, _, two = low.partition("-")
-        if one in lists.numbers and two in lists.numbers:
-            return [one, two]
+        item, _, two = low.partition("-")
+        if item in lists.numbers and two in lists.numbers:
+            return [item, two]
     return [low]
 
 

@@ -32,54 +32,56 @@ def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
     `cosine` (-1 to 1) is the similarity of their vectors, if there are any: it only sends undecided pairs to "check",
     it never merges. Never raises. "same" is symmetric; the other labels depend on which statement is the newer one.
     """
-    one, two = signature(old), signature(new)
-    language = languages.together(one.votes, two.votes)
-    if one.folded == two.folded:
-        return _equal(one, two)
-    one = one if one.language == language else signature(old, language)
+    item, two = signature(old), signature(new)
+    language = languages.together(item.votes, two.votes)
+    if item.folded == two.folded:
+        return _equal(item, two)
+    item = item if item.language == language else signature(old, language)
     two = two if two.language == language else signature(new, language)
-    if not language or one.language != two.language or not one.language:
-        return _unlisted(one, two, cosine)
-    found = guards.fired(one, two)
-    if one.words == two.words and one.words and not found:
+    if not language or item.language != two.language or not item.language:
+        return _unlisted(item, two, cosine)
+    found = guards.fired(item, two)
+    if item.words == two.words and item.words and not found:
         return Judgement("same", "covered")
     if language == "ja":
-        return _japanese(one, two, found, cosine)
-    return _listed(one, two, found, cosine, listing(language))
+        return _japanese(item, two, found, cosine)
+    return _listed(item, two, found, cosine, listing(language))
 
 
-def _equal(one: Signature, two: Signature) -> Judgement:
-    found = tuple(name for name in ("case", "code", "question", "quote") if guards.GUARDS[name](one, two))
+def _equal(signature: Signature, two: Signature) -> Judgement:
+    found = tuple(name for name in ("case", "code", "question", "quote") if guards.GUARDS[name](signature, two))
     return Judgement("different", "written alike", found) if found else Judgement("same", "equal")
 
 
-def _unlisted(one: Signature, two: Signature, cosine: float | None) -> Judgement:
+def _unlisted(signature: Signature, two: Signature, cosine: float | None) -> Judgement:
     """Languages without lists: what is not equal is linked at most."""
-    shared = sum((Counter(one.content) & Counter(two.content)).values())
+    shared = sum((Counter(signature.content) & Counter(two.content)).values())
     near = cosine is not None and cosine >= NEAR
-    half = shared * 2 >= max(len(one.content), len(two.content), 1)
+    half = shared * 2 >= max(len(signature.content), len(two.content), 1)
     return Judgement("link", "no lists, near") if near or half else Judgement("different", "no lists")
 
 
-def _listed(one: Signature, two: Signature, found: tuple[str, ...], cosine: float | None, lists: Listing) -> Judgement:
-    pair = Pair(one, two, lists)
+def _listed(
+    signature: Signature, two: Signature, found: tuple[str, ...], cosine: float | None, lists: Listing
+) -> Judgement:
+    pair = SignaturePair(signature, two, lists)
     label, rule = _decided(pair, found)
     if rule in ("apart", "more on one side") and pair.one_subject and cosine is not None and cosine >= NEAR:
         label, rule = "check", "near"
     return Judgement(label, rule, found)
 
 
-class Pair:
+class SignaturePair:
     """What two signatures have in common and what each has alone."""
 
     __slots__ = ("cue", "first", "lists", "one", "one_subject", "second", "two")
 
-    def __init__(self, one: Signature, two: Signature, lists: Listing) -> None:
-        self.one, self.two, self.lists = one, two, lists
-        self.first, self.second = _alone(one.content, two.content), _alone(two.content, one.content)
-        self.cue = bool(two.cues - one.cues)
-        self.one_subject = one.subject == two.subject or _subject_inside(one, two)
-        if self.cue and one.topic and not _alone(one.topic, (*two.content, *two.times, *two.numbers)):
+    def __init__(self, signature: Signature, two: Signature, lists: Listing) -> None:
+        self.one, self.two, self.lists = signature, two, lists
+        self.first, self.second = _alone(signature.content, two.content), _alone(two.content, signature.content)
+        self.cue = bool(two.cues - signature.cues)
+        self.one_subject = signature.subject == two.subject or _subject_inside(signature, two)
+        if self.cue and signature.topic and not _alone(signature.topic, (*two.content, *two.times, *two.numbers)):
             self.one_subject = True
 
     def opposites(self) -> bool:
@@ -90,15 +92,15 @@ class Pair:
         pairs = [(a, b) for a in first for b in second if (a, b) in self.lists.antonyms or _denying(a, b)]
         return any(self._said(self.one, a) and self._said(self.two, b) for a, b in pairs)
 
-    def _said(self, one: Signature, word: str) -> bool:
+    def _said(self, signature: Signature, word: str) -> bool:
         """The word is what is said, and not a part of a name: the boat is red, not the red boat."""
-        after = one.raw[one.raw.index(word) + 1 :][:1]
+        after = signature.raw[signature.raw.index(word) + 1 :][:1]
         if word in self.lists.prepositions:
             return True
         return not after or word in self.lists.bases or not is_content(after[0], self.lists) or after[0] in _LASTING
 
-    def _bare(self, one: Signature, two: Signature) -> set[str]:
-        return set(one.raw) - set(two.raw)
+    def _bare(self, signature: Signature, two: Signature) -> set[str]:
+        return set(signature.raw) - set(two.raw)
 
     def topic_alone(self) -> bool:
         """One of them has words of its own before the verb."""
@@ -115,18 +117,18 @@ _LASTING: Final = frozenset({"hair"})
 _DENYING: Final = re.compile(r"^(?:un|in|im|ir|il|dis|non-?|de|a)")
 
 
-def _denying(one: str, two: str) -> bool:
+def _denying(text: str, two: str) -> bool:
     """One is the other with a denying beginning or ending: reachable, unreachable; painful, painless."""
-    short, long = sorted((one, two), key=len)
+    short, long = sorted((text, two), key=len)
     if len(short) > 3 and long.endswith(short) and _DENYING.sub("", long, count=1) == short:
         return True
-    return one.removesuffix("ful") == two.removesuffix("less") or one.removesuffix("less") == two.removesuffix("ful")
+    return text.removesuffix("ful") == two.removesuffix("less") or text.removesuffix("less") == two.removesuffix("ful")
 
 
-def _alone(one: tuple[str, ...], two: tuple[str, ...]) -> list[str]:
+def _alone(item: tuple[str, ...], two: tuple[str, ...]) -> list[str]:
     left = Counter(two)
     out = []
-    for word in one:
+    for word in item:
         if left[word]:
             left[word] -= 1
         else:
@@ -134,12 +136,17 @@ def _alone(one: tuple[str, ...], two: tuple[str, ...]) -> list[str]:
     return out
 
 
-def _subject_inside(one: Signature, two: Signature) -> bool:
+def _subject_inside(signature: Signature, two: Signature) -> bool:
     """The deadline of Atlas, Atlas's deadline: the first word of each is among the first three of the other."""
-    return bool(one.subject) and bool(two.subject) and one.subject in two.content[:3] and two.subject in one.content[:3]
+    return (
+        bool(signature.subject)
+        and bool(two.subject)
+        and signature.subject in two.content[:3]
+        and two.subject in signature.content[:3]
+    )
 
 
-def _decided(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str]:
+def _decided(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str]:
     for rule in (
         _ended,
         _changed,
@@ -163,7 +170,7 @@ def _decided(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str]:
     return "different", "apart"
 
 
-def _subject(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _subject(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if pair.one_subject:
         return None
     rest = len(pair.first) <= 1 and len(pair.second) <= 1
@@ -176,18 +183,18 @@ def _subject(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return "different", "other subject"
 
 
-def _ended(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _ended(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if replaced(pair.one, pair.two, pair.lists):
         return "supersede", "replaced"
     return ("supersede", "over") if over(pair.one, pair.two, pair.lists) else None
 
 
-def _changed(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _changed(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The new one tells of a change that has come about."""
     return _value(pair, found) if pair.two.changed and pair.two.modality - pair.one.modality <= {"-"} else None
 
 
-def _order(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _order(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if (
         "order" in found
         and not {"negation", "number", "date", "modality"} & set(found)
@@ -198,15 +205,15 @@ def _order(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return None
 
 
-def _question(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _question(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return ("link", "question") if "question" in found or "quote" in found else None
 
 
-def _close(pair: Pair, first: int, second: int) -> bool:
+def _close(pair: SignaturePair, first: int, second: int) -> bool:
     return len(pair.first) <= first and len(pair.second) <= second
 
 
-def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _modality(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     before, after = pair.one.modality, pair.two.modality
     if before == after:
         return None
@@ -229,7 +236,7 @@ def _modality(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return "link", "modality"
 
 
-def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _tense(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if "tense" not in found or pair.first or pair.second or pair.cue or {"number", "date"} & set(found):
         return None
     if pair.two.tense in ("past", "imperfect") and not {"negation", "quantifier"} & set(found):
@@ -237,7 +244,7 @@ def _tense(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return ("link", "tense") if pair.one.tense == "past" else None
 
 
-def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _denied(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if len(pair.one.negations) % 2 == len(pair.two.negations) % 2 or not _close(pair, 1, 1):
         return None
     if pair.first and (pair.second or "date" in found or "and" in pair.one.raw):
@@ -252,13 +259,13 @@ def _denied(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return None
 
 
-def _opposite(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _opposite(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if {"order", "number", "date", "quantifier"} & set(found) or pair.topics_differ() or not _close(pair, 1, 1):
         return None
     return ("supersede", "opposite") if pair.opposites() else None
 
 
-def _amount(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _amount(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     before, after = pair.one.quantifiers & _SCALE, pair.two.quantifiers & _SCALE
     if before and after and before != after and "order" not in found and _close(pair, 0, 1):
         return "supersede", "quantifier"
@@ -268,7 +275,7 @@ def _amount(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
 _SCALE: Final = frozenset("all most some few many none only least most-of half except but other more less".split())
 
 
-def _more(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _more(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The new one says the old one and something on top."""
     if pair.first or {"negation"} & set(found):
         return None
@@ -278,14 +285,14 @@ def _more(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return "link", "more said"
 
 
-def _another(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _another(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """Hive 3 is not hive 4, whatever is said of them."""
-    one, two = dict(pair.one.named), dict(pair.two.named)
-    other = any(two.get(noun, number) != number for noun, number in one.items())
+    item, two = dict(pair.one.named), dict(pair.two.named)
+    other = any(two.get(noun, number) != number for noun, number in item.items())
     return ("different", "another one") if other else None
 
 
-def _value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _value(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The two differ in one place, and what stands there has one value at a time."""
     place = gap(pair.one, pair.two)
     if pair.two.changed and not pair.one.changed and pair.one.tense == "past":
@@ -305,9 +312,9 @@ def _value(pair: Pair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     return None
 
 
-def _japanese(one: Signature, two: Signature, found: tuple[str, ...], cosine: float | None) -> Judgement:
-    label, rule = _japanese_rule(one, two)
-    if rule == "apart" and cosine is not None and cosine >= NEAR and one.subject == two.subject:
+def _japanese(signature: Signature, two: Signature, found: tuple[str, ...], cosine: float | None) -> Judgement:
+    label, rule = _japanese_rule(signature, two)
+    if rule == "apart" and cosine is not None and cosine >= NEAR and signature.subject == two.subject:
         label, rule = "check", "near"
     return Judgement(label, rule, found or ("words",))
 
@@ -340,19 +347,25 @@ _JA_OPPOSITE: Final = (
 )
 
 
-def _japanese_rule(one: Signature, two: Signature) -> tuple[Label, str]:
-    if one.subject != two.subject:
+def _japanese_rule(signature: Signature, two: Signature) -> tuple[Label, str]:
+    if signature.subject != two.subject:
         return "different", "other subject"
-    first, second = _alone(one.content, two.content), _alone(two.content, one.content)
+    first, second = _alone(signature.content, two.content), _alone(two.content, signature.content)
     if not first and not second:
         return "different", "roles"
-    if one.modality != two.modality:
+    if signature.modality != two.modality:
         return "link", "modality"
-    if (len(one.negations) - len(two.negations)) % 2 and len(first) <= 1 and len(second) <= 1:
+    if (len(signature.negations) - len(two.negations)) % 2 and len(first) <= 1 and len(second) <= 1:
         return "supersede", "negation"
-    if one.tense == "present" and two.tense == "past" and len(first) <= 1 and len(second) <= 1 and not one.numbers:
+    if (
+        signature.tense == "present"
+        and two.tense == "past"
+        and len(first) <= 1
+        and len(second) <= 1
+        and not signature.numbers
+    ):
         return "supersede", "over"
-    if any(cue in two.text and cue not in one.text for cue in _JA_CUE) and len(first) <= 2 and len(second) <= 3:
+    if any(cue in two.text and cue not in signature.text for cue in _JA_CUE) and len(first) <= 2 and len(second) <= 3:
         return "supersede", "new value"
     if len(first) > 1 or len(second) > 1 or not first or not second:
         return ("link", "more on one side") if not first or not second else ("different", "apart")
@@ -360,10 +373,10 @@ def _japanese_rule(one: Signature, two: Signature) -> tuple[Label, str]:
     for x, y in _JA_OPPOSITE:
         if (x in a and y in b) or (y in a and x in b):
             return "supersede", "opposite"
-    if one.numbers != two.numbers and one.numbers and two.numbers:
+    if signature.numbers != two.numbers and signature.numbers and two.numbers:
         return "supersede", "number or day"
-    if any(sign in one.text and sign in two.text for sign in _JA_VALUE) or (
-        a == one.content[-1] and b == two.content[-1] and len(one.content) == 1
+    if any(sign in signature.text and sign in two.text for sign in _JA_VALUE) or (
+        a == signature.content[-1] and b == two.content[-1] and len(signature.content) == 1
     ):
         return "supersede", "new value"
     return "different", "apart"

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Final
 
 from memwarden.remember.resolve.same_fact import japanese, languages
-from memwarden.remember.resolve.same_fact.canonical import Sentence, canonical
+from memwarden.remember.resolve.same_fact.canonical import CanonicalSentence, canonical
 from memwarden.remember.resolve.same_fact.changes import change
 from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, names
-from memwarden.remember.resolve.same_fact.normal import Plain, folded, plain
+from memwarden.remember.resolve.same_fact.normal import NormalText, folded, plain
 from memwarden.remember.resolve.same_fact.word_lists import LISTED, Listing, listing
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, stemmer
 
@@ -90,7 +90,7 @@ def signature(text: str, language: str | None = None) -> Signature:
     return _of(text, votes, found, canonical(found.tokens, lists, found.capitals - found.smalls), lists)
 
 
-def _of(text: str, votes: languages.Votes, found: Plain, sentence: Sentence, lists: Listing) -> Signature:
+def _of(text: str, votes: languages.Votes, found: NormalText, sentence: CanonicalSentence, lists: Listing) -> Signature:
     spoken = sentence.spoken
     content = _content(spoken, lists)
     told = change(_called(spoken, sentence.based.words), lists)
@@ -203,7 +203,7 @@ def _bound(words: tuple[str, ...], lists: Listing) -> list[str]:
     out = []
     for place, word in enumerate(words):
         if word in lists.negation or word.startswith("non-"):
-            out.append(next((one for one in words[place + 1 :] if one not in lists.articles), ""))
+            out.append(next((word for word in words[place + 1 :] if word not in lists.articles), ""))
     return sorted(out)
 
 

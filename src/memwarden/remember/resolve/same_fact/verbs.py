@@ -31,7 +31,7 @@ _NUMBER: Final = re.compile(r"[-+]?\d[\d.]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Based:
+class BaseForms:
     """Tokens with verbs at their base.
 
     `tenses`: present, past, perfect (what lasts: has lived), imperfect (vivía), unmarked (put: today or once).
@@ -44,19 +44,19 @@ class Based:
     marked: frozenset[str] = frozenset()
 
 
-def based(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> Based:
+def based(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> BaseForms:
     """The tokens with verbs at their base, and what the forms told; `names` are no verbs."""
     if lists.code != "en":
         return _given(tokens, lists)
     reader = _Reader(tokens, lists, names)
     reader.read()
-    return Based(tuple(reader.out), frozenset(reader.tenses), frozenset(reader.bare), frozenset(reader.marked))
+    return BaseForms(tuple(reader.out), frozenset(reader.tenses), frozenset(reader.bare), frozenset(reader.marked))
 
 
 _IMPERFECT: Final = ("aba", "aban", "ía", "ían", "era", "eran", "iba", "iban")
 
 
-def _given(tokens: Sequence[str], lists: Listing) -> Based:
+def _given(tokens: Sequence[str], lists: Listing) -> BaseForms:
     """Where every form is listed with its kind: present, past, part, inf."""
     out: list[str] = []
     tenses: set[str] = set()
@@ -66,7 +66,7 @@ def _given(tokens: Sequence[str], lists: Listing) -> Based:
             lasted = lists.code == "es" and kind == "past" and word.endswith(_IMPERFECT)
             tenses.add("imperfect" if lasted else kind)
         out.append(f"{base}-ed" if kind == "part" else base)
-    return Based(tuple(out), frozenset(tenses))
+    return BaseForms(tuple(out), frozenset(tenses))
 
 
 class _Reader:

@@ -171,7 +171,7 @@ def _classes(text: str) -> Mapping[str, str]:
 def _opposites(text: str, groups: Mapping[str, str]) -> frozenset[tuple[str, str]]:
     lines = (pair.split() for line in text.strip().splitlines() for pair in line.split("|"))
     pairs = ([groups.get(word, word) for word in pair] for pair in lines)
-    return frozenset((word, other) for one, two in pairs for word, other in ((one, two), (two, one)))
+    return frozenset((word, other) for item, two in pairs for word, other in ((item, two), (two, item)))
 
 
 def _groups(text: str) -> Mapping[str, str]:

@@ -17,8 +17,8 @@ from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
 from memwarden.stores.postgres.search.vector_indexes import vector_schema
 from memwarden.stores.postgres.sql.query import condition_sql
 from memwarden.stores.postgres.sql.rows import INDEX_COLUMNS, index_row, told
-from memwarden.stores.postgres.sql.transaction import Kind, begin, here
-from memwarden.stores.shared.search import MOST_ALWAYS, Found, Legs, Open, Packed, Standing
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
+from memwarden.stores.shared.search import MOST_ALWAYS, Legs, NamespaceStatus, OpenRows, PackedColumns, SearchRows
 
 _BETWEEN = "\x01\x04"
 _NONE = "\x01\x05"
@@ -97,10 +97,10 @@ class Searcher:
         self._connection = connection
         self._seconds = seconds
 
-    def standing(self, namespace: Namespace) -> Standing:
+    def standing(self, namespace: Namespace) -> NamespaceStatus:
         names = here(namespace)
         ((rows, digest),) = self._ask(namespace, (_STANDING, (*names, *names)))[0]
-        return Standing(rows or 0, digest)
+        return NamespaceStatus(rows or 0, digest)
 
     def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         rows = self._ask(namespace, (_BODY, here(namespace)))[0]
@@ -111,7 +111,7 @@ class Searcher:
         self._connection.execute(_SAVE, (rev, body, *here(namespace)))
         self._connection.execute(b"COMMIT")
 
-    def outline(self, namespace: Namespace) -> tuple[Head, Packed]:
+    def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         names = here(namespace)
         head, rows = self._ask(namespace, (_HEAD, names), (_OUTLINE, names))
         return Head(*head[0]) if head else Head(0, 0), packed(rows[0])
@@ -120,7 +120,7 @@ class Searcher:
         asked = (_NUMBERED, (*here(namespace), list(numbers)))
         return list(map(index_row, self._ask(namespace, asked, near=0)[0]))
 
-    def look(self, namespace: Namespace, legs: Legs) -> Found:
+    def look(self, namespace: Namespace, legs: Legs) -> SearchRows:
         names = here(namespace)
         open_, values = open_sql(legs.open)
         schema = vector_schema(self._connection) if legs.vector is not None and legs.near else None
@@ -136,13 +136,15 @@ class Searcher:
         asked.append(self._always(names, legs, open_, values) if legs.always else self._nothing())
         asked.append(self._filtered(names, legs, open_, values) if legs.filtered else self._nothing())
         head, digest, *found = self._ask(namespace, *asked, near=legs.near)
-        return Found(
+        return SearchRows(
             Head(*head[0]) if head else Head(0, 0),
             int(digest[0][0]) if digest else None,
-            *(packed(one[0]) for one in found),
+            *(packed(item[0]) for item in found),
         )
 
-    def around(self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: Open) -> Packed:
+    def around(
+        self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
+    ) -> PackedColumns:
         names = here(namespace)
         condition, values = open_sql(open_)
         bound = ([thread for thread, _ in seeds], [n for _, n in seeds], *names, reach, *names, reach)
@@ -170,12 +172,12 @@ class Searcher:
         return self._leg(found, bound, "true", (), f" AND m.state = 'active' AND {open_}", values)
 
     def _timely(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
-        one = (
+        item = (
             f"(SELECT m.* FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active' "
             f"AND m.created_at BETWEEN %s::int8 AND %s::int8 AND {open_} ORDER BY m.created_at DESC LIMIT %s::int8)"
         )
         bound = [value for span in legs.times for value in (*names, *span, *values, legs.in_time)]
-        return self._leg(f"({' UNION '.join([one] * len(legs.times))}) m", bound, "true", ())
+        return self._leg(f"({' UNION '.join([item] * len(legs.times))}) m", bound, "true", ())
 
     def _always(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
         named, categories = condition_sql((Condition("category", "$in", legs.always),))
@@ -211,17 +213,17 @@ class Searcher:
         self, namespace: Namespace, *questions: tuple[str, Values], near: int | None = None
     ) -> list[list[tuple[Any, ...]]]:
         with self._connection.pipeline():
-            begin(self._connection, namespace, self._seconds, Kind.READ)
+            begin(self._connection, namespace, self._seconds, TransactionKind.READ)
             if near is not None:
                 self._connection.execute(_BY_INDEX, (str(max(40, min(near, 1_000))),))
             asked = [
                 self._connection.execute(sql.encode(), values, binary=True, prepare=False) for sql, values in questions
             ]
             self._connection.execute(b"COMMIT")
-        return [one.fetchall() for one in asked]
+        return [item.fetchall() for item in asked]
 
 
-def open_sql(open_: Open) -> tuple[str, list[Any]]:
+def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
     """Return the condition that open rows fulfil, over memories ``m`` and signals ``s``, and the values to bind."""
     conditions, values = condition_sql(open_.where)
     parts = ["true" + conditions]
@@ -232,12 +234,12 @@ def open_sql(open_: Open) -> tuple[str, list[Any]]:
     return f"(({' AND '.join(parts)}) IS TRUE)", values
 
 
-def packed(row: Sequence[Any]) -> Packed:
+def packed(row: Sequence[Any]) -> PackedColumns:
     """Return the rows of one answer of :data:`_COLUMNS`."""
     n, said, open_, turn, flags, ids, threads, names, *signals = row
     held = len(n) // 8
-    known = [one or "" for one in _texts(ids, held)]
-    return Packed(n, said, open_, turn, flags, known, _texts(threads, held), _texts(names, held), *signals)
+    known = [text or "" for text in _texts(ids, held)]
+    return PackedColumns(n, said, open_, turn, flags, known, _texts(threads, held), _texts(names, held), *signals)
 
 
 def _texts(joined: str, rows: int) -> list[str | None]:
@@ -246,4 +248,4 @@ def _texts(joined: str, rows: int) -> list[str | None]:
     parts = joined.split(_BETWEEN)
     if joined.count("\x01") == len(parts) - 1:
         return list(parts)
-    return [None if one == _NONE else told(one) for one in parts]
+    return [None if part == _NONE else told(part) for part in parts]

@@ -49,7 +49,7 @@ def _one(condition: Condition) -> tuple[str, list[Any]]:
     kind, many = _TYPES[FIELDS[field]], FIELDS[field] == MANY
     if op == "$in":
         any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
-        return any_of, [[_bound(one) for one in wanted]]
+        return any_of, [[_bound(item) for item in wanted]]
     if many:
         raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
     if op == UNSET_OR_AFTER:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
-from memwarden.records import Change, Edge, IndexRow, Memory, Namespace, Put, Relation, Signals
+from memwarden.records import Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
 from memwarden.stores.shared.sql_values import once
 
 CONTENT = {
@@ -72,7 +72,7 @@ JOURNAL_COLUMNS = "seq, event, memory_id, old_version, new_version, actor, threa
 Values = tuple[Any, ...]
 
 
-class Encoded(NamedTuple):
+class PostgresRow(NamedTuple):
     """A Put as PostgreSQL will take it.
 
     once: thread and source key, in their stored form. signals: None to keep those that are stored.
@@ -84,7 +84,7 @@ class Encoded(NamedTuple):
     signals: Values | None
 
 
-def encode(put: Put, namespace: Namespace) -> Encoded:
+def encode(put: Put, namespace: Namespace) -> PostgresRow:
     """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
     memory = put.memory
     if memory.namespace != namespace:
@@ -95,26 +95,26 @@ def encode(put: Put, namespace: Namespace) -> Encoded:
         _check_text(key, memory.id, *content)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-    return Encoded(put, stored(key), content, None if put.signals is None else _signals(put.signals))
+    return PostgresRow(put, stored(key), content, None if put.signals is None else _signals(put.signals))
 
 
 def stored(value: Any) -> Any:
     """Return a text, or a list of texts, as it stands in the database. Other values stay as they are."""
     if isinstance(value, str):
         return _escape(value) if "\x00" in value or "\x01" in value else value
-    return [stored(one) for one in value] if isinstance(value, list) else value
+    return [stored(item) for item in value] if isinstance(value, list) else value
 
 
 def told(value: Any) -> Any:
     """Return what :func:`stored` was given."""
     if isinstance(value, str):
         return value.replace("\x01\x02", "\x00").replace("\x01\x03", "\x01") if "\x01" in value else value
-    return [told(one) for one in value] if isinstance(value, list) else value
+    return [told(item) for item in value] if isinstance(value, list) else value
 
 
 def array_text(values: Iterable[str]) -> str:
     """Return texts, already in their stored form, as the text of a PostgreSQL array."""
-    return "{" + ",".join('"' + one.replace("\\", "\\\\").replace('"', '\\"') + '"' for one in values) + "}"
+    return "{" + ",".join('"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values) + "}"
 
 
 def decode(namespace: Namespace, row: Values) -> Memory:
@@ -194,15 +194,17 @@ def index_row(row: Values) -> IndexRow:
     tags, characters, sources = _list(row[15]), _list(row[16]), _list(row[18])
     if row[-1]:
         row = tuple(map(told, row))
-        tags, characters, sources = (tuple(map(told, one)) for one in (tags, characters, sources))
+        tags, characters, sources = (tuple(map(told, item)) for item in (tags, characters, sources))
     return IndexRow._make((*row[:15], tags, characters, row[17], sources, *row[19:-1]))
 
 
-def change(namespace: Namespace, row: Values) -> Change:
+def change(namespace: Namespace, row: Values) -> JournalEntry:
     """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
     seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = map(told, row)
     decided_by = None if meta is None else json.loads(meta)
-    return Change(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, decided_by)
+    return JournalEntry(
+        seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, decided_by
+    )
 
 
 def relation(row: Values) -> Relation:

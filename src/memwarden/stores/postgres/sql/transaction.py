@@ -23,7 +23,7 @@ SEARCH_ROLE = "memwarden_search"
 _IDLE_SECONDS = 60  # a client that stops in the midst of a transaction holds a namespace up for this long at most
 
 
-class Kind(Enum):
+class TransactionKind(Enum):
     """What a transaction is for, in the words of BEGIN. A write sees what others committed while it waited."""
 
     WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
@@ -50,7 +50,7 @@ def begin(
     connection: Connection[Any],
     namespace: Namespace | None,
     seconds: float,
-    kind: Kind = Kind.WRITE,
+    kind: TransactionKind = TransactionKind.WRITE,
     *,
     listing: bool = False,
 ) -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound
-from memwarden.records import Applied, Batch, BatchChange, Channel, Put, Receipt, Remove, State
-from memwarden.stores.postgres.sql.rows import Encoded, Values, encode, stored
+from memwarden.records import Batch, BatchChange, ChangeResult, Channel, MemoryState, Put, Receipt, Remove
+from memwarden.stores.postgres.sql.rows import PostgresRow, Values, encode, stored
 from memwarden.stores.shared.chunks import EdgeKey, check_kinds, chunks_of, ids_of
-from memwarden.stores.shared.decide import Found, Plan, Steps, StoredEdge, check_all, check_mark
+from memwarden.stores.shared.decide import ChangePlan, Steps, StoredEdge, StoredMemory, check_all, check_mark
 from memwarden.stores.shared.sql_values import meta_text, once
 
 K = TypeVar("K")
@@ -25,16 +25,16 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedBatch:
     """A batch, checked, cut and encoded. at: the time of the write, in microseconds. puts: by place in the batch."""
 
     batch: Batch
     at: int
-    puts: dict[int, Encoded]
+    puts: dict[int, PostgresRow]
     chunks: list[list[tuple[int, BatchChange]]]
 
 
-class Earlier(NamedTuple):
+class EarlierAnswer(NamedTuple):
     """The answer to an idempotency key that was given before."""
 
     fingerprint: str | None
@@ -53,7 +53,7 @@ class Row(NamedTuple):
     state: str
     purge_at: int | None
     known: bool
-    put: Encoded | None = None
+    put: PostgresRow | None = None
     signals: Values | None = None
     once: str | None = None
 
@@ -68,7 +68,7 @@ class EdgeState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BatchContext:
     """What the database says of everything that the batches look at. ``Found.row`` is the memory's number ``n``.
 
     once: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
@@ -77,10 +77,10 @@ class Known:
 
     rev: int
     rows: int
-    found: dict[str, Found]
+    found: dict[str, StoredMemory]
     once: dict[str, str]
     edges: dict[EdgeKey, StoredEdge]
-    receipts: dict[str, Earlier]
+    receipts: dict[str, EarlierAnswer]
     extracted: dict[str, int]
     stated: list[int]
 
@@ -105,32 +105,32 @@ class Writes:
     journal: list[Values] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     extracted: dict[str, int] = field(default_factory=dict)
-    receipts: dict[str, tuple[Earlier, int]] = field(default_factory=dict)
+    receipts: dict[str, tuple[EarlierAnswer, int]] = field(default_factory=dict)
 
 
-def prepare(batch: Batch) -> Prepared:
+def prepare(batch: Batch) -> PreparedBatch:
     """Check and encode a batch, outside any lock. Raises InvalidInput."""
     namespace = batch.namespace
     if not namespace.tenant or not namespace.path:
         raise InvalidInput("a namespace has a tenant and a path of at least one character each")
     at = _moment(batch.at)
     check_kinds(batch.changes)
-    puts = {place: encode(one, namespace) for place, one in enumerate(batch.changes) if isinstance(one, Put)}
-    for one in batch.changes:
-        meta_text(one.meta)
-        if isinstance(one, Remove | Put) and one.purge_at is not None:
-            _moment(one.purge_at)
+    puts = {place: encode(item, namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)}
+    for change in batch.changes:
+        meta_text(change.meta)
+        if isinstance(change, Remove | Put) and change.purge_at is not None:
+            _moment(change.purge_at)
     chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
-    return Prepared(batch, at, puts, chunks)
+    return PreparedBatch(batch, at, puts, chunks)
 
 
-def decide(known: Known, batches: Iterable[Prepared]) -> tuple[list[Receipt | Exception], Writes]:
+def decide(known: BatchContext, batches: Iterable[PreparedBatch]) -> tuple[list[Receipt | Exception], Writes]:
     """Return the answer to each batch, in their order, and what to write for those that were not refused."""
     writes = Writes(known.rev, known.rows)
-    return [_answer(known, writes, one) for one in batches], writes
+    return [_answer(known, writes, batch) for batch in batches], writes
 
 
-def _answer(known: Known, writes: Writes, prepared: Prepared) -> Receipt | Exception:
+def _answer(known: BatchContext, writes: Writes, prepared: PreparedBatch) -> Receipt | Exception:
     batch = prepared.batch
     try:
         if batch.key is not None and batch.key in known.receipts:
@@ -141,17 +141,17 @@ def _answer(known: Known, writes: Writes, prepared: Prepared) -> Receipt | Excep
         if batch.extracted is not None:
             check_mark(batch.extracted, known.extracted.get(batch.extracted.thread_id, 0))
         check_all(batch, any(seq > (batch.decided_at or 0) for seq in known.stated))
-        draft = _Draft(known, writes, prepared)
-        applied = [one for chunk in prepared.chunks for one in draft.apply(chunk)]
+        draft = _BatchDraft(known, writes, prepared)
+        applied = [item for chunk in prepared.chunks for item in draft.apply(chunk)]
     except (Conflict, NotFound, InvalidInput) as refused:
         return refused
     return draft.keep(tuple(applied))
 
 
-class _Draft:
+class _BatchDraft:
     """One batch being decided: it reads through to those before it, and touches them only in :meth:`keep`."""
 
-    def __init__(self, known: Known, writes: Writes, prepared: Prepared) -> None:
+    def __init__(self, known: BatchContext, writes: Writes, prepared: PreparedBatch) -> None:
         self._known = known
         self._writes = writes
         self._prepared = prepared
@@ -165,33 +165,35 @@ class _Draft:
         self._edges = self._over(known.edges)
         self._new = Writes(writes.rev, writes.count, self._over(writes.rows), self._over(writes.edges))
 
-    def apply(self, chunk: list[tuple[int, BatchChange]]) -> list[Applied]:
+    def apply(self, chunk: list[tuple[int, BatchChange]]) -> list[ChangeResult]:
         """Decide the changes of a chunk and take them over, so that the next chunk sees them."""
         new, puts = self._new, self._prepared.puts
-        plan: Plan[Encoded] = Plan(self._batch, self._steps, head=self._head, rev=new.rev, rows=new.count, encoded=puts)
+        plan: ChangePlan[PostgresRow] = ChangePlan(
+            self._batch, self._steps, head=self._head, rev=new.rev, rows=new.count, encoded=puts
+        )
         keys = {place: puts[place].once for place, change in chunk if isinstance(change, Put)}
         first = {place: self._once[key] for place, key in keys.items() if key is not None and key in self._once}
         applied = plan.decide(chunk, self._found, first, self._edges)
-        names = {self._found[one].row: one for _, change in chunk for one in ids_of(change) if one in self._found}
+        names = {self._found[item].row: item for _, change in chunk for item in ids_of(change) if item in self._found}
         self._create(plan)
         self._rewrite(plan, names)
         self._move(plan, names)
         self._relate(plan)
         at, actor = self._prepared.at, stored(self._batch.actor)
-        self._entries += [(one.seq, one.channel) for one in plan.entries]
-        new.journal += [(at, actor, *map(stored, one[:-1]), meta_text(one.meta)) for one in plan.entries]
+        self._entries += [(entry.seq, entry.channel) for entry in plan.entries]
+        new.journal += [(at, actor, *map(stored, entry[:-1]), meta_text(entry.meta)) for entry in plan.entries]
         new.rev, new.count = plan.rev, plan.rows
         return applied
 
-    def keep(self, applied: tuple[Applied, ...]) -> Receipt:
+    def keep(self, applied: tuple[ChangeResult, ...]) -> Receipt:
         """Add the draft to what will be written and return the batch's receipt."""
         new, writes, known, batch = self._new, self._writes, self._known, self._batch
         receipt = Receipt(new.rev, applied)
         if batch.key is not None:
-            known.receipts[batch.key] = Earlier(batch.fingerprint, receipt)
+            known.receipts[batch.key] = EarlierAnswer(batch.fingerprint, receipt)
             writes.receipts[batch.key] = known.receipts[batch.key], self._prepared.at
-        for one in batch.seen:
-            writes.seen[one.thread_id] = max(one.rev, writes.seen.get(one.thread_id, 0))
+        for item in batch.seen:
+            writes.seen[item.thread_id] = max(item.rev, writes.seen.get(item.thread_id, 0))
         if batch.extracted is not None:
             mark = batch.extracted
             known.extracted[mark.thread_id] = writes.extracted[mark.thread_id] = mark.rev
@@ -212,55 +214,55 @@ class _Draft:
         self._layers.append(layer)
         return layer
 
-    def _create(self, plan: Plan[Encoded]) -> None:
-        for one in plan.created:
-            put, memory = one.put.put, one.put.put.memory
+    def _create(self, plan: ChangePlan[PostgresRow]) -> None:
+        for item in plan.created:
+            put, memory = item.put.put, item.put.put.memory
             state, purge_at = str(put.state), None if put.purge_at is None else microseconds(put.purge_at)
-            if state == State.ACTIVE:
+            if state == MemoryState.ACTIVE:
                 purge_at = None
-            self._found[memory.id] = Found(one.n, one.rev, 1, state, str(memory.channel), memory.thread_id)
-            self._new.rows[one.n] = Row(one.rev, 1, state, purge_at, False, one.put, one.put.signals, one.put.once)
-            if one.put.once is not None:
-                self._once[one.put.once] = memory.id
+            self._found[memory.id] = StoredMemory(item.n, item.rev, 1, state, str(memory.channel), memory.thread_id)
+            self._new.rows[item.n] = Row(item.rev, 1, state, purge_at, False, item.put, item.put.signals, item.put.once)
+            if item.put.once is not None:
+                self._once[item.put.once] = memory.id
 
-    def _rewrite(self, plan: Plan[Encoded], names: dict[int, str]) -> None:
-        for one in plan.rewritten:
-            memory, found = one.put.put.memory, self._found[names[one.row]]
-            before = self._row(one.row, found)
+    def _rewrite(self, plan: ChangePlan[PostgresRow], names: dict[int, str]) -> None:
+        for item in plan.rewritten:
+            memory, found = item.put.put.memory, self._found[names[item.row]]
+            before = self._row(item.row, found)
             if before.put is None:
-                self._new.archived.append(one.row)
+                self._new.archived.append(item.row)
             else:
                 self._new.versions.append((stored(memory.id), before.version, *before.put.content))
-            if one.put.put.keep_versions is not None:
-                _drop(self._new, stored(memory.id), one.version - one.put.put.keep_versions)
-            self._found[memory.id] = Found(
-                one.row, one.rev, one.version, State.ACTIVE, str(memory.channel), memory.thread_id
+            if item.put.put.keep_versions is not None:
+                _drop(self._new, stored(memory.id), item.version - item.put.put.keep_versions)
+            self._found[memory.id] = StoredMemory(
+                item.row, item.rev, item.version, MemoryState.ACTIVE, str(memory.channel), memory.thread_id
             )
-            self._new.rows[one.row] = before._replace(
-                rev=one.rev,
-                version=one.version,
-                state=State.ACTIVE,
+            self._new.rows[item.row] = before._replace(
+                rev=item.rev,
+                version=item.version,
+                state=MemoryState.ACTIVE,
                 purge_at=None,
-                put=one.put,
-                signals=before.signals if one.put.signals is None else one.put.signals,
+                put=item.put,
+                signals=before.signals if item.put.signals is None else item.put.signals,
             )
 
-    def _move(self, plan: Plan[Encoded], names: dict[int, str]) -> None:
-        for one in plan.moved:
-            found = self._found[names[one.row]]
-            purge_at = None if one.purge_at is None else microseconds(one.purge_at)
-            moved = self._row(one.row, found)._replace(rev=one.rev, state=one.state, purge_at=purge_at)
-            self._new.rows[one.row] = moved
-            self._found[names[one.row]] = found._replace(rev=one.rev, state=one.state)
+    def _move(self, plan: ChangePlan[PostgresRow], names: dict[int, str]) -> None:
+        for item in plan.moved:
+            found = self._found[names[item.row]]
+            purge_at = None if item.purge_at is None else microseconds(item.purge_at)
+            moved = self._row(item.row, found)._replace(rev=item.rev, state=item.state, purge_at=purge_at)
+            self._new.rows[item.row] = moved
+            self._found[names[item.row]] = found._replace(rev=item.rev, state=item.state)
 
-    def _relate(self, plan: Plan[Encoded]) -> None:
-        for one in plan.edges:
-            before = self._new.edges.get(one.key)
+    def _relate(self, plan: ChangePlan[PostgresRow]) -> None:
+        for edge in plan.edges:
+            before = self._new.edges.get(edge.key)
             created_at = self._prepared.at if before is None else before.created_at
-            self._edges[one.key] = StoredEdge(one.strength, one.live)
-            self._new.edges[one.key] = EdgeState(one.strength, one.live, one.rev, created_at)
+            self._edges[edge.key] = StoredEdge(edge.strength, edge.live)
+            self._new.edges[edge.key] = EdgeState(edge.strength, edge.live, edge.rev, created_at)
 
-    def _row(self, number: int, found: Found) -> Row:
+    def _row(self, number: int, found: StoredMemory) -> Row:
         row = self._new.rows.get(number)
         # One that nobody changed yet: its content, state and date of purging stay as they are until somebody does.
         return Row(found.rev, found.version, found.state, None, known=True) if row is None else row

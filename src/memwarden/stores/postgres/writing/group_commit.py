@@ -13,7 +13,7 @@ from memwarden.errors import InvalidInput, MemwardenError, StoreUnavailable
 from memwarden.records import Namespace, Receipt
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.sql.errors import explain, is_callers_fault, is_lost
-from memwarden.stores.postgres.writing.decide import Prepared, decide, prepare
+from memwarden.stores.postgres.writing.decide import PreparedBatch, decide, prepare
 from memwarden.stores.postgres.writing.write import commit, gather_statistics, read
 from memwarden.stores.postgres.writing.write_queue import Job
 
@@ -36,13 +36,13 @@ class GroupWriter:
 
     def write(self, namespace: Namespace, jobs: Sequence[Job]) -> None:
         """Give every job its answer."""
-        ready: list[tuple[Prepared, Job]] = []
+        ready: list[tuple[PreparedBatch, Job]] = []
         for job in jobs:
             try:
                 ready.append((prepare(job[0]), job))
             except Exception as error:
                 job[1].set_exception(error)
-        answers = self._answers(_Attempt(namespace, [one for one, _ in ready], self._seconds)) if ready else []
+        answers = self._answers(_Attempt(namespace, [item for item, _ in ready], self._seconds)) if ready else []
         for (_, (_, waiting)), answer in zip(ready, answers, strict=True):
             if isinstance(answer, Exception):
                 waiting.set_exception(answer)
@@ -66,21 +66,21 @@ class GroupWriter:
             if attempt.uncertain is not None:
                 return self._settle(attempt)
             if len(batches) > 1 and _is_of_one(error):
-                return [answer for one in batches for answer in self._answers(attempt.of([one]))]
+                return [answer for batch in batches for answer in self._answers(attempt.of([batch]))]
             return [self._explained(error)] * len(batches)
 
     def _settle(self, attempt: _Attempt) -> Sequence[Answer]:
         """The connection broke while it committed: with a key it is safe to write again, without one it is not."""
         answers = dict(zip(attempt.batches, attempt.uncertain or (), strict=True))
-        for one in attempt.batches:
-            if isinstance(answers[one], Receipt) and one.batch.key is None:
-                answers[one] = self._unknown()
-        again = [one for one in attempt.batches if isinstance(answers[one], Receipt)]
+        for batch in attempt.batches:
+            if isinstance(answers[batch], Receipt) and batch.batch.key is None:
+                answers[batch] = self._unknown()
+        again = [batch for batch in attempt.batches if isinstance(answers[batch], Receipt)]
         if again and len(again) < len(attempt.batches):
             answers.update(zip(again, self._answers(attempt.of(again)), strict=True))
         elif again:  # all have keys, and were repeated in vain for as long as calls may wait
-            answers.update((one, self._unknown()) for one in again)
-        return [answers[one] for one in attempt.batches]
+            answers.update((item, self._unknown()) for item in again)
+        return [answers[batch] for batch in attempt.batches]
 
     def _unknown(self) -> StoreUnavailable:
         return StoreUnavailable(
@@ -103,7 +103,7 @@ class _Attempt:
     def __init__(
         self,
         namespace: Namespace,
-        batches: Sequence[Prepared],
+        batches: Sequence[PreparedBatch],
         seconds: float,
         uncertain: Sequence[Answer] | None = None,
     ) -> None:
@@ -112,15 +112,15 @@ class _Attempt:
         self._namespace = namespace
         self._seconds = seconds
 
-    def of(self, some: Sequence[Prepared]) -> _Attempt:
+    def of(self, some: Sequence[PreparedBatch]) -> _Attempt:
         """The same for some of its batches."""
         answers = dict(zip(self.batches, self.uncertain or (), strict=False))
-        return _Attempt(self._namespace, some, self._seconds, [answers[one] for one in some] if answers else None)
+        return _Attempt(self._namespace, some, self._seconds, [answers[item] for item in some] if answers else None)
 
     def may_repeat(self, error: Error) -> bool:
         """Before the commit was sent nothing can have been kept; after it the keys tell what was."""
         sent = zip(self.batches, self.uncertain or (), strict=False)
-        return all(one.batch.key is not None for one, answer in sent if isinstance(answer, Receipt))
+        return all(item.batch.key is not None for item, answer in sent if isinstance(answer, Receipt))
 
     def run(self, connection: Connection[Any]) -> Sequence[Answer]:
         known = read(connection, self._namespace, self.batches, self._seconds)

@@ -11,13 +11,13 @@ from typing import Any
 
 from psycopg import Connection
 
-from memwarden.records import Applied, Channel, Link, Namespace, Receipt, Unlink
+from memwarden.records import ChangeResult, Channel, Link, Namespace, Receipt, Unlink
 from memwarden.stores.postgres.sql.columns import array, arrays, picked, unnest
 from memwarden.stores.postgres.sql.rows import CONTENT, SIGNALS, Values, stored, told
 from memwarden.stores.postgres.sql.transaction import begin, here
-from memwarden.stores.postgres.writing.decide import Earlier, Known, Prepared, Writes
+from memwarden.stores.postgres.writing.decide import BatchContext, EarlierAnswer, PreparedBatch, Writes
 from memwarden.stores.shared.chunks import EdgeKey, edge_key, ids_of
-from memwarden.stores.shared.decide import Found, StoredEdge
+from memwarden.stores.shared.decide import StoredEdge, StoredMemory
 
 _HERE = "tenant = %s AND namespace = %s"
 _HEAD = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode()
@@ -129,7 +129,9 @@ _UPDATE_SIGNALS = _update("signals", NUMBERED_SIGNALS)
 _MOVE_MEMORIES = _update("memories", _STATE)
 
 
-def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Prepared], seconds: float) -> Known:
+def read(
+    connection: Connection[Any], namespace: Namespace, batches: Sequence[PreparedBatch], seconds: float
+) -> BatchContext:
     """Begin a transaction, lock the namespace and return everything that the batches look at."""
     names = here(namespace)
     with connection.pipeline():
@@ -139,7 +141,7 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
             connection.execute(sql, (*names, array("text", sorted(map(stored, wanted))))) if wanted else None
             for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS, _MARKS), _looked_at(batches), strict=True)
         ]
-        decided = [one.batch.decided_at or 0 for one in batches if one.batch.decided_on_all]
+        decided = [batch.batch.decided_at or 0 for batch in batches if batch.batch.decided_on_all]
         since = connection.execute(_STATED, (*names, min(decided))) if decided else None
     counters = head.fetchone()
     if counters is None:
@@ -147,13 +149,13 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
         connection.execute(b"COMMIT")
         return read(connection, namespace, batches, seconds)
     memories, first, edges, receipts, marks = (
-        [tuple(map(told, row)) for row in one.fetchall()] if one else [] for one in asked
+        [tuple(map(told, row)) for row in item.fetchall()] if item else [] for item in asked
     )
     rev, rows = counters
-    return Known(
+    return BatchContext(
         rev,
         rows,
-        {name: Found._make(row) for name, *row in memories},
+        {name: StoredMemory._make(row) for name, *row in memories},
         {stored(key): identity for key, identity in first},  # as it stands in what was encoded
         {EdgeKey._make(row[:3]): StoredEdge._make(row[3:]) for row in edges},
         {key: earlier(*row) for key, *row in receipts},
@@ -162,7 +164,7 @@ def read(connection: Connection[Any], namespace: Namespace, batches: Sequence[Pr
     )
 
 
-def commit(connection: Connection[Any], namespace: Namespace, known: Known, writes: Writes) -> None:
+def commit(connection: Connection[Any], namespace: Namespace, known: BatchContext, writes: Writes) -> None:
     """Write and commit in the transaction that :func:`read` began."""
     names = here(namespace)
     with connection.pipeline():
@@ -184,17 +186,17 @@ def gather_statistics(connection: Connection[Any], seconds: float) -> None:
         connection.execute(b"COMMIT")
 
 
-def _looked_at(batches: Iterable[Prepared]) -> tuple[set[str], set[str], set[str], set[str], set[str]]:
+def _looked_at(batches: Iterable[PreparedBatch]) -> tuple[set[str], set[str], set[str], set[str], set[str]]:
     """Ids, source keys, starts of edges, idempotency keys and threads whose mark is moved."""
     ids, once, starts, keys, threads = set[str](), set[str](), set[str](), set[str](), set[str]()
-    for one in batches:
-        for change in one.batch.changes:
+    for batch in batches:
+        for change in batch.batch.changes:
             ids.update(ids_of(change))
             if isinstance(change, Link | Unlink):
                 starts.add(edge_key(change).from_id)
-        once.update(told(put.once) for put in one.puts.values() if put.once is not None)
-        keys.update(() if one.batch.key is None else (one.batch.key,))
-        threads.update(() if one.batch.extracted is None else (one.batch.extracted.thread_id,))
+        once.update(told(put.once) for put in batch.puts.values() if put.once is not None)
+        keys.update(() if batch.batch.key is None else (batch.batch.key,))
+        threads.update(() if batch.batch.extracted is None else (batch.batch.extracted.thread_id,))
     return ids, once, starts, keys, threads
 
 
@@ -222,15 +224,15 @@ def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list
     yield _INSERT_JOURNAL, JOURNAL, writes.journal
     yield _MOVE_SEEN, _SEEN, [(stored(thread), rev) for thread, rev in writes.seen.items()]
     yield _MOVE_EXTRACTED, _EXTRACTED, [(stored(thread), rev) for thread, rev in writes.extracted.items()]
-    yield _INSERT_RECEIPTS, RECEIPT, [receipt_row(key, *one) for key, one in writes.receipts.items()]
+    yield _INSERT_RECEIPTS, RECEIPT, [receipt_row(key, *item) for key, item in writes.receipts.items()]
 
 
-def receipt_row(key: str, kept: Earlier, at: int) -> Values:
+def receipt_row(key: str, kept: EarlierAnswer, at: int) -> Values:
     """Return a row of :data:`RECEIPT`."""
     fingerprint, receipt = kept
     return (stored(key), stored(fingerprint), receipt.rev, json.dumps(receipt.applied), at)
 
 
-def earlier(fingerprint: str | None, rev: int, applied: str) -> Earlier:
+def earlier(fingerprint: str | None, rev: int, applied: str) -> EarlierAnswer:
     """Return what stands in a row of receipts."""
-    return Earlier(fingerprint, Receipt(rev, tuple(Applied(*one) for one in json.loads(applied))))
+    return EarlierAnswer(fingerprint, Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied))))

@@ -19,7 +19,7 @@ Job = tuple[Batch, "Future[Receipt]"]
 Writing = Callable[[Namespace, Sequence[Job]], None]
 
 
-class Lanes:
+class WriteQueues:
     """A queue for each namespace that has something waiting, and threads that take one queue at a time.
 
     Args:
@@ -36,8 +36,8 @@ class Lanes:
             threading.Thread(target=self._run, name=f"memwarden-writer-{number}", daemon=True)
             for number in range(threads)
         ]
-        for one in self._threads:
-            one.start()
+        for thread in self._threads:
+            thread.start()
 
     def submit(self, batch: Batch) -> Future[Receipt]:
         """Queue a batch. It is written also when nobody waits for its answer any more."""
@@ -57,8 +57,8 @@ class Lanes:
             self._empty.wait_for(lambda: not self._waiting)
         for _ in self._threads:
             self._ready.put(None)
-        for one in self._threads:
-            one.join()
+        for thread in self._threads:
+            thread.join()
 
     def _run(self) -> None:
         while (namespace := self._ready.get()) is not None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
-from memwarden.records import Audit, Fix, Memory, State
+from memwarden.records import Audit, Fix, Memory, MemoryState
 from memwarden.stores.url import without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Tick, clean, plain, print_json, printer, progress
@@ -79,13 +79,13 @@ def command_of(fix: Fix, options: Options) -> str:
             positional.append(value)
         else:
             words += [f"--{name.replace('_', '-')}", value.isoformat() if isinstance(value, datetime) else str(value)]
-    return shlex.join([*words, *(["--"] if any(one.startswith("-") for one in positional) else []), *positional])
+    return shlex.join([*words, *(["--"] if any(item.startswith("-") for item in positional) else []), *positional])
 
 
 def _with_commands(found: Audit, options: Options) -> dict[str, Any]:
     told: dict[str, Any] = plain(found)
-    for one, finding in zip(told["findings"], found.findings, strict=True):
-        one["command"] = command_of(finding.fix, options)
+    for item, finding in zip(told["findings"], found.findings, strict=True):
+        item["command"] = command_of(finding.fix, options)
     return told
 
 
@@ -103,14 +103,14 @@ async def _print(found: Audit, me: AsyncScope, options: Options) -> None:
 
 def _summary(found: Audit) -> Iterator[str]:
     by_kind: dict[str, int] = {}
-    for one in found.findings:
-        by_kind[one.kind] = by_kind.get(one.kind, 0) + 1
+    for finding in found.findings:
+        by_kind[finding.kind] = by_kind.get(finding.kind, 0) + 1
     told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in by_kind.items())
-    active = next(one.count for one in found.counts if one.state == State.ACTIVE)
+    active = next(count.count for count in found.counts if count.state == MemoryState.ACTIVE)
     newest = f"the newest {found.looked_at:,} of {active:,}" if found.looked_at < active else f"{found.looked_at:,}"
     yield f"Looked at {newest} memories: {told or 'nothing is wrong'}."
     for state in found.counts:
-        if state.state != State.ACTIVE and state.oldest is not None:
+        if state.state != MemoryState.ACTIVE and state.oldest is not None:
             yield f"{state.count:,} {state.state.replace('_', ' ')}, the oldest of {state.oldest:%Y-%m-%d}."
 
 

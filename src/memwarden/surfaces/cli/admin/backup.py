@@ -110,7 +110,10 @@ def _tell(manifest: Manifest, file: Path, names: dict[str, str], said: str, *, a
     rows = {name: table.rows for name, table in manifest.tables.items()}
     if as_json:
         told: dict[str, Any] = {"file": str(file), "bytes": file.stat().st_size, **names}
-        spaces = [{"tenant": one.tenant, "path": one.path, "revision": one.rev} for one in manifest.namespaces]
+        spaces = [
+            {"tenant": namespace.tenant, "path": namespace.path, "revision": namespace.rev}
+            for namespace in manifest.namespaces
+        ]
         print_json(
             {
                 **told,

@@ -14,11 +14,11 @@ from memwarden import settings
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.health import Examined, Finding, Repaired
+from memwarden.stores.shared.health import HealthCheck, HealthFinding, RepairReport
 from memwarden.stores.url import store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
-from memwarden.surfaces.doctor.leaks import Found, look_for_leaks
+from memwarden.surfaces.doctor.leaks import LeakReport, look_for_leaks
 
 FAILED = 1
 NOT_MENDED = (
@@ -67,7 +67,7 @@ async def doctor(
     store = store_at(url)
     await store.open()
     try:
-        mended = await store.repair(backup) if repair and isinstance(store, Examined) else None
+        mended = await store.repair(backup) if repair and isinstance(store, HealthCheck) else None
         wrong, unseen = await _examined(store)
         told = await _health(store, url, wrong)
     finally:
@@ -81,9 +81,9 @@ async def doctor(
     return FAILED if wrong else 0
 
 
-async def _examined(store: Store) -> tuple[Sequence[Finding], str]:
+async def _examined(store: Store) -> tuple[Sequence[HealthFinding], str]:
     """What is wrong; or why this login cannot tell."""
-    if not isinstance(store, Examined):
+    if not isinstance(store, HealthCheck):
         return (), ""
     try:
         return await store.examine(), ""
@@ -91,20 +91,24 @@ async def _examined(store: Store) -> tuple[Sequence[Finding], str]:
         return (), str(error)
 
 
-async def _health(store: Store, url: str, wrong: Sequence[Finding]) -> dict[str, Any]:
+async def _health(store: Store, url: str, wrong: Sequence[HealthFinding]) -> dict[str, Any]:
     """What there is, as far as it can be read."""
     told: dict[str, Any] = {"db": without_login(url), "promises": store.promises}
     try:
         about = (await store.about())._asdict()
-        return {**told, **about, "namespaces": [await _space(store, one) for one in await store.namespaces()]}
+        return {
+            **told,
+            **about,
+            "namespaces": [await _space(store, namespace) for namespace in await store.namespaces()],
+        }
     except StoreCorrupt:
         if not wrong:
             raise
         return told
 
 
-def _found(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    return [one._asdict() for one in findings]
+def _found(findings: Sequence[HealthFinding]) -> list[dict[str, Any]]:
+    return [finding._asdict() for finding in findings]
 
 
 async def _space(store: Store, namespace: Namespace) -> dict[str, Any]:
@@ -131,25 +135,25 @@ def _print_health(told: dict[str, Any]) -> None:
         return
     table = Table.grid(padding=(0, 2))
     table.add_row("namespace", "revision", "last changed", "memories", "versions", "links")
-    for one in told["namespaces"]:
-        changed, rows = one["changed_at"], one["rows"]
+    for item in told["namespaces"]:
+        changed, rows = item["changed_at"], item["rows"]
         counts = (str(rows[name]) for name in ("memories", "versions", "relations"))
         when = f"{changed:%Y-%m-%d %H:%M:%S}" if changed else ""
-        table.add_row(clean(f"{one['tenant']}:{one['path']}"), str(one["revision"]), when, *counts)
+        table.add_row(clean(f"{item['tenant']}:{item['path']}"), str(item["revision"]), when, *counts)
     console.print(table)
 
 
-def _print_wrong(wrong: Sequence[Finding], mended: Repaired | None, unseen: str) -> None:
+def _print_wrong(wrong: Sequence[HealthFinding], mended: RepairReport | None, unseen: str) -> None:
     console = printer()
-    for one in mended.done if mended else ():
-        console.print(clean(f"Mended: {one.said}: {one.mend}."))
+    for item in mended.done if mended else ():
+        console.print(clean(f"Mended: {item.said}: {item.mend}."))
     if mended and mended.copy:
         console.print(clean(f"As it was before, the store is kept in {mended.copy}."))
-    for one in wrong:
-        console.print(Text(clean(f"WRONG in {one.where}: {one.said}."), style="bold red"))
-    if any(one.mend for one in wrong):
+    for entry in wrong:
+        console.print(Text(clean(f"WRONG in {entry.where}: {entry.said}."), style="bold red"))
+    if any(item.mend for item in wrong):
         console.print("memwarden doctor --repair mends what can be mended, after a copy was made.")
-    if any(not one.mend for one in wrong):
+    if any(not item.mend for item in wrong):
         console.print(NOT_MENDED)
     if unseen:
         console.print(clean(f"What is wrong with it was not looked for: {unseen}."))
@@ -162,25 +166,25 @@ async def _leaks(options: Options) -> int:
         found = await look_for_leaks(warden)
         enforced = warden.store.promises.rows_enforced
     if options.as_json:
-        paths = [one._asdict() for one in found.tried]
+        paths = [item._asdict() for item in found.tried]
         print_json({"leaks": found.leaks, "rows_enforced": enforced, "canaries_left": found.left, "paths": paths})
     else:
         _print_leaks(found, enforced)
     return FAILED if found.leaks or found.left else 0
 
 
-def _print_leaks(found: Found, enforced: bool) -> None:
+def _print_leaks(found: LeakReport, enforced: bool) -> None:
     console = printer()
     table = Table.grid(padding=(0, 2))
     table.add_row("across", "path", "tried", "leaked")
-    for one in found.tried:
-        leaked = Text(str(len(one.leaks)), style="bold red" if one.leaks else "")
-        table.add_row(one.boundary, one.path, str(one.tried), leaked)
+    for item in found.tried:
+        leaked = Text(str(len(item.leaks)), style="bold red" if item.leaks else "")
+        table.add_row(item.boundary, item.path, str(item.tried), leaked)
     console.print(table)
-    for one in found.tried:
-        if one.leaks:
-            console.print(clean(f"LEAK across {one.boundary} by {one.path}: {one.leaks[0]}"))
-    tried = sum(one.tried for one in found.tried)
+    for entry in found.tried:
+        if entry.leaks:
+            console.print(clean(f"LEAK across {entry.boundary} by {entry.path}: {entry.leaks[0]}"))
+    tried = sum(item.tried for item in found.tried)
     console.print(f"{tried:,} attempts, {found.leaks or 'no'} {'leak' if found.leaks == 1 else 'leaks'}.")
     if found.left:
         console.print(clean(f"The canaries were NOT removed: {found.left}"))

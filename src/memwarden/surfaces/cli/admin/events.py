@@ -88,29 +88,29 @@ def event_table(found: Sequence[OpEvent]) -> Table:
     for _ in range(4):
         table.add_column(no_wrap=True)
     table.add_column(ratio=1)
-    for one in found:
-        style = _STYLES.get(one.status, "")
+    for item in found:
+        style = _STYLES.get(item.status, "")
         table.add_row(
-            Text(f"{one.ts:%Y-%m-%d %H:%M:%S}", style="dim"),
-            Text(one.node),
-            Text(one.op),
-            Text(one.status, style=style),
-            Text(_told(one)),
+            Text(f"{item.ts:%Y-%m-%d %H:%M:%S}", style="dim"),
+            Text(item.node),
+            Text(item.op),
+            Text(item.status, style=style),
+            Text(_told(item)),
         )
     return table
 
 
-def _told(one: OpEvent) -> str:
+def _told(event: OpEvent) -> str:
     parts = [
-        one.reason,
-        f"x{one.count}" if one.count > 1 else "",
-        f"sim {one.sim:.2f}" if one.sim is not None else "",
-        one.category or "",
-        f"rev {one.rev}" if one.rev is not None else "",
-        f"{one.ms:.1f} ms" if one.ms is not None else "",
-        f"agent {one.agent_id}" if one.agent_id else "",
-        f"in {one.thread_id}" if one.thread_id else "",
-        one.memory_id or "",
+        event.reason,
+        f"x{event.count}" if event.count > 1 else "",
+        f"sim {event.sim:.2f}" if event.sim is not None else "",
+        event.category or "",
+        f"rev {event.rev}" if event.rev is not None else "",
+        f"{event.ms:.1f} ms" if event.ms is not None else "",
+        f"agent {event.agent_id}" if event.agent_id else "",
+        f"in {event.thread_id}" if event.thread_id else "",
+        event.memory_id or "",
     ]
     return clean(" · ".join(filter(None, parts)))
 
@@ -119,9 +119,9 @@ def _print_counts(console: Printer, counted: Sequence[OpCount], every: str) -> N
     """A line for each node, op and status: how often, and a bar for each span of time."""
     spans = _spans(counted, SPANS[every])
     sums: Counter[tuple[str, str, str]] = Counter()
-    for one in counted:
-        sums[one.node, one.op, one.status] += one.count
-    at = {(one.ts.timestamp(), one.node, one.op, one.status): one.count for one in counted}
+    for item in counted:
+        sums[item.node, item.op, item.status] += item.count
+    at = {(item.ts.timestamp(), item.node, item.op, item.status): item.count for item in counted}
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column()
@@ -134,13 +134,13 @@ def _print_counts(console: Printer, counted: Sequence[OpCount], every: str) -> N
         table.add_row(*words[:2], Text(words[2], style=_STYLES.get(words[2], "")), f"{total:,}", _bars(console, row))
     console.print(table)
     form = "%Y-%m-%d" if every == "day" else "%Y-%m-%d %H:%M"
-    first, last = (clock.parse(one, "a span").strftime(form) for one in (spans[0], spans[-1]))
+    first, last = (clock.parse(item, "a span").strftime(form) for item in (spans[0], spans[-1]))
     console.print(Text(f"One sign for each {every}, {first} to {last} UTC.", style="dim"))
 
 
 def _spans(counted: Sequence[OpCount], seconds: int) -> list[float]:
     """The beginnings of the spans of time that are drawn, those without events too."""
-    times = [one.ts.timestamp() for one in counted]
+    times = [item.ts.timestamp() for item in counted]
     last, many = max(times), min(MOST_BARS, round((max(times) - min(times)) / seconds) + 1)
     return [last - seconds * back for back in reversed(range(many))]
 
@@ -149,4 +149,4 @@ def _bars(console: Printer, row: Sequence[int]) -> str:
     """How a count rises and falls, each line by its own highest; legible in ASCII."""
     signs = _BARS if console.encoding.startswith("utf") else _ASCII_BARS
     most = max(row) or 1
-    return "".join(signs[-(-one * (len(signs) - 1) // most)] for one in row)
+    return "".join(signs[-(-item * (len(signs) - 1) // most)] for item in row)

@@ -14,7 +14,7 @@ from rich.table import Table
 from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.move import Beside, Moved, Part, move, plan, stays_behind
+from memwarden.stores.transfer.move import Beside, NamespaceTransfer, TransferPlan, move, plan, stays_behind
 from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 
@@ -45,7 +45,7 @@ def migrate(
         raise InvalidInput("--from and --to name the same store")
     if not _is_there(source):
         raise NotFound(f"there is no store at {source!r}")
-    done: Sequence[Part | Moved]
+    done: Sequence[TransferPlan | NamespaceTransfer]
     left: Sequence[Beside] | None
     if dry_run:
         done, left = asyncio.run(_dry_run(source, target))
@@ -53,16 +53,18 @@ def migrate(
         done, left = asyncio.run(_move(source, target))
     names = {"from": without_login(source), "to": without_login(target)}
     if as_json:
-        print_json({**names, "dry_run": dry_run, "namespaces": [_told(one) for one in done], "not_moved": _left(left)})
+        print_json(
+            {**names, "dry_run": dry_run, "namespaces": [_told(item) for item in done], "not_moved": _left(left)}
+        )
     else:
         _print(done, dry_run)
         _print_left(left)
-    if any(isinstance(one, Moved) and not one.same for one in done):
+    if any(isinstance(item, NamespaceTransfer) and not item.same for item in done):
         return FAILED
     return 0 if left == [] else IN_PART
 
 
-async def _dry_run(source: str, target: str) -> tuple[Sequence[Part], Sequence[Beside] | None]:
+async def _dry_run(source: str, target: str) -> tuple[Sequence[TransferPlan], Sequence[Beside] | None]:
     """A file that is not there is not made for this."""
     async with AsyncExitStack() as opened:
         known = await _open(opened, store_at(source))
@@ -70,10 +72,10 @@ async def _dry_run(source: str, target: str) -> tuple[Sequence[Part], Sequence[B
         return await plan(known, other), await _stays(known)
 
 
-async def _move(source: str, target: str) -> tuple[Sequence[Moved], Sequence[Beside] | None]:
+async def _move(source: str, target: str) -> tuple[Sequence[NamespaceTransfer], Sequence[Beside] | None]:
     async with AsyncExitStack() as opened:
         known, other = [await _open(opened, store_at(url)) for url in (source, target)]
-        revisions = sum(one.rev - one.there for one in await plan(known, other))
+        revisions = sum(item.rev - item.there for item in await plan(known, other))
         with progress("Moving", revisions) as tick:
             moved = await move(known, other, tick)
         return moved, await _stays(known)
@@ -103,34 +105,36 @@ def _file(url: str) -> Path | None:
     return None if place is None else place.resolve()
 
 
-def _told(one: Part | Moved) -> dict[str, object]:
-    space = {"tenant": one.namespace.tenant, "path": one.namespace.path}
-    if isinstance(one, Part):
-        return {**space, "revision": one.rev, "there": one.there, "rows": one.rows._asdict()}
+def _told(item: TransferPlan | NamespaceTransfer) -> dict[str, object]:
+    space = {"tenant": item.namespace.tenant, "path": item.namespace.path}
+    if isinstance(item, TransferPlan):
+        return {**space, "revision": item.rev, "there": item.there, "rows": item.rows._asdict()}
     return {
         **space,
-        "revision": one.source.rev,
-        "rows": one.source.rows._asdict(),
-        "digest": one.source.digest,
-        "same": one.same,
-        **({} if one.same else {"target": {**one.target._asdict(), "rows": one.target.rows._asdict()}}),
+        "revision": item.source.rev,
+        "rows": item.source.rows._asdict(),
+        "digest": item.source.digest,
+        "same": item.same,
+        **({} if item.same else {"target": {**item.target._asdict(), "rows": item.target.rows._asdict()}}),
     }
 
 
-def _print(done: Sequence[Part | Moved], dry_run: bool) -> None:
+def _print(done: Sequence[TransferPlan | NamespaceTransfer], dry_run: bool) -> None:
     console = printer()
     if not done:
         console.print("There is nothing to move.")
         return
     table = Table.grid(padding=(0, 2))
     table.add_row("namespace", "memories", "versions", "changes", "there already" if dry_run else "compared")
-    for one in done:
+    for item in done:
         rows, state = (
-            (one.rows, f"{one.there} of {one.rev}") if isinstance(one, Part) else (one.source.rows, _same(one))
+            (item.rows, f"{item.there} of {item.rev}")
+            if isinstance(item, TransferPlan)
+            else (item.source.rows, _same(item))
         )
-        table.add_row(clean(str(one.namespace)), *map(str, (rows.memories, rows.versions, rows.journal)), state)
+        table.add_row(clean(str(item.namespace)), *map(str, (rows.memories, rows.versions, rows.journal)), state)
     console.print(table)
-    different = [str(one.namespace) for one in done if isinstance(one, Moved) and not one.same]
+    different = [str(item.namespace) for item in done if isinstance(item, NamespaceTransfer) and not item.same]
     if different:
         console.print(clean(f"NOT THE SAME on both sides: {', '.join(different)}. Do not use the target."))
     elif not dry_run:
@@ -142,8 +146,8 @@ def _left(left: Sequence[Beside] | None) -> list[dict[str, object]] | None:
         None
         if left is None
         else [
-            {"tenant": one.namespace.tenant, "path": one.namespace.path, "items": one.items, "states": one.states}
-            for one in left
+            {"tenant": item.namespace.tenant, "path": item.namespace.path, "items": item.items, "states": item.states}
+            for item in left
         ]
     )
 
@@ -152,12 +156,12 @@ def _print_left(left: Sequence[Beside] | None) -> None:
     if left is None:
         printer().print("Whether items and saved states of agents stay behind could not be seen with this login.")
         return
-    for one in left:
-        said = f"NOT MOVED of {one.namespace}: {one.items:,} items, {one.states:,} saved states of agents."
+    for item in left:
+        said = f"NOT MOVED of {item.namespace}: {item.items:,} items, {item.states:,} saved states of agents."
         printer().print(clean(said))
     if left:
         printer().print("memwarden backup takes them along, to a store of the same engine.")
 
 
-def _same(one: Moved) -> str:
-    return f"same {one.source.digest[:12]}" if one.same else "DIFFERENT"
+def _same(transfer: NamespaceTransfer) -> str:
+    return f"same {transfer.source.digest[:12]}" if transfer.same else "DIFFERENT"

@@ -31,7 +31,7 @@ async def show(options: Options) -> None:
       memwarden config show --json
     """
     settings = options.settings
-    values = {one.name: getattr(settings, one.name) for one in fields(Settings) if one.name != "categories"}
+    values = {field.name: getattr(settings, field.name) for field in fields(Settings) if field.name != "categories"}
     values["db"] = without_login(settings.db or config.default_db())
     categories = settings.categories
     if options.as_json:
@@ -58,7 +58,7 @@ async def path(options: Options) -> None:
     Example:
       memwarden config path
     """
-    names = [ENVIRONMENT_PREFIX + one.name.upper() for one in fields(Settings)]
+    names = [ENVIRONMENT_PREFIX + field.name.upper() for field in fields(Settings)]
     used = {
         "settings_file": _settings_file(),
         "environment": [name for name in names if name in os.environ],

@@ -171,15 +171,15 @@ def print_nothing(console: Printer, cut: Sequence[Cut], threshold: float) -> Non
 
 
 def _too_long(cut: Sequence[Cut]) -> bool:
-    return any(one.gate == "budget" for one in cut)
+    return any(item.gate == "budget" for item in cut)
 
 
 async def memories_of(me: AsyncScope, cut: Sequence[Cut], most: int = 10) -> dict[str, Memory]:
     """Fetch the nearest of what was left out, to show its words."""
     found: dict[str, Memory] = {}
-    for one in cut[:most]:
+    for item in cut[:most]:
         with suppress(NotFound):  # forgotten since
-            found[one.id] = await me.get(one.id)  # what is no longer true too, which find leaves out
+            found[item.id] = await me.get(item.id)  # what is no longer true too, which find leaves out
     return found
 
 
@@ -212,9 +212,9 @@ async def _say_where_else(console: Printer, warden: AsyncWarden, options: Option
     if options.agent is not None:
         return
     whose = options.scope(warden).who.namespace
-    known = [one for one in await warden.store.namespaces() if one.tenant == whose.tenant]
+    known = [namespace for namespace in await warden.store.namespaces() if namespace.tenant == whose.tenant]
     if whose not in known:
-        others = ", ".join(one.path.removeprefix("user/") for one in known)
+        others = ", ".join(item.path.removeprefix("user/") for item in known)
         console.print(
             clean(f"{whose.path.removeprefix('user/')!r} has no memory in this store; users are: {others or 'none'}.")
         )

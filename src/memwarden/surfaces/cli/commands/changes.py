@@ -120,8 +120,8 @@ async def undo(
         return
     console = printer()
     console.print(f"Undone: change {number}.")
-    for one in result.results:
-        console.print(Text(clean(f"  {one.outcome}: {one.id}"), style="dim"))
+    for item in result.results:
+        console.print(Text(clean(f"  {item.outcome}: {item.id}"), style="dim"))
 
 
 @command
@@ -160,18 +160,18 @@ def history_table(entries: Sequence[HistoryEntry]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
-    for one in entries:
-        table.add_row(Text(str(one.seq)), Text(one.event), Text("\n").join(_told(one)))
+    for entry in entries:
+        table.add_row(Text(str(entry.seq)), Text(entry.event), Text("\n").join(_told(entry)))
     return table
 
 
-def _told(one: HistoryEntry) -> Iterator[Text]:
-    by = f" by {one.actor}" if one.actor else ""
-    yield Text(clean(f"{one.at:%Y-%m-%d %H:%M:%S}{by} · {one.memory_id}"), style="dim")
-    told = ", ".join(f"{name} {_short(one.meta[name])}" for name in _REASONS if one.meta and name in one.meta)
+def _told(entry: HistoryEntry) -> Iterator[Text]:
+    by = f" by {entry.actor}" if entry.actor else ""
+    yield Text(clean(f"{entry.at:%Y-%m-%d %H:%M:%S}{by} · {entry.memory_id}"), style="dim")
+    told = ", ".join(f"{name} {_short(entry.meta[name])}" for name in _REASONS if entry.meta and name in entry.meta)
     if told:
         yield Text(clean(told), style="dim")
-    old, new = one.old, one.new
+    old, new = entry.old, entry.new
     if old is not None and new is not None:
         yield from _differences(old, new)
     elif new is not None:

@@ -87,7 +87,7 @@ async def chat(
         for line in _lines(prompt=not options.as_json):
             try:
                 failed = max(failed, _one(talking.stream(line), line, show))
-            except _Ended:
+            except _EndOfChat:
                 break
             except KeyboardInterrupt:
                 show.stopped()
@@ -96,7 +96,7 @@ async def chat(
         return failed
 
 
-class _Ended(Exception):
+class _EndOfChat(Exception):
     """Somebody said that the conversation is over."""
 
 
@@ -113,7 +113,7 @@ def _one(pieces: Any, line: str, show: _Terminal | _JsonLines) -> int:
         return FAILED
     show.over(line, pieces.reply)
     if pieces.reply.action == Action.BREAK:
-        raise _Ended
+        raise _EndOfChat
     return 0
 
 
@@ -156,13 +156,13 @@ class _Terminal:
         printer(sys.stderr).print(clean(f"memwarden: {type(error).__name__}: {_why(error)}"))
 
     def _kept(self, kept: WriteResult) -> None:
-        for one in kept.results:
-            if one.id is None or one.outcome not in SHOWN:
+        for result in kept.results:
+            if result.id is None or result.outcome not in SHOWN:
                 continue
             with suppress(NotFound):  # what waits to be heard again is no memory yet
-                memory = self._me.get(one.id)
+                memory = self._me.get(result.id)
                 if "card" not in memory.tags:
-                    self._dim(f"kept ({one.outcome}): {memory.text}")
+                    self._dim(f"kept ({result.outcome}): {memory.text}")
 
     def _dim(self, text: str) -> None:
         self._console.print(Text(clean(text), style="dim"))
@@ -184,7 +184,7 @@ class _JsonLines:
         told = {"message": line, "answer": reply.text, "action": reply.action}
         block = {"text": reply.block.text, "tokens": reply.block.tokens, "items": plain(reply.block.items)}
         kept = None if reply.kept is None else plain(reply.kept.results)
-        failures = [_told(one) for one in reply.failures]
+        failures = [_told(failure) for failure in reply.failures]
         self._tell(told | {"block": block, "stored": plain(reply.stored), "kept": kept, "failures": failures})
 
     def stopped(self) -> None:

@@ -88,8 +88,8 @@ async def propose(
     if options.as_json:
         print_json(result)
         return
-    for one in result.results:
-        printer().print(clean(f"{one.outcome}  {one.reason}" + (f"\n  {one.id}" if one.id else "")))
+    for item in result.results:
+        printer().print(clean(f"{item.outcome}  {item.reason}" + (f"\n  {item.id}" if item.id else "")))
 
 
 @app.command("context")
@@ -132,11 +132,11 @@ def _list(found: Sequence[Consent]) -> None:
     console = printer()
     if not found:
         console.print("Nothing waits for a decision, or none is in that state.")
-    for one in found:
-        until = f"until {one.expires_at:%Y-%m-%d %H:%M} UTC" if one.expires_at and one.decided_at is None else ""
-        by = f"by {one.decided_by} ({one.way})" if one.decided_by else ""
-        console.print(Text(clean(f"{one.id}  {one.state} {until or by}".rstrip()), style="dim"), soft_wrap=True)
-        console.print(clean(f"  {change(one)}"))
+    for item in found:
+        until = f"until {item.expires_at:%Y-%m-%d %H:%M} UTC" if item.expires_at and item.decided_at is None else ""
+        by = f"by {item.decided_by} ({item.way})" if item.decided_by else ""
+        console.print(Text(clean(f"{item.id}  {item.state} {until or by}".rstrip()), style="dim"), soft_wrap=True)
+        console.print(clean(f"  {change(item)}"))
 
 
 def _show(known: UserContext) -> None:
@@ -148,10 +148,10 @@ def _show(known: UserContext) -> None:
 
 def _patch(changes: Sequence[str]) -> dict[str, Any]:
     patch: dict[str, Any] = {}
-    for one in changes:
-        field, sign, value = one.partition("=")
+    for change in changes:
+        field, sign, value = change.partition("=")
         if not sign:
-            raise InvalidInput(f"a change is FIELD=VALUE, such as city=Lisbon, not {one!r:.80}")
+            raise InvalidInput(f"a change is FIELD=VALUE, such as city=Lisbon, not {change!r:.80}")
         if field in (GOALS_ADD, GOALS_REMOVE):
             patch[field] = [*patch.get(field, []), value]
         elif field in patch:

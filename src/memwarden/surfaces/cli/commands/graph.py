@@ -59,17 +59,17 @@ async def around(me: AsyncScope, memory_id: str, depth: int, most: int) -> tuple
     relations: dict[tuple[str, str, str], Relation] = {}
     edge = [memory_id]
     for step in range(depth + 1):
-        found = [one for each in edge for one in await _relations(me, each)]
-        found.sort(key=lambda one: -one.strength)
+        found = [relation for each in edge for relation in await _relations(me, each)]
+        found.sort(key=lambda item: -item.strength)
         edge = []
-        for one in found:
-            for other in (one.from_id, one.to_id):
+        for item in found:
+            for other in (item.from_id, item.to_id):
                 # The last round looks for edges between memories that are there, not for more of them.
                 if other not in memories and len(memories) < most and step < depth and (read := await _read(me, other)):
                     memories[other] = read
                     edge.append(other)
-            if one.from_id in memories and one.to_id in memories:
-                relations[one.from_id, one.to_id, one.type] = one
+            if item.from_id in memories and item.to_id in memories:
+                relations[item.from_id, item.to_id, item.type] = item
     return memories, list(relations.values())
 
 
@@ -94,15 +94,15 @@ def tree(root: str, memories: Mapping[str, Memory], relations: Sequence[Relation
     branches = {root: grown}
     waiting = list(relations)
     while waiting:
-        ready = [one for one in waiting if one.from_id in branches or one.to_id in branches]
+        ready = [item for item in waiting if item.from_id in branches or item.to_id in branches]
         if not ready:
             break
-        for one in ready:
-            waiting.remove(one)
-            outward = one.from_id in branches
-            near, far = (one.from_id, one.to_id) if outward else (one.to_id, one.from_id)
+        for item in ready:
+            waiting.remove(item)
+            outward = item.from_id in branches
+            near, far = (item.from_id, item.to_id) if outward else (item.to_id, item.from_id)
             if far not in branches:
-                words = Text.assemble((_edge(one, outward), "dim"), " ", _label(memories[far]))
+                words = Text.assemble((_edge(item, outward), "dim"), " ", _label(memories[far]))
                 branches[far] = branches[near].add(words)
     return grown
 
@@ -111,8 +111,11 @@ def mermaid(memories: Mapping[str, Memory], relations: Sequence[Relation]) -> st
     """The graph as a Mermaid flowchart."""
     names = {key: f"m{number}" for number, key in enumerate(memories)}
     lines = ["flowchart LR"]
-    lines += [f'  {names[key]}["{_quoted(_label(one))}"]' for key, one in memories.items()]
-    lines += [f'  {names[one.from_id]} -->|"{one.type} {one.strength:.2f}"| {names[one.to_id]}' for one in relations]
+    lines += [f'  {names[key]}["{_quoted(_label(item))}"]' for key, item in memories.items()]
+    lines += [
+        f'  {names[relation.from_id]} -->|"{relation.type} {relation.strength:.2f}"| {names[relation.to_id]}'
+        for relation in relations
+    ]
     return "\n".join(lines)
 
 
@@ -120,17 +123,18 @@ def dot(memories: Mapping[str, Memory], relations: Sequence[Relation]) -> str:
     """The graph for Graphviz."""
     names = {key: f"m{number}" for number, key in enumerate(memories)}
     lines = ["digraph memories {", "  rankdir=LR; node [shape=box];"]
-    lines += [f'  {names[key]} [label="{_quoted(_label(one))}"];' for key, one in memories.items()]
+    lines += [f'  {names[key]} [label="{_quoted(_label(item))}"];' for key, item in memories.items()]
     lines += [
-        f'  {names[one.from_id]} -> {names[one.to_id]} [label="{one.type} {one.strength:.2f}"];' for one in relations
+        f'  {names[relation.from_id]} -> {names[relation.to_id]} [label="{relation.type} {relation.strength:.2f}"];'
+        for relation in relations
     ]
     return "\n".join([*lines, "}"])
 
 
-def _edge(one: Relation, outward: bool) -> str:
-    if one.type == RelationType.SUPERSEDES:
+def _edge(relation: Relation, outward: bool) -> str:
+    if relation.type == RelationType.SUPERSEDES:
         return "replaced" if outward else "replaced by"
-    return f"{one.type.replace('_', ' ')} {one.strength:.2f}"
+    return f"{relation.type.replace('_', ' ')} {relation.strength:.2f}"
 
 
 def _label(memory: Memory) -> str:

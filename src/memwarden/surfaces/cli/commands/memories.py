@@ -162,7 +162,7 @@ def _details(memory: Memory) -> Iterator[tuple[str, str]]:
         ("thread", memory.thread_id),
         ("tags", ", ".join(memory.tags)),
         ("source", memory.source),
-        ("rests on", ", ".join(one for one in memory.sources if one != memory.id)),
+        ("rests on", ", ".join(source for source in memory.sources if source != memory.id)),
         ("summary", memory.summary),
         ("context", memory.context),
         ("true until", f"{memory.valid_to:%Y-%m-%d %H:%M} UTC" if memory.valid_to else ""),

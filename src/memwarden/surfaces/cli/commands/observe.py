@@ -24,7 +24,7 @@ STDIN = Path("/dev/stdin")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SessionPlan:
     """A session of a file, and whose memory and which thread it goes to."""
 
     user: str
@@ -77,7 +77,7 @@ async def observe(
       memwarden observe chat.json --dry-run
       cat chat.jsonl | memwarden observe -
     """
-    read = [read_conversations(STDIN if one == "-" else Path(one)) for one in files]
+    read = [read_conversations(STDIN if file == "-" else Path(file)) for file in files]
     plans = [plan for conversations in read for plan in planned(conversations, options.user, thread)]
     flat = [conversation for conversations in read for conversation in conversations]
     if dry_run:
@@ -95,7 +95,7 @@ async def observe(
     return DONE_IN_PART if summary.refused else 0
 
 
-def check(plans: Sequence[Plan], max_bytes: int) -> None:
+def check(plans: Sequence[SessionPlan], max_bytes: int) -> None:
     """Refuse, before anything is written, a session with a message that memwarden would not take."""
     for plan in plans:
         if plan.session.messages:
@@ -105,7 +105,7 @@ def check(plans: Sequence[Plan], max_bytes: int) -> None:
                 raise InvalidInput(f"session {plan.thread!r}: {error}; nothing was stored") from error
 
 
-def planned(conversations: Sequence[Conversation], user: str | None, thread: str | None) -> Iterator[Plan]:
+def planned(conversations: Sequence[Conversation], user: str | None, thread: str | None) -> Iterator[SessionPlan]:
     """Say whose memory and which thread each session of a file goes to. Raises InvalidInput for an unclear thread."""
     sessions = sum(len(conversation.sessions) for conversation in conversations)
     if thread is not None and sessions > 1:
@@ -116,14 +116,14 @@ def planned(conversations: Sequence[Conversation], user: str | None, thread: str
         prefix = f"{conversation.name}/" if people and user else ""
         whose = user or (conversation.name if people else "default")
         for session in conversation.sessions:
-            yield Plan(whose, thread or prefix + session.thread, session)
+            yield SessionPlan(whose, thread or prefix + session.thread, session)
 
 
 async def store(
     warden: AsyncWarden,
     options: Options,
     conversations: Sequence[Conversation],
-    plans: Sequence[Plan],
+    plans: Sequence[SessionPlan],
     tick: Tick,
 ) -> Summary:
     """Observe session after session and count what became of their turns."""
@@ -138,7 +138,7 @@ async def store(
     seconds = time.perf_counter() - begun
     left_out: Counter[str] = Counter()
     for conversation in conversations:
-        left_out.update({one.what: one.times for one in conversation.dropped if one.what.startswith("messages")})
+        left_out.update({item.what: item.times for item in conversation.dropped if item.what.startswith("messages")})
     return Summary(
         conversations=len(conversations),
         sessions=len(plans),
@@ -156,14 +156,14 @@ async def store(
 def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> None:
     from memwarden.remember.writer import CHATTER
 
-    for one in result.results:
-        if one.outcome == Outcome.REJECTED:
-            refused[one.reason] += 1
-        elif one.reason == ALREADY:
+    for item in result.results:
+        if item.outcome == Outcome.REJECTED:
+            refused[item.reason] += 1
+        elif item.reason == ALREADY:
             counts["known"] += 1
         else:
             counts["stored"] += 1
-            counts["chatter"] += one.reason == CHATTER
+            counts["chatter"] += item.reason == CHATTER
 
 
 def show(summary: Summary) -> None:

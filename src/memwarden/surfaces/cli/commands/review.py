@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from memwarden.records import Outcome, Waiting, WriteResult
+from memwarden.records import Outcome, PendingReview, WriteResult
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
@@ -86,16 +86,16 @@ def _say(options: Options, result: WriteResult, words: str) -> None:
         printer().print(clean(words), soft_wrap=True)
 
 
-def _list(found: Sequence[Waiting]) -> None:
+def _list(found: Sequence[PendingReview]) -> None:
     console = printer()
     if not found:
         console.print("Nothing waits for a decision.")
-    for one in found:
-        memory = one.memory
+    for item in found:
+        memory = item.memory
         said = " ".join(memory.text.split())
         cut = f"{said[:LONGEST]}… ({len(said):,} characters, --json has all)" if len(said) > LONGEST else said
         head = f"{memory.id}  {memory.created_at:%Y-%m-%d}  {memory.state}, from {memory.source or memory.trust}"
         console.print(Text(clean(head), style="dim"), soft_wrap=True)
         console.print(clean(f"  {cut}"))
-        if one.why:
-            console.print(Text(clean(f"  {one.why}"), style="dim"))
+        if item.why:
+            console.print(Text(clean(f"  {item.why}"), style="dim"))

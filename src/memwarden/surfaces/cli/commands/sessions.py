@@ -30,8 +30,8 @@ async def list_(options: Options) -> None:
     if options.as_json:
         print_json(ids)
         return
-    for one in ids:
-        printer().print(clean(one))
+    for item in ids:
+        printer().print(clean(item))
     if not ids:
         printer().print("No sessions are stored.")
 

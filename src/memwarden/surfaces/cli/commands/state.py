@@ -116,6 +116,6 @@ def _list(keys: Sequence[StateKey]) -> None:
         return
     table = Table.grid(padding=(0, 2))
     table.add_row("key", "bytes", "saved", "value")
-    for one in keys:
-        table.add_row(clean(one.key), f"{one.size_bytes:,}", one.updated_at[:16], clean(one.preview or ""))
+    for key in keys:
+        table.add_row(clean(key.key), f"{key.size_bytes:,}", key.updated_at[:16], clean(key.preview or ""))
     printer().print(table)

@@ -40,7 +40,7 @@ def read_shares(given: str | None) -> Mapping[str, float] | None:
     if given is None:
         return None
     try:
-        numbers = [float(one) / 100 for one in given.split("/")]
+        numbers = [float(word) / 100 for word in given.split("/")]
         return dict(zip(TIERS, numbers, strict=True))
     except ValueError:
         raise InvalidInput(
@@ -51,8 +51,8 @@ def read_shares(given: str | None) -> Mapping[str, float] | None:
 def _told(package: ContextPackage) -> dict[str, Any]:
     """The package for programs."""
     told = {name: getattr(package, name) for name in package.__dataclass_fields__ if name != "omissions"}
-    told["included"] = [one._asdict() for one in package.included]
-    told["left_out"] = [one._asdict() for one in package.left_out]
+    told["included"] = [item._asdict() for item in package.included]
+    told["left_out"] = [item._asdict() for item in package.left_out]
     return told
 
 
@@ -77,19 +77,21 @@ def _nothing(package: ContextPackage) -> str:
 
 def _included(package: ContextPackage) -> Table:
     table = _table()
-    for number, one in enumerate(package.included, 1):
-        said = Text(clean(f"{one.item.kind} {one.item.context_item_id}"))
-        table.add_row(Text(f"{number}"), Text(one.tier), Text("\n").join([said, Text(clean(one.reason), style="dim")]))
+    for number, item in enumerate(package.included, 1):
+        said = Text(clean(f"{item.item.kind} {item.item.context_item_id}"))
+        table.add_row(
+            Text(f"{number}"), Text(item.tier), Text("\n").join([said, Text(clean(item.reason), style="dim")])
+        )
     return table
 
 
 def _left_out(package: ContextPackage) -> Table:
     table = _table()
-    for one in package.left_out[:SHOWN]:
-        score = "" if one.score is None else f" {one.score:.2f}"
-        table.add_row(Text("-"), Text(one.tier), Text(clean(f"{one.gate:<{draw.GATE}} {one.item_id}{score}")))
-    notes = [f"{gate}: {reason}" for gate, reason in {one.gate: one.reason for one in package.left_out}.items()]
-    others = Counter(f"{one.tier} {one.gate}" for one in package.left_out[SHOWN:])
+    for item in package.left_out[:SHOWN]:
+        score = "" if item.score is None else f" {item.score:.2f}"
+        table.add_row(Text("-"), Text(item.tier), Text(clean(f"{item.gate:<{draw.GATE}} {item.item_id}{score}")))
+    notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in package.left_out}.items()]
+    others = Counter(f"{item.tier} {item.gate}" for item in package.left_out[SHOWN:])
     if others:
         counted = ", ".join(f"{what} {count:,}" for what, count in others.most_common())
         notes.insert(0, f"and {others.total():,} more: {counted}")

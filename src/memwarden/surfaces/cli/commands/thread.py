@@ -33,8 +33,8 @@ async def list_(
     async with options.open(existing=True) as warden:
         turns = await options.scope(warden).find({"channel": Channel.TURN}, limit=most, order_by="written")
     threads: dict[str, list[str]] = {}
-    for one in turns:
-        threads.setdefault(one.thread_id or "", []).append(f"{one.created_at:%Y-%m-%d %H:%M}")
+    for turn in turns:
+        threads.setdefault(turn.thread_id or "", []).append(f"{turn.created_at:%Y-%m-%d %H:%M}")
     told = [
         {"thread": name, "turns": len(times), "first": min(times), "last": max(times)}
         for name, times in threads.items()
@@ -69,7 +69,7 @@ async def show(
         made = await me.find(where, limit=NEWEST, order_by="written", descending=False)
     if not said:
         raise NotFound(f"no conversation {thread!r}; memwarden thread list names those that there are")
-    facts = [one for one in made if CARD not in one.tags]
+    facts = [item for item in made if CARD not in item.tags]
     if options.as_json:
         print_json({"turns": said[::-1], "facts": facts})
         return
@@ -104,5 +104,5 @@ async def look_through(
         return
     console = printer()
     console.print(f"{len(result.results)} things were decided.")
-    for one in result.results:
-        console.print(Text(clean(f"  {one.outcome}: {one.id} {one.reason}"), style="dim"))
+    for item in result.results:
+        console.print(Text(clean(f"  {item.outcome}: {item.id} {item.reason}"), style="dim"))

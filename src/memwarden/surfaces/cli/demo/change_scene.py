@@ -9,7 +9,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
-from memwarden.records import Delta, HistoryEntry, QueryResult, Written
+from memwarden.records import Delta, HistoryEntry, MessageResult, QueryResult
 from memwarden.surfaces.cli.commands.changes import history_table
 from memwarden.surfaces.cli.output import Printer, clean
 
@@ -18,7 +18,7 @@ THEN = datetime(2025, 12, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class DemoStatement:
     """Something stated as worth knowing, and when it was learned."""
 
     text: str
@@ -26,9 +26,9 @@ class Stated:
 
 
 STATED = (
-    Stated("Ines' favourite colour is burnt orange.", datetime(2025, 10, 4, tzinfo=UTC)),
-    Stated("Ines' favorite color is burnt orange.", datetime(2025, 11, 2, tzinfo=UTC)),
-    Stated("Ines' favourite colour is now bottle green.", datetime(2026, 3, 14, tzinfo=UTC)),
+    DemoStatement("Ines' favourite colour is burnt orange.", datetime(2025, 10, 4, tzinfo=UTC)),
+    DemoStatement("Ines' favorite color is burnt orange.", datetime(2025, 11, 2, tzinfo=UTC)),
+    DemoStatement("Ines' favourite colour is now bottle green.", datetime(2026, 3, 14, tzinfo=UTC)),
 )
 """A fact, the same in other words, and its new value; the history says them in sessions 2 and 8."""
 
@@ -37,7 +37,7 @@ STATED = (
 class Changing:
     """What became of a fact that changes."""
 
-    became: tuple[Written, ...]
+    became: tuple[MessageResult, ...]
     delta: Delta
     now: QueryResult
     then: QueryResult
@@ -48,8 +48,8 @@ async def change(me: AsyncScope) -> Changing:
     """State a fact, the same again, and a new value; then look at what that did."""
     before = (await me._parts.store.head(me.who.namespace)).rev
     became = [
-        (await me.remember(one.text, created_at=one.at, category="preferences", importance=0.6)).results[0]
-        for one in STATED
+        (await me.remember(item.text, created_at=item.at, category="preferences", importance=0.6)).results[0]
+        for item in STATED
     ]
     first = became[0].id
     assert first is not None
@@ -66,8 +66,8 @@ def show_changing(console: Printer, changing: Changing) -> None:
     """Print it."""
     console.print()
     console.print(Rule(Text("a fact that changes"), align="left", style="dim"))
-    for one, what in zip(STATED, changing.became, strict=True):
-        console.print(Text(f"remember, {one.at:%d %b %Y}: {one.text}", style="bold"))
+    for item, what in zip(STATED, changing.became, strict=True):
+        console.print(Text(f"remember, {item.at:%d %b %Y}: {item.text}", style="bold"))
         reason = f" · {what.reason}" if what.reason else ""
         console.print(Text(clean(f"  {what.outcome}{reason}"), style="dim"))
     console.print("\nWhat the next answer begins with:")

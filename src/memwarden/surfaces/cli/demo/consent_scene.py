@@ -19,7 +19,7 @@ PATCH = {"preferred_name": "Nessie"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConsentScene:
     """What was proposed, and what holds as long as nobody decides."""
 
     said: str
@@ -27,20 +27,20 @@ class Asked:
     context: UserContext
 
 
-async def ask(me: AsyncScope, memories: Mapping[str, Memory]) -> Asked:
+async def ask(me: AsyncScope, memories: Mapping[str, Memory]) -> ConsentScene:
     """Propose what was said, as an eager assistant would."""
-    (turn,) = [one for one in memories.values() if SAID in one.text]
+    (turn,) = [memory for memory in memories.values() if SAID in memory.text]
     await me.propose_context(PATCH, sources=[turn.id], confident=True)
-    return Asked(turn.text, tuple(await me.consents()), await me.user_context())
+    return ConsentScene(turn.text, tuple(await me.consents()), await me.user_context())
 
 
-def show_waiting(console: Printer, asked: Asked) -> None:
+def show_waiting(console: Printer, asked: ConsentScene) -> None:
     """Print it."""
     console.print()
     console.print(Rule(Text("what waits for consent"), align="left", style="dim"))
     console.print(Text(clean(f"Ines: {asked.said}"), style="bold"))
-    for one in asked.waiting:
-        until = f", until {one.expires_at:%d %b %Y}" if one.expires_at else ""
-        console.print(clean(f"  proposed           {change(one)}: it waits for her word{until}"))
+    for item in asked.waiting:
+        until = f", until {item.expires_at:%d %b %Y}" if item.expires_at else ""
+        console.print(clean(f"  proposed           {change(item)}: it waits for her word{until}"))
     console.print(f"  what holds         preferred_name = {asked.context.preferred_name or 'nothing'}")
     console.print(Text("memwarden consent list shows it, memwarden consent approve or decline decides.", style="dim"))

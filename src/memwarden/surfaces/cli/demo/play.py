@@ -18,7 +18,7 @@ from memwarden.surfaces.cli.commands.observe import Summary, planned, store
 from memwarden.surfaces.cli.demo.change_scene import change
 from memwarden.surfaces.cli.demo.consent_scene import ask
 from memwarden.surfaces.cli.demo.quarantine_scene import hold
-from memwarden.surfaces.cli.demo.script import Asked, history, questions
+from memwarden.surfaces.cli.demo.script import DemoQuestion, history, questions
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, progress
 
@@ -26,7 +26,7 @@ USER = "demo"
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissingMessage:
     """An expected message that is not in the block, and the gate that stopped it."""
 
     source: str
@@ -36,7 +36,7 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class DemoResult:
     """A question and what came of it.
 
     Attributes:
@@ -45,10 +45,10 @@ class Played:
         right: an expected message is in the block, or nothing is where nothing is relevant.
     """
 
-    asked: Asked
+    asked: DemoQuestion
     block: ContextBlock
     found: tuple[str, ...]
-    missed: tuple[Missed, ...]
+    missed: tuple[MissingMessage, ...]
     right: bool
 
 
@@ -81,7 +81,7 @@ async def demo(
             summary = await _observe(warden, mine)
             me = mine.scope(warden)
             memories = {memory.id: memory for memory in await me.find(limit=10_000)}
-            played = [await _ask(me, one, memories, budget_tokens, threshold) for one in questions()]
+            played = [await _ask(me, question, memories, budget_tokens, threshold) for question in questions()]
             changing = await change(me)
             held = await hold(me)
             asked = await ask(me, memories)
@@ -112,47 +112,47 @@ async def _observe(warden: AsyncWarden, options: Options) -> Summary:
 
 
 async def _ask(
-    me: AsyncScope, asked: Asked, memories: dict[str, Memory], budget_tokens: int, threshold: float
-) -> Played:
+    me: AsyncScope, asked: DemoQuestion, memories: dict[str, Memory], budget_tokens: int, threshold: float
+) -> DemoResult:
     message = {"role": "user", "content": asked.question}
     block = await me.context([message], budget_tokens, threshold=threshold, explain=True)
     return judge(asked, block, memories)
 
 
-def judge(asked: Asked, block: ContextBlock, memories: dict[str, Memory]) -> Played:
+def judge(asked: DemoQuestion, block: ContextBlock, memories: dict[str, Memory]) -> DemoResult:
     """Compare a block with what was expected."""
     inside = {source for item in block.items for source in item.sources}
-    found = tuple(one for one in asked.expect if one in inside)
-    missed = tuple(_missed(one, block.cut, memories) for one in asked.expect if one not in inside)
-    return Played(asked, block, found, missed, bool(found) if asked.expect else not block)
+    found = tuple(item for item in asked.expect if item in inside)
+    missed = tuple(_missed(item, block.cut, memories) for item in asked.expect if item not in inside)
+    return DemoResult(asked, block, found, missed, bool(found) if asked.expect else not block)
 
 
-def _missed(source: str, cut: Sequence[Cut], memories: dict[str, Memory]) -> Missed:
-    for place, one in enumerate(cut, 1):
-        if one.id in memories and source in memories[one.id].sources:
-            return Missed(source, one.gate, one.score, place)
-    return Missed(source, "not stored", 0.0, 0)
+def _missed(source: str, cut: Sequence[Cut], memories: dict[str, Memory]) -> MissingMessage:
+    for place, item in enumerate(cut, 1):
+        if item.id in memories and source in memories[item.id].sources:
+            return MissingMessage(source, item.gate, item.score, place)
+    return MissingMessage(source, "not stored", 0.0, 0)
 
 
-def _told(url: str | None, summary: Summary, played: Sequence[Played]) -> dict[str, object]:
+def _told(url: str | None, summary: Summary, played: Sequence[DemoResult]) -> dict[str, object]:
     return {
         "db": url,
         "observed": summary,
-        "right": sum(one.right for one in played),
+        "right": sum(item.right for item in played),
         "questions": [
             {
-                "question": one.asked.question,
-                "answer": one.asked.answer,
-                "expect": one.asked.expect,
-                "found": one.found,
-                "missed": one.missed,
-                "right": one.right,
-                "block": one.block.text,
-                "tokens": one.block.tokens,
-                "budget_tokens": one.block.budget_tokens,
-                "items": one.block.items,
-                "cut": one.block.cut[:20],
+                "question": item.asked.question,
+                "answer": item.asked.answer,
+                "expect": item.asked.expect,
+                "found": item.found,
+                "missed": item.missed,
+                "right": item.right,
+                "block": item.block.text,
+                "tokens": item.block.tokens,
+                "budget_tokens": item.block.budget_tokens,
+                "items": item.block.items,
+                "cut": item.block.cut[:20],
             }
-            for one in played
+            for item in played
         ],
     }

@@ -8,7 +8,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from memwarden.api.scope import AsyncScope
-from memwarden.records import QueryResult, Written
+from memwarden.records import MessageResult, QueryResult
 from memwarden.surfaces.cli.output import Printer, clean
 
 PAGE = "https://example.org/mill"
@@ -21,27 +21,27 @@ QUESTION = "When does the mill in Alcobaça grind, and how do I pay the mill?"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class QuarantineScene:
     """What became of a page's texts, in their order, and the answer to a question that both would answer."""
 
-    became: tuple[Written, ...]
+    became: tuple[MessageResult, ...]
     asked: QueryResult
 
 
-async def hold(me: AsyncScope) -> Held:
+async def hold(me: AsyncScope) -> QuarantineScene:
     """Store a page's texts as a tool that reads pages would; then ask. Done again it stores nothing again."""
     became = (await me.remember(list(TEXTS), source=PAGE, category="knowledge", key="demo: a page")).results
-    return Held(became, await me.query(QUESTION, threshold=0.0, top_k=10, filters={"channel": "semantic"}))
+    return QuarantineScene(became, await me.query(QUESTION, threshold=0.0, top_k=10, filters={"channel": "semantic"}))
 
 
-def show_held(console: Printer, held: Held) -> None:
+def show_held(console: Printer, held: QuarantineScene) -> None:
     """Print it."""
     console.print()
     console.print(Rule(Text("what is held back"), align="left", style="dim"))
     console.print(Text(f"A tool reads {PAGE}:", style="bold"))
-    for text, one in zip(TEXTS, held.became, strict=True):
-        console.print(clean(f"  {one.outcome:<17}  {text}"))
-    reasons = [one.reason for one in held.became if one.outcome == "quarantined" and one.reason]
+    for text, entry in zip(TEXTS, held.became, strict=True):
+        console.print(clean(f"  {entry.outcome:<17}  {text}"))
+    reasons = [item.reason for item in held.became if item.outcome == "quarantined" and item.reason]
     for reason in reasons:
         console.print(clean(f"  why                {reason}"))
     console.print(Text(QUESTION, style="bold"))

@@ -11,7 +11,7 @@ from memwarden.surfaces.conversation_files import Conversation, recognise
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DemoQuestion:
     """A question with a known answer.
 
     Attributes:
@@ -32,10 +32,11 @@ def history() -> Conversation:
     return conversation
 
 
-def questions() -> list[Asked]:
+def questions() -> list[DemoQuestion]:
     """The questions of the demo."""
     return [
-        Asked(one["question"], tuple(one["expect"]), one["answer"], one["note"]) for one in _content("questions.json")
+        DemoQuestion(item["question"], tuple(item["expect"]), item["answer"], item["note"])
+        for item in _content("questions.json")
     ]
 
 

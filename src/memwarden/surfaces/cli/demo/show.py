@@ -11,9 +11,9 @@ from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
 from memwarden.surfaces.cli.commands.observe import Summary
 from memwarden.surfaces.cli.demo.change_scene import Changing, show_changing
-from memwarden.surfaces.cli.demo.consent_scene import Asked, show_waiting
-from memwarden.surfaces.cli.demo.play import Missed, Played
-from memwarden.surfaces.cli.demo.quarantine_scene import Held, show_held
+from memwarden.surfaces.cli.demo.consent_scene import ConsentScene, show_waiting
+from memwarden.surfaces.cli.demo.play import DemoResult, MissingMessage
+from memwarden.surfaces.cli.demo.quarantine_scene import QuarantineScene, show_held
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.cli.output import Printer, printer
 from memwarden.surfaces.conversation_files import Conversation
@@ -22,18 +22,18 @@ from memwarden.surfaces.conversation_files import Conversation
 def show(
     history: Conversation,
     summary: Summary,
-    played: Sequence[Played],
+    played: Sequence[DemoResult],
     memories: Mapping[str, Memory],
     changing: Changing,
-    held: Held,
-    asked: Asked,
+    held: QuarantineScene,
+    asked: ConsentScene,
     kept: Options | None,
 ) -> None:
     """Print the whole demo. ``kept``: how to reach the store when it stays."""
     console = printer()
     _introduce(console, history, summary)
-    for number, one in enumerate(played, 1):
-        _question(console, number, len(played), one, memories)
+    for number, item in enumerate(played, 1):
+        _question(console, number, len(played), item, memories)
     show_changing(console, changing)
     show_held(console, held)
     show_waiting(console, asked)
@@ -51,7 +51,7 @@ def _introduce(console: Printer, history: Conversation, summary: Summary) -> Non
     )
 
 
-def _question(console: Printer, number: int, of: int, played: Played, memories: Mapping[str, Memory]) -> None:
+def _question(console: Printer, number: int, of: int, played: DemoResult, memories: Mapping[str, Memory]) -> None:
     asked, block = played.asked, played.block
     console.print()
     console.print(Rule(Text(f"{number} of {of}"), align="left", style="dim"))
@@ -69,7 +69,7 @@ def _question(console: Printer, number: int, of: int, played: Played, memories: 
     console.print(Text(verdict(played), style="bold green" if played.right else "bold red"))
 
 
-def verdict(played: Played) -> str:
+def verdict(played: DemoResult) -> str:
     """Say whether what was expected is in."""
     asked = played.asked
     if not asked.expect:
@@ -88,20 +88,20 @@ def verdict(played: Played) -> str:
     )
 
 
-def _missing(one: Missed) -> str:
-    if not one.place:
-        return f"{one.source} is not stored"
-    return f"{one.source}, cut by {one.gate} with {one.score:.2f}, number {one.place} of what was cut"
+def _missing(message: MissingMessage) -> str:
+    if not message.place:
+        return f"{message.source} is not stored"
+    return f"{message.source}, cut by {message.gate} with {message.score:.2f}, number {message.place} of what was cut"
 
 
-def _conclude(console: Printer, played: Sequence[Played], kept: Options | None) -> None:
-    answerable = [one for one in played if one.asked.expect]
-    silent = [one for one in played if not one.asked.expect]
+def _conclude(console: Printer, played: Sequence[DemoResult], kept: Options | None) -> None:
+    answerable = [item for item in played if item.asked.expect]
+    silent = [item for item in played if not item.asked.expect]
     console.print()
     console.print(Rule(style="dim"))
     console.print(
-        f"A message with the answer is in the block for {sum(one.right for one in answerable)} of {len(answerable)} "
-        f"questions; nothing was put in for {sum(one.right for one in silent)} of {len(silent)} without an answer."
+        f"A message with the answer is in the block for {sum(item.right for item in answerable)} of {len(answerable)} "
+        f"questions; nothing was put in for {sum(item.right for item in silent)} of {len(silent)} without an answer."
     )
     where = f" --db {kept.db} --user {kept.user}" if kept else ""
     console.print(Text("\nWhere to go next", style="bold"))

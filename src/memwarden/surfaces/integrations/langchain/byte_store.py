@@ -11,7 +11,7 @@ from langchain_core.stores import ByteStore
 from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.stores.shared.items import DropItem, ItemChange, PutItem, StoredItem, items_of, short_name
-from memwarden.surfaces.integrations.bound import AnyWarden, Bound
+from memwarden.surfaces.integrations.bound import AnyWarden, StoreBinding
 
 MOST_BYTES = 10_000_000
 """The longest value: as text it is a third longer, and has to stay an item that every surface can read."""
@@ -38,7 +38,7 @@ class MemwardenByteStore(ByteStore):
     """
 
     def __init__(self, warden: AnyWarden, *, namespace: Sequence[str] = NAMESPACE) -> None:
-        self._bound = Bound(warden)
+        self._bound = StoreBinding(warden)
         self._items = items_of(self._bound.parts.store)
         self._path = _path(namespace)
 
@@ -94,7 +94,7 @@ class MemwardenByteStore(ByteStore):
 
 def _path(labels: Sequence[str]) -> str:
     given = [] if isinstance(labels, str) else list(labels)
-    if not given or not all(isinstance(one, str) and one and not {".", "\0"} & set(one) for one in given):
+    if not given or not all(isinstance(item, str) and item and not {".", "\0"} & set(item) for item in given):
         raise InvalidInput(
             f"a namespace is a sequence of labels that are not empty and hold no '.', not {labels!r:.80}"
         )

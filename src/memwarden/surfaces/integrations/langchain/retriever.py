@@ -12,8 +12,8 @@ from pydantic import Field, PrivateAttr
 
 from memwarden.api.scope import AsyncScope
 from memwarden.recall.answer.render import fit_to_show
-from memwarden.records import Item, QueryResult
-from memwarden.surfaces.integrations.bound import Bound
+from memwarden.records import QueryResult, RecallItem
+from memwarden.surfaces.integrations.bound import StoreBinding
 
 
 class MemwardenRetriever(BaseRetriever):
@@ -43,11 +43,11 @@ class MemwardenRetriever(BaseRetriever):
     filters: Mapping[str, Any] | None = None
     threshold: float | None = None
 
-    _bound: Bound = PrivateAttr()
+    _bound: StoreBinding = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Take hold of the warden."""
-        self._bound = Bound(self.warden)
+        self._bound = StoreBinding(self.warden)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
@@ -66,10 +66,10 @@ class MemwardenRetriever(BaseRetriever):
 
 
 def _documents(found: QueryResult) -> list[Document]:
-    return [_document(one) for one in found.items]
+    return [_document(item) for item in found.items]
 
 
-def _document(item: Item) -> Document:
+def _document(item: RecallItem) -> Document:
     metadata = {
         "id": item.id,
         "score": item.score,

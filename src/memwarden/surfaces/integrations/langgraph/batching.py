@@ -61,12 +61,12 @@ class _Queue(Generic[T]):
 
     async def _answer(self, calls: Sequence[_Call[T]]) -> None:
         try:
-            results = await self._do([one for ops, _ in calls for one in ops])
+            results = await self._do([item for ops, _ in calls for item in ops])
         except Exception as error:
             if len(calls) == 1:
                 _settle(calls[0][1], error)
-            for one in calls if len(calls) > 1 else ():
-                await self._answer([one])
+            for call in calls if len(calls) > 1 else ():
+                await self._answer([call])
             return
         start = 0
         for ops, answer in calls:

@@ -29,7 +29,7 @@ async def acopy_from_memory(source: InMemorySaver, target: MemwardenSaver) -> in
     return await target._bound.wait(_copy(source, target))
 
 
-class _Held(NamedTuple):
+class _SaverContents(NamedTuple):
     key: Key
     parent: str | None
     checkpoint: Checkpoint
@@ -49,7 +49,7 @@ async def _copy(source: InMemorySaver, target: MemwardenSaver) -> int:
     return copied
 
 
-def _held(source: InMemorySaver) -> Iterator[_Held]:
+def _held(source: InMemorySaver) -> Iterator[_SaverContents]:
     loads = source.serde.loads_typed
     for thread, subgraphs in source.storage.items():
         for ns, checkpoints in subgraphs.items():
@@ -61,7 +61,7 @@ def _held(source: InMemorySaver) -> Iterator[_Held]:
                     if value is not None and value[0] != "empty":
                         held[channel] = loads(value)
                 found["channel_values"] = held
-                yield _Held(Key(str(thread), str(ns), str(identity)), parent, found, loads(metadata))
+                yield _SaverContents(Key(str(thread), str(ns), str(identity)), parent, found, loads(metadata))
 
 
 def _writes(source: InMemorySaver, target: MemwardenSaver) -> Iterator[tuple[Key, list[PendingWrite]]]:
@@ -69,6 +69,6 @@ def _writes(source: InMemorySaver, target: MemwardenSaver) -> Iterator[tuple[Key
     for (thread, ns, identity), writes in source.writes.items():
         made = []
         for (task, number), (_, channel, value, path) in writes.items():
-            (one,) = target._forms.writes([(channel, loads(value))], task, path)
-            made.append(PendingWrite(one.task, one.path, number, one.channel, one.kind, one.data))
+            (item,) = target._forms.writes([(channel, loads(value))], task, path)
+            made.append(PendingWrite(item.task, item.path, number, item.channel, item.kind, item.data))
         yield Key(str(thread), str(ns), str(identity)), made

@@ -13,9 +13,9 @@ _ANY = "*"
 
 def check(op: ListNamespacesOp) -> None:
     """Raise InvalidInput for a condition that is neither of the beginning nor of the end, and for a depth below 0."""
-    for one in op.match_conditions or ():
-        if one.match_type not in ("prefix", "suffix"):
-            raise InvalidInput(f"Unsupported match type: {one.match_type!r:.80}; there are prefix and suffix")
+    for condition in op.match_conditions or ():
+        if condition.match_type not in ("prefix", "suffix"):
+            raise InvalidInput(f"Unsupported match type: {condition.match_type!r:.80}; there are prefix and suffix")
     depth = op.max_depth
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
         raise InvalidInput(f"max_depth is a whole number from 0, not {depth!r:.80}")
@@ -24,8 +24,8 @@ def check(op: ListNamespacesOp) -> None:
 def common_prefix(op: ListNamespacesOp) -> str | None:
     """The path that everything listed is under, as far as the conditions begin without a wildcard; None: no such."""
     longest: Sequence[str] = ()
-    for one in op.match_conditions or ():
-        plain = list(one.path)[: _first_wildcard(one.path)] if one.match_type == "prefix" else []
+    for condition in op.match_conditions or ():
+        plain = list(condition.path)[: _first_wildcard(condition.path)] if condition.match_type == "prefix" else []
         longest = max(longest, plain, key=len)
     return ".".join(longest) or None
 
@@ -33,8 +33,8 @@ def common_prefix(op: ListNamespacesOp) -> str | None:
 def listed(paths: Iterable[str], op: ListNamespacesOp) -> list[tuple[str, ...]]:
     """Return the namespaces that fulfil every condition, cut to the depth, each once, sorted; one page of them."""
     found = (tuple(path.split(".")) for path in paths)
-    fitting = [one for one in found if all(_fits(one, condition) for condition in op.match_conditions or ())]
-    cut = fitting if op.max_depth is None else {one[: op.max_depth] for one in fitting}
+    fitting = [item for item in found if all(_fits(item, condition) for condition in op.match_conditions or ())]
+    cut = fitting if op.max_depth is None else {item[: op.max_depth] for item in fitting}
     return sorted(cut)[op.offset : op.offset + op.limit]
 
 

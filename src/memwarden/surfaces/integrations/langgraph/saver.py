@@ -20,8 +20,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from memwarden.errors import InvalidInput
 from memwarden.stores.memory.checkpoints import checkpoints_of
-from memwarden.stores.shared.checkpoints import PAGE, Checkpoints, Found, Key, Outline, Search
-from memwarden.surfaces.integrations.bound import AnyWarden, Bound
+from memwarden.stores.shared.checkpoints import PAGE, CheckpointRead, Checkpoints, CheckpointSearch, Key, Outline
+from memwarden.surfaces.integrations.bound import AnyWarden, StoreBinding
 from memwarden.surfaces.integrations.langgraph.serialization import Forms, config_of
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -56,7 +56,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         self, warden: AnyWarden, *, serde: SerializerProtocol | None = None, most_bytes: int = MOST_BYTES
     ) -> None:
         super().__init__(serde=serde)
-        self._bound = Bound(warden)
+        self._bound = StoreBinding(warden)
         store = self._bound.parts.store
         if store.promises.durable and not store.checkpoints.durable:
             raise InvalidInput(
@@ -230,20 +230,22 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             raise InvalidInput("writes belong to a checkpoint: the config of put_writes has to name a checkpoint_id")
         return self._checkpoints.put_writes(self._bound.who.namespace, key, self._forms.writes(writes, task, path))
 
-    async def _get(self, config: RunnableConfig) -> Found | None:
+    async def _get(self, config: RunnableConfig) -> CheckpointRead | None:
         key = _key(config, None)
         return await self._checkpoints.get(self._bound.who.namespace, key.thread, key.ns, key.id or None)
 
-    async def _find(self, search: Search, left: int | None) -> Sequence[Found]:
+    async def _find(self, search: CheckpointSearch, left: int | None) -> Sequence[CheckpointRead]:
         return await self._checkpoints.find(
             self._bound.who.namespace, search, PAGE if left is None else min(left, PAGE)
         )
 
     async def _delete(self, threads: Sequence[str]) -> None:
-        await self._checkpoints.delete_threads(self._bound.who.namespace, [str(one) for one in threads])
+        await self._checkpoints.delete_threads(self._bound.who.namespace, [str(thread) for thread in threads])
 
     async def _delete_runs(self, runs: Sequence[str]) -> None:
-        await self._checkpoints.delete_runs(self._bound.who.namespace, [str(one) for one in _several(runs, "run_ids")])
+        await self._checkpoints.delete_runs(
+            self._bound.who.namespace, [str(item) for item in _several(runs, "run_ids")]
+        )
 
     async def _copy(self, source: str, target: str) -> None:
         await self._checkpoints.copy_thread(self._bound.who.namespace, str(source), str(target))
@@ -257,7 +259,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         for thread in _several(threads, "thread_ids"):
             outlines = await self._checkpoints.outlines(self._bound.who.namespace, str(thread))
             kept = still_needed(outlines)
-            gone = [one.key for one in outlines if one.key not in kept]
+            gone = [outline.key for outline in outlines if outline.key not in kept]
             await self._checkpoints.remove(self._bound.who.namespace, gone)
 
 
@@ -267,20 +269,20 @@ def still_needed(outlines: Iterable[Outline]) -> set[Key]:
     Of a delta channel a checkpoint seldom has the value: it is worked out from the nearest older checkpoint that has
     it and what was written since.
     """
-    known = {one.key: one for one in outlines}
+    known = {outline.key: outline for outline in outlines}
     latest: dict[str, Key] = {}
     for key in sorted(known):
         latest[key.ns] = key
     kept: set[Key] = set()
     for key in latest.values():
         kept.add(key)
-        one: Outline | None = known[key]
+        item: Outline | None = known[key]
         missing = set(known[key].metadata.get(_DELTA) or ()) - known[key].has
-        while missing and one is not None and one.parent is not None:
-            one = known.get(key._replace(id=one.parent))
-            if one is not None:
-                kept.add(one.key)
-                missing -= one.has
+        while missing and item is not None and item.parent is not None:
+            item = known.get(key._replace(id=item.parent))
+            if item is not None:
+                kept.add(item.key)
+                missing -= item.has
     return kept
 
 
@@ -293,10 +295,12 @@ def _key(config: RunnableConfig, identity: str | None) -> Key:
     return Key(str(thread), str(named.get("checkpoint_ns") or ""), identity or named.get("checkpoint_id") or "")
 
 
-def _search(config: RunnableConfig | None, metadata: dict[str, Any] | None, before: RunnableConfig | None) -> Search:
+def _search(
+    config: RunnableConfig | None, metadata: dict[str, Any] | None, before: RunnableConfig | None
+) -> CheckpointSearch:
     named = {} if config is None else config["configurable"]
     thread, ns = named.get("thread_id"), named.get("checkpoint_ns")
-    return Search(
+    return CheckpointSearch(
         thread=None if thread is None else str(thread),
         ns=None if ns is None else str(ns),
         id=named.get("checkpoint_id"),
@@ -305,9 +309,11 @@ def _search(config: RunnableConfig | None, metadata: dict[str, Any] | None, befo
     )
 
 
-def _next(search: Search, left: int | None, page: Sequence[Found]) -> tuple[Search, int | None]:
+def _next(
+    search: CheckpointSearch, left: int | None, page: Sequence[CheckpointRead]
+) -> tuple[CheckpointSearch, int | None]:
     last = page[-1].saved.key
-    rest = Search(search.thread, search.ns, search.id, search.before, search.metadata, last)
+    rest = CheckpointSearch(search.thread, search.ns, search.id, search.before, search.metadata, last)
     return rest, None if left is None else left - len(page)
 
 

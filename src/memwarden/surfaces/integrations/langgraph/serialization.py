@@ -16,7 +16,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from memwarden.errors import InvalidInput
-from memwarden.stores.shared.checkpoints import Found, Key, PendingWrite, Saved, Value
+from memwarden.stores.shared.checkpoints import CheckpointRead, Key, PendingWrite, SavedCheckpoint, Value
 
 Versions = Mapping[str, str | int | float]
 
@@ -53,7 +53,7 @@ class Forms:
 
     def saved(
         self, key: Key, parent: str | None, checkpoint: Checkpoint, metadata: CheckpointMetadata, new: Versions
-    ) -> tuple[Saved, list[Value]]:
+    ) -> tuple[SavedCheckpoint, list[Value]]:
         """Return a checkpoint and its values that are to be written. Raises InvalidInput.
 
         new: channels that changed since the parent. Without a parent nothing was written yet, so all values are.
@@ -72,9 +72,9 @@ class Forms:
                 kind, data = self._dumped(f"channel {channel!r}", value)
                 values.append(Value(channel, version, kind, data, shown(value, len(data)) if self._shows else None))
         kind, data = self._dumped("the checkpoint", {**checkpoint, "channel_values": small})
-        self._check_size({"the checkpoint itself": len(data), **{one.channel: len(one.data) for one in values}})
+        self._check_size({"the checkpoint itself": len(data), **{value.channel: len(value.data) for value in values}})
         run = metadata.get("run_id")
-        saved = Saved(
+        saved = SavedCheckpoint(
             key,
             parent,
             _TASK_ID.sub("", key.ns),
@@ -100,21 +100,21 @@ class Forms:
             )
             for place, (channel, value) in enumerate(writes)
         ]
-        self._check_size({one.channel: len(one.data) for one in made})
+        self._check_size({item.channel: len(item.data) for item in made})
         return made
 
-    def told(self, found: Found) -> CheckpointTuple:
+    def told(self, found: CheckpointRead) -> CheckpointTuple:
         """Return what LangGraph knows as a checkpoint."""
         saved, loads = found.saved, self._serde.loads_typed
         checkpoint = loads((saved.kind, saved.data))
-        checkpoint["channel_values"].update({one.channel: loads((one.kind, one.data)) for one in found.values})
+        checkpoint["channel_values"].update({value.channel: loads((value.kind, value.data)) for value in found.values})
         metadata: Any = dict(saved.metadata)
         return CheckpointTuple(
             config=config_of(saved.key),
             checkpoint=checkpoint,
             metadata=metadata,
             parent_config=None if saved.parent is None else config_of(saved.key._replace(id=saved.parent)),
-            pending_writes=[(one.task, one.channel, loads((one.kind, one.data))) for one in found.writes],
+            pending_writes=[(write.task, write.channel, loads((write.kind, write.data))) for write in found.writes],
         )
 
     def _dumped(self, what: str, value: Any) -> tuple[str, bytes]:

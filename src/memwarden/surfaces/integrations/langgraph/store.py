@@ -31,14 +31,14 @@ from memwarden.stores.shared.items import (
     Hit,
     ItemChange,
     Items,
+    ItemSearch,
     Place,
     PutItem,
-    Search,
     StoredItem,
     items_of,
     short_name,
 )
-from memwarden.surfaces.integrations.bound import AnyWarden, Bound
+from memwarden.surfaces.integrations.bound import AnyWarden, StoreBinding
 from memwarden.surfaces.integrations.langgraph import namespaces, values
 from memwarden.surfaces.integrations.langgraph.batching import Together
 from memwarden.surfaces.integrations.langgraph.sweeper import TaskSweeper, ThreadSweeper
@@ -93,7 +93,7 @@ class MemwardenStore(BaseStore):
         ttl: TTLConfig | None = None,
     ) -> None:
         super().__init__()
-        self._bound = Bound(warden)
+        self._bound = StoreBinding(warden)
         items = items_of(self._bound.parts.store)
         self._desk = _Desk(items, self._bound.who.namespace, bool((ttl or {}).get("omit_expired")))
         self._index = Index(index, self._bound.parts) if index else None
@@ -107,7 +107,7 @@ class MemwardenStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations as one: all reads see what was before, then all writes are kept, or none; the last one wins."""
-        tasks = [_task(one, self._index) for one in ops]
+        tasks = [_task(item, self._index) for item in ops]
         queries, texts = _to_embed(tasks)
         asked = {text: self._embeddings.embed_query(text) for text in queries}
         made = dict(zip(texts, self._embeddings.embed_documents(texts), strict=True)) if texts else {}
@@ -115,7 +115,7 @@ class MemwardenStore(BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """The same. Calls that wait at the same time are done as one batch, in the order in which they came."""
-        return list(map(_told, await self._together.ask([_task(one, self._index) for one in ops])))
+        return list(map(_told, await self._together.ask([_task(item, self._index) for item in ops])))
 
     def setup(self) -> Any:
         """Do nothing: the warden's store is ready when it is open. Over an async warden to be awaited."""
@@ -175,7 +175,7 @@ class MemwardenStore(BaseStore):
 
     def _ready(self, tasks: Sequence[_Task], asked: Mapping[str, Any], made: Mapping[str, Any]) -> list[_Task]:
         """The tasks with the vectors of their texts."""
-        return [_with_vectors(one, self._index, asked, made) for one in tasks] if self._index else list(tasks)
+        return [_with_vectors(task, self._index, asked, made) for task in tasks] if self._index else list(tasks)
 
     def _seconds(self, minutes: float | None) -> float:
         given = minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
@@ -193,7 +193,7 @@ class _Task(NamedTuple):
     anew.
     """
 
-    do: _Get | Search | PutItem | DropItem | ListNamespacesOp
+    do: _Get | ItemSearch | PutItem | DropItem | ListNamespacesOp
     query: str | None = None
     texts: Sequence[tuple[str, str]] = ()
     refresh: bool = False
@@ -210,14 +210,16 @@ class _Desk:
     async def do(self, tasks: Sequence[_Task]) -> list[Any]:
         at = clock.microseconds(clock.now())
         alive_at = at if self._omit_expired else None
-        places = [one.do.place for one in tasks if isinstance(one.do, _Get)]
+        places = [task.do.place for task in tasks if isinstance(task.do, _Get)]
         found = await self._items.get(self._namespace, list(dict.fromkeys(places)), alive_at=alive_at) if places else {}
-        results = [await self._read(one, found, alive_at) for one in tasks]
-        read = [kept for one, result in zip(tasks, results, strict=True) if one.refresh for kept in _read_items(result)]
-        refreshed = dict.fromkeys((one.path, one.key) for one in read if one.ttl is not None)
+        results = [await self._read(task, found, alive_at) for task in tasks]
+        read = [
+            kept for item, result in zip(tasks, results, strict=True) if item.refresh for kept in _read_items(result)
+        ]
+        refreshed = dict.fromkeys((item.path, item.key) for item in read if item.ttl is not None)
         if refreshed:
             await self._items.refresh(self._namespace, list(refreshed), at, alive_at=alive_at)
-        changes = [one.do for one in tasks if isinstance(one.do, PutItem | DropItem)]
+        changes = [task.do for task in tasks if isinstance(task.do, PutItem | DropItem)]
         if changes:
             await self._items.write(self._namespace, _dated(changes, at))
         return results
@@ -227,7 +229,7 @@ class _Desk:
 
     async def _read(self, task: _Task, found: Mapping[Place, StoredItem], alive_at: int | None) -> Any:
         do = task.do
-        if isinstance(do, Search):
+        if isinstance(do, ItemSearch):
             return await self._items.search(self._namespace, do._replace(alive_at=alive_at))
         if isinstance(do, ListNamespacesOp):
             paths = await self._items.paths(self._namespace, namespaces.common_prefix(do), alive_at=alive_at)
@@ -242,7 +244,7 @@ def _task(op: Op, index: Index | None) -> _Task:
         return _Task(_Get((_path(op.namespace), _key(op.key))), refresh=op.refresh_ttl)
     if isinstance(op, SearchOp):
         path = _path(op.namespace_prefix) if op.namespace_prefix else None
-        search = Search(path, _count(op.limit, "limit"), _count(op.offset, "offset"), values.matcher(op.filter))
+        search = ItemSearch(path, _count(op.limit, "limit"), _count(op.offset, "offset"), values.matcher(op.filter))
         return _Task(search, query=op.query if index and op.query else None, refresh=op.refresh_ttl)
     if isinstance(op, ListNamespacesOp):
         namespaces.check(op)
@@ -261,13 +263,13 @@ def _task(op: Op, index: Index | None) -> _Task:
 
 def _to_embed(tasks: Sequence[_Task]) -> tuple[list[str], list[str]]:
     """The different queries, and the different texts of the items that will be kept."""
-    queries = dict.fromkeys(one.query for one in tasks if one.query is not None)
-    last = {(one.do.item.path, one.do.item.key): one for one in tasks if isinstance(one.do, PutItem)}
-    return list(queries), list(dict.fromkeys(text for one in last.values() for _, text in one.texts))
+    queries = dict.fromkeys(task.query for task in tasks if task.query is not None)
+    last = {(task.do.item.path, task.do.item.key): task for task in tasks if isinstance(task.do, PutItem)}
+    return list(queries), list(dict.fromkeys(text for item in last.values() for _, text in item.texts))
 
 
 def _with_vectors(task: _Task, index: Index, asked: Mapping[str, Any], made: Mapping[str, Any]) -> _Task:
-    if isinstance(task.do, Search) and task.query is not None:
+    if isinstance(task.do, ItemSearch) and task.query is not None:
         return task._replace(do=task.do._replace(rank=index.rank(asked[task.query])))
     if isinstance(task.do, PutItem) and task.texts:
         vectors = tuple((field, index.stored(made[text])) for field, text in task.texts if text in made)
@@ -278,28 +280,28 @@ def _with_vectors(task: _Task, index: Index, asked: Mapping[str, Any], made: Map
 def _dated(changes: Sequence[PutItem | DropItem], at: int) -> list[ItemChange]:
     """The last change of each place, with its times; later ones are a microsecond later, so they stay in order."""
     last: dict[Place, ItemChange] = {}
-    for number, one in enumerate(changes):
-        if isinstance(one, DropItem):
-            last[one.path, one.key] = one
+    for number, entry in enumerate(changes):
+        if isinstance(entry, DropItem):
+            last[entry.path, entry.key] = entry
             continue
         written = at + number
-        ends = None if one.item.ttl is None else written + round(one.item.ttl * MINUTE)
-        item = one.item._replace(created_at=written, updated_at=written, expires_at=ends)
-        last[item.path, item.key] = one._replace(item=item)
+        ends = None if entry.item.ttl is None else written + round(entry.item.ttl * MINUTE)
+        item = entry.item._replace(created_at=written, updated_at=written, expires_at=ends)
+        last[item.path, item.key] = entry._replace(item=item)
     return list(last.values())
 
 
 def _read_items(result: Any) -> list[StoredItem]:
     if isinstance(result, StoredItem):
         return [result]
-    return [one.item for one in result if isinstance(one, Hit)] if isinstance(result, list) else []
+    return [item.item for item in result if isinstance(item, Hit)] if isinstance(result, list) else []
 
 
 def _told(result: Any) -> Any:
     if isinstance(result, StoredItem):
         return Item(**_parts(result))
     if isinstance(result, list):
-        return [SearchItem(**_parts(one.item), score=one.score) if isinstance(one, Hit) else one for one in result]
+        return [SearchItem(**_parts(item.item), score=item.score) if isinstance(item, Hit) else item for item in result]
     return result
 
 

@@ -14,10 +14,10 @@ MOST_BYTES = 16_000_000
 """The longest value: what a server's JSON document may reach before it should be a file."""
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$gt": lambda one, other: one > other,
-    "$gte": lambda one, other: one >= other,
-    "$lt": lambda one, other: one < other,
-    "$lte": lambda one, other: one <= other,
+    "$gt": lambda item, other: item > other,
+    "$gte": lambda item, other: item >= other,
+    "$lt": lambda item, other: item < other,
+    "$lte": lambda item, other: item <= other,
 }
 _OPERATORS = ("$eq", "$ne", *_COMPARISONS)
 MOST_WRITTEN_OUT = 10**15
@@ -59,7 +59,7 @@ def matcher(conditions: Mapping[str, Any] | None) -> Matches | None:
         _check_field(field)
         _check(condition)
     needles = _needles(conditions)
-    return lambda text: all(one in text for one in needles) and _fits_all(json.loads(text), conditions)
+    return lambda text: all(needle in text for needle in needles) and _fits_all(json.loads(text), conditions)
 
 
 def _needles(conditions: Mapping[str, Any]) -> list[str]:
@@ -132,7 +132,7 @@ def _fits(value: Any, condition: Any) -> bool:
         return (
             isinstance(value, list)
             and len(value) == len(condition)
-            and all(_fits(one, wanted) for one, wanted in zip(value, condition, strict=True))
+            and all(_fits(item, wanted) for item, wanted in zip(value, condition, strict=True))
         )
     return _same(value, condition)
 
@@ -149,15 +149,15 @@ def _holds(value: Any, operator: str, given: Any) -> bool:
     return None not in numbers and compare(*numbers)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
     """Equality of JSON values: true is not 1, at any depth."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(_same(value[name], other[name]) for name in value)
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(_same, value, other))
+    return bool(value == other)
 
 
 def _number(value: Any) -> float | int | None:

@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp, ensure_embeddings, get_text_at_path, tokenize_path
 
 from memwarden.errors import InvalidConfig
-from memwarden.runtime import Parts
+from memwarden.runtime import Runtime
 from memwarden.stores.shared.items import Rank
 
 _FLOAT = np.dtype("<f4")
@@ -28,14 +28,14 @@ class Index:
     Raises InvalidConfig; ValueError for an ``embed`` that LangGraph cannot load.
     """
 
-    def __init__(self, config: Mapping[str, Any], parts: Parts) -> None:
+    def __init__(self, config: Mapping[str, Any], parts: Runtime) -> None:
         self.distance = config.get("distance_type") or "cosine"
         if self.distance not in DISTANCES:
             raise InvalidConfig(f"distance_type is one of {', '.join(DISTANCES)}, not {self.distance!r:.80}")
         fields = config.get("fields") or config.get("text_fields") or ["$"]
         if isinstance(fields, str):
             fields = [fields]
-        if not isinstance(fields, list) or not all(isinstance(one, str) for one in fields):
+        if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
             raise InvalidConfig(f"the fields of an index are a list of paths, not {fields!r:.80}")
         self._fields = [(path, _tokens(path)) for path in fields]
         self._dims = config.get("dims")
@@ -67,7 +67,7 @@ class Index:
         size = asked.nbytes
 
         def rank(vectors: Sequence[bytes]) -> list[float]:
-            fitting = [number for number, one in enumerate(vectors) if len(one) == size]
+            fitting = [number for number, item in enumerate(vectors) if len(item) == size]
             scores = np.full(len(vectors), -np.inf)
             if fitting:
                 matrix = np.frombuffer(b"".join(vectors[number] for number in fitting), _FLOAT).reshape(-1, len(asked))
@@ -80,7 +80,7 @@ class Index:
 class OwnEmbeddings(Embeddings):
     """The warden's embedder, as LangChain calls one."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Runtime) -> None:
         self._parts = parts
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
