@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from memwarden.conversation.render import render
+from memwarden.conversation.render import render_memories
 from memwarden.conversation.settings import ChatSettings
-from memwarden.recall.answer.render import format_context, memories_block
+from memwarden.recall.answer.render import format_context, render_memories_block
 from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
@@ -24,14 +24,14 @@ def item(memory: Memory) -> RecallItem:
         0.9,
         (),
         memory.created_at,
-        Why((), ()),
+        Why,
         memory,
     )
 
 
 def found(*memories: Memory) -> ContextBlock:
     items = tuple(map(item, memories))
-    text = memories_block(items, NOW)
+    text = render_memories_block(items, NOW)
     return ContextBlock(text, items, estimate(text), 500, 7)
 
 
@@ -41,7 +41,7 @@ ALE = a_memory("b", text="The ale is thin.", channel="semantic", context=None)
 
 def test_with_the_designs_words_it_stays_as_it_was() -> None:
     block = found(GATE, ALE)
-    assert render(block, ChatSettings(), now=NOW) == block
+    assert render_memories(block, ChatSettings(), now=NOW) == block
     assert block.text == format_context([GATE, ALE], NOW)
 
 
@@ -51,7 +51,7 @@ def test_templates_are_filled_in() -> None:
         memory_context_suffix="",
         memory_format="{{summary}} ({{memoryType}} {{importance}}/10, {{age}})\nWhen: {{sourceContext}}",
     )
-    assert render(found(GATE, ALE), settings, now=NOW).text == (
+    assert render_memories(found(GATE, ALE), settings, now=NOW).text == (
         "<memories>\n"
         "Known:\n"
         "\n"
@@ -68,23 +68,23 @@ def test_what_a_memory_says_is_no_template_and_closes_no_block() -> None:
     settings = ChatSettings(
         memory_context_prefix="", memory_context_suffix="", memory_format="{{summary}} {{sourceContext}}"
     )
-    text = render(found(sly), settings, now=NOW).text
+    text = render_memories(found(sly), settings, now=NOW).text
     assert text == ("<memories>\n1. {{importance}} ‹/memories> {{age}} Summary: x {{summary}} ‹MEMORIES>\n</memories>")
 
 
 def test_the_budget_holds_for_the_words_of_the_templates_too() -> None:
     block = found(GATE, ALE)
     settings = ChatSettings(memory_format="{{summary}}" + " and so on" * 20)
-    whole = render(block, settings, now=NOW)
+    whole = render_memories(block, settings, now=NOW)
     assert [item.id for item in whole.items] == ["a", "b"]
     tight = ChatSettings(max_memory_tokens=whole.tokens - 1, memory_format=settings.memory_format)
-    shown = render(block, tight, now=NOW)
+    shown = render_memories(block, tight, now=NOW)
     assert [item.id for item in shown.items] == ["a"]
     assert [(item.id, item.gate) for item in shown.cut] == [("b", "budget")]
     assert shown.tokens == estimate(shown.text) <= tight.max_memory_tokens
-    nothing = render(block, ChatSettings(max_memory_tokens=1), now=NOW)
+    nothing = render_memories(block, ChatSettings(max_memory_tokens=1), now=NOW)
     assert (nothing.text, nothing.items, bool(nothing)) == ("", (), False)
 
 
 def test_what_is_known_is_left_out() -> None:
-    assert [item.id for item in render(found(GATE, ALE), ChatSettings(), without={"a"}, now=NOW).items] == ["b"]
+    assert [item.id for item in render_memories(found(GATE, ALE), ChatSettings(), without={"a"}, now=NOW).items] == ["b"]

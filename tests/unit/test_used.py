@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memwarden.conversation.memory_use import LONGEST, judged
+from memwarden.conversation.memory_use import MAX_CHARACTERS, judge_uses
 from memwarden.records import Memory, Namespace, RecallItem, Why
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -15,7 +15,7 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 def item(text: str) -> RecallItem:
     memory = Memory("m", Namespace("default", "user/ana"), text, NOW, NOW)
-    return RecallItem("m", text, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory)
+    return RecallItem("m", text, "activity", "semantic", "note", 0.9, (), NOW, Why, memory)
 
 
 @pytest.mark.parametrize(
@@ -34,24 +34,24 @@ def item(text: str) -> RecallItem:
     ],
 )  # fmt: skip
 def test_an_answer_uses_a_memory(memory: str, said: str, answer: str, used: bool) -> None:
-    (entry,) = judged([item(memory)], [said], answer)
+    (entry,) = judge_uses([item(memory)], [said], answer)
     assert entry.used is used, entry
     assert 0 <= entry.share <= 1
 
 
 def test_memories_are_judged_each_by_itself_in_their_order() -> None:
-    found = judged([item("Ana keeps bees."), item("Bo rides a red Peugeot.")], ["Who has what?"], "Bo has the Peugeot.")
+    found = judge_uses([item("Ana keeps bees."), item("Bo rides a red Peugeot.")], ["Who has what?"], "Bo has the Peugeot.")
     assert [(item.item.text, item.used) for item in found] == [
         ("Ana keeps bees.", False),
         ("Bo rides a red Peugeot.", True),
     ]
-    assert judged([], ["Who?"], "Bo.") == []
+    assert judge_uses([], ["Who?"], "Bo.") == []
 
 
 def test_long_texts_are_looked_at_in_part() -> None:
     def share(said: str, answer: str) -> Any:
-        return judged([item("The lantern hangs over the anvil.")], [said], answer)[0].share
+        return judge_uses([item("The lantern hangs over the anvil.")], [said], answer)[0].share
 
-    filler = "word " * LONGEST
+    filler = "word " * MAX_CHARACTERS
     assert share("What?", filler + "The lantern, the anvil.") == 0.0
     assert share("What? The lantern hangs over the anvil. " + filler, "The lantern, the anvil.") > 0.0

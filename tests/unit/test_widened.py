@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memwarden.recall.answer.budget import BudgetedAnswer, widened
+from memwarden.recall.answer.budget import BudgetedAnswer, widen_items
 from memwarden.records import Memory, Namespace, RecallItem, Why
 from memwarden.tokens import TokenCounter, estimate
 
@@ -35,11 +35,11 @@ def longer(item: RecallItem, times: int) -> RecallItem:
 
 def grown(block: Block, most: int, budget: int | None, count: TokenCounter = estimate) -> BudgetedAnswer:
     memory = Memory("m", Namespace("default", "user/ana"), "w" * WHOLE, NOW, NOW)
-    items = (RecallItem("m", "w" * START, "activity", "semantic", "note", 0.9, (), NOW, Why(), memory),) * most
+    items = (RecallItem("m", "w" * START, "activity", "semantic", "note", 0.9, (), NOW, Why, memory),) * most
     text = block(items)
     block.rendered = 0
     packed = BudgetedAnswer(items, text, count(text), ())
-    return widened(packed, longer, budget=budget, render=block, count=count)
+    return widen_items(packed, longer, budget=budget, render=block, count=count)
 
 
 @pytest.mark.parametrize("budget", [None, 100_000, 12_000, 4_000, 1_700])

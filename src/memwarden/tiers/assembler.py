@@ -25,19 +25,18 @@ from memwarden.tiers.package import (
     IncludedItem,
     LeftOut,
     MemoryConfig,
-    Omissions,
     Profile,
 )
-from memwarden.tiers.store import TierScope, name
+from memwarden.tiers.store import TierScope, check_name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.usage import Uses
+from memwarden.tiers.usage import ItemUses
 from memwarden.tokens import TokenCounter, estimate
 
-USUAL = 20
+USUAL_LINE_TOKENS = 20
 """Tokens of a usual line: so many items are read at once as fill the budget with such."""
-CATEGORY = "activity"
+ITEM_CATEGORY = "activity"
 """The category of items, since design E knows none."""
-LEAST, MOST = 20, 1_000
+MIN_READ, MAX_READ = 20, 1_000
 """So many are read at once at the least, and looked at at the most."""
 
 _STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
@@ -66,7 +65,7 @@ class ContextPlan(NamedTuple):
     @property
     def at_once(self) -> int:
         """How many items of a tier are read at once."""
-        return max(LEAST, min(MOST, self.budget // USUAL))
+        return max(MIN_READ, min(MAX_READ, self.budget // USUAL_LINE_TOKENS))
 
 
 class AsyncContextAssembler:
@@ -75,7 +74,7 @@ class AsyncContextAssembler:
     def __init__(
         self,
         parts: Runtime,
-        uses: Uses,
+        uses: ItemUses,
         tenant: str,
         profiles: Mapping[str, Profile],
         memory_config: MemoryConfig | None,
@@ -102,8 +101,8 @@ class AsyncContextAssembler:
 
         Raises InvalidInput, UnknownAgent, StoreError.
         """
-        task_id = name(getattr(task, "task_id", None), "task_id")
-        project_id = name(_project_id(task), "project_id")
+        task_id = check_name(getattr(task, "task_id", None), "task_id")
+        project_id = check_name(_project_id(task), "project_id")
         plan = self._plan(request)
         events = self._parts.events
         if not events.takes:
@@ -111,7 +110,7 @@ class AsyncContextAssembler:
         place = TierScope(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
         with opened(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
             package = await self._built(task_id, project_id, plan)
-        call.tell(deed_of(package))
+        call.tell(draft_event(package))
         return package
 
     async def _built(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
@@ -119,7 +118,7 @@ class AsyncContextAssembler:
         titles = {"task": task_id, "project": project_id, "global": ""}
         looked = {item: await self._look(item, paths[item], plan) for item in TIERS}
         tiers = {item: Tier(budget.title(item, titles[item]), _offers(item, looked[item])) for item in TIERS}
-        filled = budget.fill(tiers, plan.shares, plan.budget, self._count)
+        filled = budget.fill_budget(tiers, plan.shares, plan.budget, self._count)
         package = _package(f"ctx-{task_id}", plan.budget, looked, filled, self._count)
         for item in TIERS:
             given = [each.item.context_item_id for each in package.included if each.tier == item]
@@ -128,7 +127,7 @@ class AsyncContextAssembler:
 
     async def cleanup_task(self, task_id: str) -> None:
         """Clear the memory of a task that is over."""
-        task_id = name(task_id, "task_id")
+        task_id = check_name(task_id, "task_id")
         place = TierScope(tenant=self._tenant, path=f"task/{task_id}")
         await AsyncTaskMemoryStore(self._parts, place, self._uses, task_id).clear()
 
@@ -138,7 +137,7 @@ class AsyncContextAssembler:
         if profile is None:
             known = ", ".join(map(repr, self._profiles)) or "none"
             raise InvalidInput(f"there is no profile {asked.profile!r:.80}; profiles are: {known}")
-        shares = next((item for item in (asked.shares, profile.shares) if item is not None), budget.SHARES)
+        shares = next((item for item in (asked.shares, profile.shares) if item is not None), budget.DEFAULT_SHARES)
         policy = getattr(self._config, "context_policy", None)
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
         most = self._parts.settings.max_text_bytes
@@ -163,12 +162,12 @@ class AsyncContextAssembler:
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan, query: str
     ) -> TierSearch:
         """What answers the query, best first, by the product's recall."""
-        from memwarden.recall.recall import SPARE, Request
+        from memwarden.recall.recall import SPARE_CANDIDATES, Request
 
-        category = self._parts.settings.categories.declared.get(CATEGORY)
+        category = self._parts.settings.categories.declared.get(ITEM_CATEGORY)
         most = plan.at_once
         if category is not None and category.rag_length is not None:
-            most = max(1, min(most, category.rag_length - SPARE))  # to look for more would find none
+            most = max(1, min(most, category.rag_length - SPARE_CANDIDATES))  # to look for more would find none
         request = Request(query, readable, _STATED, most, plan.threshold, None, True, plan.explain, news=False)
         found = await self._parts.working.recall.query(place, request)
         return TierSearch(
@@ -183,11 +182,11 @@ class AsyncContextAssembler:
     ) -> TierSearch:
         """What matters most, without a question; of a task its two ends first."""
         from memwarden.recall.answer.select import GATES
-        from memwarden.recall.default_order import standing
+        from memwarden.recall.default_order import order_memories
 
         now = clock.now()
         index = await self._parts.working.indexes.current(place.namespace)
-        order = standing(index, readable, now, plan.ends if tier == "task" else 0)
+        order = order_memories(index, readable, now, plan.ends if tier == "task" else 0)
         read, looked_at = await self._enough(place.namespace, order.ids, plan)
         edges = {*order.ids[: order.edges]}
         rest = order.ids[looked_at:]
@@ -205,7 +204,7 @@ class AsyncContextAssembler:
         """Read memories in their order until they alone would fill the whole budget. Returns also how many ids."""
         read: list[Memory] = []
         cost, looked_at = 0, 0
-        while cost < plan.budget and looked_at < min(MOST, len(ids)):
+        while cost < plan.budget and looked_at < min(MAX_READ, len(ids)):
             some = await self._parts.store.get(namespace, ids[looked_at : looked_at + plan.at_once])
             costs = (self._count(budget.one_line(item.kind, item.text)) for item in some)
             cost += sum(each for each in costs if each <= plan.budget)  # what is larger than all fits nowhere
@@ -214,7 +213,7 @@ class AsyncContextAssembler:
         return read, looked_at
 
 
-def deed_of(package: ContextPackage) -> EventDraft:
+def draft_event(package: ContextPackage) -> EventDraft:
     """What the operational event says of a context that was made: how near the best answer was, never what it is."""
     near = max((item.score for item in package.included if item.score is not None), default=None)
     if package.included:
@@ -240,7 +239,7 @@ def _project_id(task: Any) -> Any:
 
 def _offers(tier: str, looked: TierSearch) -> list[Offer]:
     """The candidates as lines. A task's are shown by time, the others in their order."""
-    lines = [budget.one_line(item.kind, _shown(item)) for item in looked.items]
+    lines = [budget.one_line(item.kind, _prompt_words(item)) for item in looked.items]
     shown = range(len(lines))
     places = dict(enumerate(shown))
     if tier == "task":
@@ -263,12 +262,12 @@ def _package(
         where = "in what other shares left" if taken.unused else f"within the {taken.tier}'s share"
         included.append(IncludedItem(taken.tier, item, f"{why()}; {where}", taken.tokens, score))
 
-    def omissions() -> Omissions:
+    def left_out() -> tuple[LeftOut, ...]:
         dropped = (
             LeftOut(tier, offer.item_id, gate, budget.GATES[gate], known[tier, offer.item_id][2])
             for tier, offer, gate in filled.dropped
         )
-        return Omissions((*dropped, *(item for found in looked.values() for item in found.left_out())))
+        return (*dropped, *(item for found in looked.values() for item in found.left_out()))
 
     whole = sum(_cost(item, count) for found in looked.values() for item in found.items)
     cost = sum(_cost(item.item, count) for item in included)
@@ -281,14 +280,14 @@ def _package(
         tokens=filled.tokens,
         budget_tokens=budget_tokens,
         included=tuple(included),
-        omissions=Omissions.late(omissions),
+        find_left_out=left_out,
         allotted=filled.allotted,
         used=filled.used,
     )
 
 
 def _cost(item: ContextItem, count: TokenCounter) -> int:
-    return count(items.words(item)) if item.token_cost is None else item.token_cost
+    return count(items.item_words(item)) if item.token_cost is None else item.token_cost
 
 
 def _answers(item: RecallItem) -> str:
@@ -297,19 +296,19 @@ def _answers(item: RecallItem) -> str:
 
 
 def _matters(memory: Memory, edge: bool, now: datetime) -> str:
-    from memwarden.recall.answer.render import age
+    from memwarden.recall.answer.render import format_age
 
-    said = f"importance {memory.importance:.2f}, {age(memory.created_at, now)}"
+    said = f"importance {memory.importance:.2f}, {format_age(memory.created_at, now)}"
     return ("pinned, " if memory.pinned else "") + ("at an end of the task, " if edge else "") + said
 
 
-def _shown(item: ContextItem) -> str:
+def _prompt_words(item: ContextItem) -> str:
     """What of an item stands in a prompt: of a tool's output or a page's words not what reads like orders."""
-    said = items.words(item)
+    said = items.item_words(item)
     if trust_of(None, item.kind, item.source) != Trust.EXTERNAL:
         return said
     from memwarden.security.injection import (
-        fit_for_prompt,  # its tables are for those alone who keep what came from outside
+        redact_for_prompt,  # its tables are for those alone who keep what came from outside
     )
 
-    return fit_for_prompt(said)
+    return redact_for_prompt(said)

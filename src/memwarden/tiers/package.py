@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from memwarden.late import Late
 from memwarden.tiers.backend import ContextItem
 
 DEFAULT_PROJECT = "default"
@@ -93,14 +93,7 @@ class LeftOut(NamedTuple):
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Omissions(Late):
-    """All that was left out; worked out when it is read, since most contexts go to a prompt without it."""
-
-    named: tuple[LeftOut, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContextPackage:
     """The context of a task.
 
@@ -110,7 +103,7 @@ class ContextPackage:
         summary: None; kept for design E's shape.
         compression_ratio: cost of the items over the cost of all that were looked at, 0..1; 0.0 for none.
         text: the items as they go into a prompt; empty for none. tokens: its size, never above ``budget_tokens``.
-        included: why each item is in, in their order. omissions: see ``left_out``.
+        included: why each item is in, in their order. find_left_out: gives ``left_out``.
         allotted: the tokens of each tier's share. used: what each tier took.
     """
 
@@ -122,11 +115,15 @@ class ContextPackage:
     tokens: int
     budget_tokens: int
     included: tuple[IncludedItem, ...]
-    omissions: Omissions
+    find_left_out: Callable[[], tuple[LeftOut, ...]] = field(repr=False, compare=False)
     allotted: Mapping[str, int]
     used: Mapping[str, int]
 
-    @property
+    @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Why each other item of the three tiers is not in; with a query see :class:`ContextRequest`."""
-        return self.omissions.named
+        return self.find_left_out()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The search refers to every item that was looked at: a copy holds what came of it.
+        return {**vars(self), "find_left_out": partial(tuple, self.left_out)}

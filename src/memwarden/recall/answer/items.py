@@ -1,4 +1,4 @@
-"""From a candidate to the item of an answer: its words and why it is there."""
+"""Makes answer items of candidates: the words and the reasons."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from memwarden.recall.answer.excerpt import BULLET_CHARACTERS, around_best
+from memwarden.recall.answer.excerpt import MAX_BULLET_CHARACTERS, cut_around_best
 from memwarden.recall.answer.memory_cache import CachedMemory
 from memwarden.recall.answer.select import Candidate
 from memwarden.recall.question import Question, QuestionWords
-from memwarden.recall.rank.score import Ranking, Weights, explained
+from memwarden.recall.rank.score import Ranking, Weights, explain_features
 from memwarden.records import RecallItem, Why
 
 Found = Mapping[int, CachedMemory]
@@ -20,7 +20,7 @@ Shown = Callable[[Question, CachedMemory], str]
 """Makes the text of an item."""
 
 
-def item(
+def make_item(
     question: Question, ranking: Ranking, weights: Weights, shown: Shown, found: Found, candidate: Candidate
 ) -> RecallItem:
     """Return the item of a candidate."""
@@ -35,8 +35,8 @@ def item(
         score=candidate.score,
         sources=memory.sources,
         created_at=memory.created_at,
-        why=Why.late(
-            partial(_why, question.wording, weights, ranking.values(candidate.place), _note(candidate), memory.text)
+        explain=partial(
+            _why, question.wording, weights, ranking.values(candidate.place), _note(candidate), memory.text
         ),
         memory=memory,
     )
@@ -51,34 +51,34 @@ def _note(candidate: Candidate) -> str:
 def _why(wording: QuestionWords, weights: Weights, values: Sequence[float], note: str, text: str) -> Why:
     return Why(
         words=wording.matched(text),
-        features=explained(weights, values),
+        features=explain_features(weights, values),
         note=note,
     )
 
 
-def whole(question: Question, held: CachedMemory) -> str:
-    """A bullet with the whole text."""
+def show_whole(question: Question, held: CachedMemory) -> str:
+    """Return a bullet with the whole text."""
     return held.said + held.whole
 
 
-def excerpt(question: Question, held: CachedMemory) -> str:
-    """A bullet of one line, cut to the part that matches."""
+def show_excerpt(question: Question, held: CachedMemory) -> str:
+    """Return a single-line bullet, cut to the part that matches."""
     return held.said + plain_excerpt(question, held)
 
 
-def plain_excerpt(question: Question, held: CachedMemory, characters: int = BULLET_CHARACTERS) -> str:
-    """The part that matches, as one line of at most so many characters."""
+def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:
+    """Return the part that matches as a single line of at most ``characters``."""
     if len(held.line) <= characters:
         return held.line
-    return around_best(held.sentences, question.weigh, characters)
+    return cut_around_best(held.sentences, question.weigh, characters)
 
 
-def wider(question: Question, held: Mapping[str, CachedMemory], item: RecallItem, times: int) -> RecallItem:
-    """The item with so many times as much of its text as an excerpt has; itself where there is no more to show.
+def widen_item(question: Question, held: Mapping[str, CachedMemory], item: RecallItem, times: int) -> RecallItem:
+    """Return the item with ``times`` an excerpt's length; itself if no more is to show.
 
     held: the memories that may be shown longer, by id.
     """
     entry = held.get(item.id)
     if entry is None or len(entry.line) <= len(item.text):
         return item
-    return replace(item, text=plain_excerpt(question, entry, times * BULLET_CHARACTERS))
+    return replace(item, text=plain_excerpt(question, entry, times * MAX_BULLET_CHARACTERS))

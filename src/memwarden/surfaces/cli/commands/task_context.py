@@ -1,4 +1,4 @@
-"""``memwarden context --task``: the context of a task, of its project and of what holds everywhere."""
+"""``memwarden context --task``: the context of a task, its project and the global tier."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 from memwarden.tiers import ContextPackage, ContextRequest, Task
 from memwarden.tiers.budget import TIERS
 
-SHOWN = 10
+MAX_SHOWN = 10
 """So many of what was left out are named; the others are counted."""
 
 
 async def show(warden: AsyncWarden, options: Options, task: Task, request: ContextRequest, *, explain: bool) -> None:
-    """Print the context; with ``explain`` why each item is in and why each other one is not."""
+    """Print the context; ``explain`` adds the reason for each included and omitted item."""
     package = await warden.tiers.assembler(tenant=options.tenant).build_context(task, request)
     if options.as_json:
-        print_json(_told(package))
+        print_json(_package_json(package))
     elif explain:
         _explain(printer(), package)
     elif package.text:
@@ -48,9 +48,9 @@ def read_shares(given: str | None) -> Mapping[str, float] | None:
         ) from None
 
 
-def _told(package: ContextPackage) -> dict[str, Any]:
-    """The package for programs."""
-    told = {name: getattr(package, name) for name in package.__dataclass_fields__ if name != "omissions"}
+def _package_json(package: ContextPackage) -> dict[str, Any]:
+    """Return the package as a mapping for JSON."""
+    told = {name: getattr(package, name) for name in package.__dataclass_fields__ if name != "find_left_out"}
     told["included"] = [item._asdict() for item in package.included]
     told["left_out"] = [item._asdict() for item in package.left_out]
     return told
@@ -63,7 +63,7 @@ def _explain(console: Printer, package: ContextPackage) -> None:
     console.print(Text(f"{shares} · {package.compression_ratio:.0%} of what was looked at", style="dim"))
     if package.included:
         console.print("\nWhy each is in:")
-        console.print(_included(package))
+        console.print(_included_table(package))
     if package.left_out:
         console.print("\nLeft out:")
         console.print(_left_out(package))
@@ -75,7 +75,7 @@ def _nothing(package: ContextPackage) -> str:
     return "No context: there is nothing in the task, its project and global memory."
 
 
-def _included(package: ContextPackage) -> Table:
+def _included_table(package: ContextPackage) -> Table:
     table = _table()
     for number, item in enumerate(package.included, 1):
         said = Text(clean(f"{item.item.kind} {item.item.context_item_id}"))
@@ -87,11 +87,11 @@ def _included(package: ContextPackage) -> Table:
 
 def _left_out(package: ContextPackage) -> Table:
     table = _table()
-    for item in package.left_out[:SHOWN]:
+    for item in package.left_out[:MAX_SHOWN]:
         score = "" if item.score is None else f" {item.score:.2f}"
-        table.add_row(Text("-"), Text(item.tier), Text(clean(f"{item.gate:<{draw.GATE}} {item.item_id}{score}")))
+        table.add_row(Text("-"), Text(item.tier), Text(clean(f"{item.gate:<{draw.GATE_WIDTH}} {item.item_id}{score}")))
     notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in package.left_out}.items()]
-    others = Counter(f"{item.tier} {item.gate}" for item in package.left_out[SHOWN:])
+    others = Counter(f"{item.tier} {item.gate}" for item in package.left_out[MAX_SHOWN:])
     if others:
         counted = ", ".join(f"{what} {count:,}" for what, count in others.most_common())
         notes.insert(0, f"and {others.total():,} more: {counted}")

@@ -1,0 +1,207 @@
+"""Answers of the verbs that read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property, partial
+from typing import Any
+
+from memwarden.records.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One part of a score: its raw value, the weight of the preset, and value x weight."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def contribution(self) -> float:
+        """What this feature added to the ranking score."""
+        return self.value * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why an item is in a result."""
+
+    words: tuple[str, ...] = ()
+    features: tuple[Feature, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RecallItem:
+    """A memory that a query found.
+
+    Attributes:
+        text: with ``returns="bullets"`` one line, ``[category] ...``, long ones cut to the part that matches; with
+            ``"full"`` the whole text.
+        score: calibrated 0..1, comparable between stores.
+        sources: ids of the turns that it rests on; for a turn, the id that the caller gave it.
+        explain: gives ``why``, which is worked out when it is first read.
+        memory: the whole record.
+    """
+
+    id: str
+    text: str
+    category: str
+    channel: str
+    kind: str
+    score: float
+    sources: tuple[str, ...]
+    created_at: datetime
+    explain: Callable[[], Why] = field(repr=False, compare=False)
+    memory: Memory
+
+    # Most answers go to a prompt without it, and to match the words of each item takes a fifth of a hot query.
+    @cached_property
+    def why(self) -> Why:
+        """Why the item is in the result."""
+        return self.explain()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The explanation refers to the whole question and its ranking: a copy holds what came of it.
+        why = self.why
+        return {**vars(self), "explain": partial(Why, why.words, why.features, why.note)}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One memory that was left out. ``gate`` is the name of what stopped it, ``reason`` says it in words."""
+
+    id: str
+    gate: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What changed in a namespace after revision ``since`` and up to ``rev`` (B1). True when something did.
+
+    Attributes:
+        bullets: at most three changes, the newest first, for instance ``+created: [Goals] Ship v1 by Sep (imp=3)``.
+        more: how many changes are not told.
+        text: the header as it stands in a prompt; empty when nothing changed.
+    """
+
+    since: int
+    rev: int
+    bullets: tuple[str, ...]
+    more: int
+    text: str
+
+    def __bool__(self) -> bool:
+        return bool(self.bullets) or self.more > 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What a query found. True when something relevant was found.
+
+    Attributes:
+        items: best first.
+        text: what changed, if something did, and the items as they would stand in a prompt, one bullet each.
+        rev: the namespace's revision that the answer is true for.
+        tokens: size of ``text`` in tokens, by the configured counter. Never above ``budget_tokens``.
+        budget_tokens: the budget that was given.
+        cut: what was left out and the gate that stopped it; the nearest ones, or with ``explain=True`` all.
+        categories: the categories that were searched, or None for all of them.
+        confidence: calibrated 0..1: how likely it is that the store holds an answer at all.
+        preset: the named set of weights that ranked, ``chat`` or ``assistant``.
+        relevant: whether an item was found for what was asked, apart from those that are always offered.
+        related: one or two memories that are related to items, strongest first (B2), as the last bullets of ``text``;
+            they do not count in ``top_k``. None when nothing relevant was found.
+        delta: what changed since the thread looked last, as the first lines of ``text``; None when nothing did, or when
+            the budget has no room for it, and then the next answer tells it.
+    """
+
+    items: tuple[RecallItem, ...]
+    text: str
+    rev: int
+    tokens: int
+    budget_tokens: int | None
+    cut: tuple[Cut, ...]
+    categories: tuple[str, ...] | None
+    confidence: float
+    preset: str
+    relevant: bool
+    related: tuple[RecallItem, ...] = ()
+    delta: Delta | None = None
+
+    def __bool__(self) -> bool:
+        return self.relevant
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """The block to put into a prompt before a turn (C6). True when there is something to inject.
+
+    Attributes:
+        confidence: calibrated 0..1: how likely it is that the store holds something for the message.
+        relevant: whether an item was found for the message, apart from those that are always offered.
+        unsure: whether a search on demand may find what the block does not hold (B11).
+    """
+
+    text: str
+    items: tuple[RecallItem, ...]
+    tokens: int
+    budget_tokens: int
+    rev: int
+    cut: tuple[Cut, ...] = ()
+    confidence: float = 0.0
+    relevant: bool = False
+    unsure: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+
+class Outcome(StrEnum):
+    """What became of something given to a verb that writes.
+
+    ``merged``: it says what another memory says, whose id is given. ``superseded``: it was stored, and took the place
+    of an older fact, which is kept with its validity closed.
+    """
+
+    CREATED = "created"
+    UPDATED = "updated"
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    RESTORED = "restored"
+    PROPOSED = "proposed"
+    QUARANTINED = "quarantined"
+    REJECTED = "rejected"
+    DELETED = "deleted"
+
+
+ALREADY = "already stored"
+"""The reason of what was there before, with which it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageResult:
+    """What became of one message or text. ``id`` is None when nothing was kept of it."""
+
+    id: str | None
+    outcome: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """The answer to ``remember`` and ``observe``: durable when it is returned.
+
+    Attributes:
+        rev: the namespace's revision; a query that answers with this revision or a later one has seen the write.
+        results: one per message or text, in their order.
+    """
+
+    rev: int
+    results: tuple[MessageResult, ...] = field(default=())

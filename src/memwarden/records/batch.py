@@ -1,0 +1,218 @@
+"""Changes that are written together, and the receipt of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from memwarden.records.journal import Event
+from memwarden.records.memory import Memory, MemoryState, Namespace, Signals
+
+
+class WriteMode(StrEnum):
+    """What a :class:`Put` expects to find under its id."""
+
+    CREATE = "create"
+    UPSERT = "upsert"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write one memory whole.
+
+    Attributes:
+        memory: the memory as it shall be. Its ``version``, ``state`` and ``purge_at`` are set by the store.
+        signals: what the index will know of it; None, with ``update`` alone, keeps those that are stored, for a memory
+            whose text and time stay as they are.
+        mode: ``create`` refuses an id that is in use (Conflict), also by a memory that is not active; ``update``
+            refuses one that is not the id of an active memory (NotFound); ``upsert`` takes both, and revives one that
+            is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
+        source_key: when given, at most one memory per (namespace, thread, source_key) is ever created: a second one
+            is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It
+            counts where a memory would be created, and is looked at before the id.
+        expected_version: with ``update``: refuse (Conflict) unless this is the stored version.
+        event: what the journal calls the change of an active memory: UPDATE, MERGE, SUPERSEDE or RESTORE.
+        state: for a memory that is created: where its life begins. What is not ``active`` is entered in the journal as
+            PROPOSE (``candidate``, ``proposed``) or QUARANTINE, without a new version.
+        purge_at: for a memory whose life begins in another state: when it may be removed for good.
+        keep_versions: for what is written again and again (state by key): of the contents that it had in the channel
+            ``state`` keep so many of the last and remove the older ones with this write. The journal says so: the entry
+            has the number as ``kept_versions`` in its meta. None keeps all.
+        step, meta: see :class:`Batch`.
+    """
+
+    memory: Memory
+    signals: Signals | None
+    mode: WriteMode = WriteMode.CREATE
+    source_key: str | None = None
+    expected_version: int | None = None
+    event: Event = Event.UPDATE
+    state: MemoryState = MemoryState.ACTIVE
+    purge_at: datetime | None = None
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+    keep_versions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Take one memory out of every search, get and list. Its versions stay.
+
+    What was stored apart is closed by it, without ever having been active: no version stands in its entry.
+
+    Attributes:
+        state: ``soft_deleted`` or ``merged``; or one of :data:`APART`, which puts it back to wait as it did before,
+            also when it was soft-deleted since.
+        event: DELETE, MERGE, TTL or EVICT, for the journal; CONFIRM when what was stored apart went into another
+            memory; PROPOSE or QUARANTINE when it is put back to wait.
+        purge_at: when it may be removed for good.
+        step, meta: see :class:`Batch`.
+    """
+
+    id: str
+    state: MemoryState = MemoryState.SOFT_DELETED
+    event: Event = Event.DELETE
+    purge_at: datetime | None = None
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Make a memory that is not active active, as it was. Outcome ``missing`` when there is no such one.
+
+    event: RESTORE, or CONFIRM for what was stored apart. step, meta: see :class:`Batch`.
+    """
+
+    id: str
+    event: Event = Event.RESTORE
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+class RelationType(StrEnum):
+    """What an edge says. Links that memwarden makes by itself are ``related_to`` (B2)."""
+
+    RELATED_TO = "related_to"
+    SUPERSEDES = "supersedes"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Put an edge between two active memories; one at most for each (from, to, type).
+
+    Outcome ``created``, ``updated`` when it was there with another strength, ``duplicate`` when it was there as it is
+    (no journal entry), ``missing`` when one of the two is not active (no journal entry).
+
+    Attributes:
+        strength: 0..1. step, meta: see :class:`Batch`.
+    """
+
+    from_id: str
+    to_id: str
+    type: str = RelationType.RELATED_TO
+    strength: float = 1.0
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unlink:
+    """Take an edge away. Outcome ``deleted``, or ``missing`` when there is none (no journal entry)."""
+
+    from_id: str
+    to_id: str
+    type: str = RelationType.RELATED_TO
+    step: int = 0
+    meta: Mapping[str, Any] | None = None
+
+
+BatchChange = Put | Remove | Restore | Link | Unlink
+"""Every way to change a namespace. A store refuses any other, and a test holds that each leaves a journal entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMark:
+    """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled.
+
+    ``thread_id`` names a thread, or an agent in it by a text of its own
+    (:func:`memwarden.recall.time.change_cursor.cursor_name`).
+    """
+
+    thread_id: str
+    rev: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionMark:
+    """Up to which revision a thread's turns have been looked through for what is worth keeping. Not journaled.
+
+    ``since`` is the mark that the work began at: the batch is refused (Stale) when it stands elsewhere meanwhile, so
+    that two processes never keep the same twice.
+    """
+
+    thread_id: str
+    rev: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Everything that one call writes, in one namespace, applied whole or not at all.
+
+    Every change has a ``step``, a number within the batch: what has the same one is one decision, and is undone
+    together. Its ``meta`` is a small JSON object for the journal (the rule that decided, ids); never content.
+
+    Attributes:
+        key: idempotency key. A batch whose key was applied before in this namespace is not applied again; the answer
+            of the first time is given. The same key with another ``fingerprint`` is a Conflict.
+        fingerprint: stable hash of what the caller asked for; compared when a key comes again.
+        actor: who did it, for the journal.
+        at: the time of the write (aware, UTC).
+        decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
+            updates, removes or restores was changed since. None: no matter.
+        decided_on_all: refuse it as well when any memory that is no turn was written after ``decided_at``: what was
+            decided to be new may be known since.
+        seen: moves marks forward, with the batch; never back. extracted: moves the other one.
+    """
+
+    namespace: Namespace
+    changes: tuple[BatchChange, ...]
+    at: datetime
+    key: str | None = None
+    fingerprint: str | None = None
+    actor: str | None = None
+    decided_at: int | None = None
+    decided_on_all: bool = False
+    seen: tuple[SeenMark, ...] = ()
+    extracted: ExtractionMark | None = None
+
+
+class ChangeResult(NamedTuple):
+    """What became of one change of a batch.
+
+    outcome: created, updated, deleted, restored, duplicate or missing. id: the memory's; of a link its ``from``.
+    """
+
+    id: str
+    outcome: str
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to an applied batch.
+
+    Attributes:
+        rev: the namespace's revision after the batch (for a replayed key: after the first application).
+        applied: one per change, in their order.
+        replayed: True when the key had been applied before and nothing was written now.
+    """
+
+    rev: int
+    applied: tuple[ChangeResult, ...]
+    replayed: bool = False

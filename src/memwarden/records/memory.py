@@ -1,0 +1,187 @@
+"""The memory record, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Channel(StrEnum):
+    """How a memory came to be. Not its subject (category) and not its sort (kind)."""
+
+    TURN = "turn"
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    INSIGHT = "insight"
+    PROCEDURAL = "procedural"
+    STATE = "state"
+
+
+class Kind(StrEnum):
+    """What sort of statement a memory is (designs C and E)."""
+
+    UNKNOWN = "unknown"
+    DISCOVERY = "discovery"
+    BEHAVIOR = "behavior"
+    OUTCOME = "outcome"
+    NOTE = "note"
+    INSIGHT = "insight"
+    DECISION = "decision"
+    ERROR_LESSON = "error_lesson"
+    REASONING = "reasoning"
+    TOOL_OUTPUT = "tool_output"
+    CONVENTION = "convention"
+    FAILURE = "failure"
+    PREFERENCE = "preference"
+    PATTERN = "pattern"
+
+
+class MemoryState(StrEnum):
+    """Where a memory is in its life. Only active ones are ever returned by a search.
+
+    A ``soft_deleted`` one can be restored until it is purged; a ``merged`` one says what another memory says, which
+    stands for both until the merge is undone. A ``candidate`` waits until it is heard again or confirmed, a
+    ``quarantined`` one was held back because it looks like an attack, a ``proposed`` one needs a person's consent.
+    """
+
+    ACTIVE = "active"
+    SOFT_DELETED = "soft_deleted"
+    MERGED = "merged"
+    CANDIDATE = "candidate"
+    QUARANTINED = "quarantined"
+    PROPOSED = "proposed"
+
+
+APART = frozenset({MemoryState.CANDIDATE, MemoryState.QUARANTINED, MemoryState.PROPOSED})
+"""States of what waits for somebody's word, and was no memory yet."""
+EXTRACTED_BY = "memwarden"
+"""The actor of what was extracted from turns: nobody stated it."""
+CARD = "card"
+"""The tag of an index card, and what says in the journal that an entry is of one."""
+
+
+class Trust(StrEnum):
+    """Whom a memory's words come from (F9): a person or the program that states them, the assistant, or anything else
+    that was read, such as a tool's output, a page, a document or an import."""
+
+    PERSON = "person"
+    ASSISTANT = "assistant"
+    EXTERNAL = "external"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Namespace:
+    """The unit of isolation and placement in a tenant: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``."""
+
+    tenant: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.tenant}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who asks. Everything of a user lives in the namespace ``user/<user>`` of the tenant."""
+
+    tenant: str = "default"
+    user: str = "default"
+    agent: str | None = None
+    thread: str | None = None
+    run: str | None = None
+    actor: str | None = None
+
+    @property
+    def namespace(self) -> Namespace:
+        """Where this scope reads and writes."""
+        return Namespace(self.tenant, f"user/{self.user}")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing remembered.
+
+    Attributes:
+        id: UUIDv7 text, or the caller's own id for items added through :class:`memwarden.tiers.backend.AsyncBackend`.
+        namespace: where it lives. A memory lives in exactly one namespace.
+        text: what is remembered; for a turn, word for word what was said. Never empty for turns and facts.
+        importance: 0..1. Surfaces that show levels 1..5 or 1..10 convert with :mod:`memwarden.importance`.
+        source: where it comes from, as a path or URI (``thread/t1``, ``task/k1/plan``), or None.
+        sources: ids of the turns that it rests on. For a turn: its own source id, which is the caller's ``id`` of the
+            message if there was one.
+        name: who said it, if it was somebody with a name. ``role`` is the chat role.
+        characters: who takes part in it (design C); a search can be limited to them.
+        context: words about the occasion ("During the move, with Tomas").
+        payload: a JSON object of the caller's.
+        token_cost: the size in tokens that the caller gave, or None.
+        version: 1 for a new memory, then one more for each change.
+        created_at: when it was said or learned (aware, UTC). updated_at: when memwarden last wrote it.
+        valid_from: since when it is true, if that is known to differ from created_at.
+        valid_to: since when it is true no longer (that moment excluded), or None. A memory that was superseded is kept
+            with its validity closed: it answers questions about the time before, never about now.
+        purge_at: when a memory that is not active is removed for good; None for others.
+        trust: whom its words come from (:class:`Trust`).
+    """
+
+    id: str
+    namespace: Namespace
+    text: str
+    created_at: datetime
+    updated_at: datetime
+    channel: str = Channel.SEMANTIC
+    kind: str = Kind.UNKNOWN
+    category: str = "activity"
+    importance: float = 0.5
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    source: str | None = None
+    sources: tuple[str, ...] = ()
+    summary: str | None = None
+    context: str | None = None
+    characters: tuple[str, ...] = ()
+    payload: Mapping[str, Any] | None = None
+    token_cost: int | None = None
+    role: str | None = None
+    name: str | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    actor_id: str | None = None
+    thread_id: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    state: str = MemoryState.ACTIVE
+    version: int = 1
+    purge_at: datetime | None = None
+    trust: str = Trust.PERSON
+
+    @property
+    def since(self) -> datetime:
+        """When it became true, as far as is known."""
+        return self.valid_from or self.created_at
+
+    def holds_at(self, moment: datetime) -> bool:
+        """Whether it is true at a moment, whatever its state."""
+        return self.since <= moment and (self.valid_to is None or moment < self.valid_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What recall knows of a text without the text: made once, when it is written.
+
+    Attributes:
+        terms: the term ids in order of appearance, as little-endian uint32 (see :mod:`memwarden.text.tokenizer`).
+        vector: unit-length embedding as little-endian float16, or None when there is no embedder or nothing to embed.
+        flags: bit set of :class:`memwarden.text.flags.Flag`.
+        pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
+        days: the days that the text names, told from the day it was said (:func:`memwarden.text.dates.spans.encode`).
+    """
+
+    terms: bytes = b""
+    vector: bytes | None = None
+    flags: int = 0
+    days: bytes = b""
+    pieces: bytes | None = None
