@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.concurrency.isolated import AT_ONCE, beside
+from memwarden.concurrency.isolation import MAX_CALLS, isolated
 from memwarden.errors import ModelUnavailable
-from memwarden.models.json_answers import asked
+from memwarden.models.json_answers import ask_json
 
 SOON = 0.05
 THREADS = min(32, (os.cpu_count() or 1) + 4)
@@ -45,7 +45,7 @@ def hung() -> Iterator[Hung]:
 
 
 async def ask(model: Any, seconds: float = SOON) -> Any:
-    return await asked(model, "s", "p", schema={}, read=lambda answer: answer, max_tokens=5, seconds=seconds)
+    return await ask_json(model, "s", "p", schema={}, read=lambda answer: answer, max_tokens=5, seconds=seconds)
 
 
 async def test_no_thread_of_reads_and_writes_hangs_with_it(hung: Hung, tmp_path: Path) -> None:
@@ -58,17 +58,17 @@ async def test_no_thread_of_reads_and_writes_hangs_with_it(hung: Hung, tmp_path:
 
 
 async def test_while_it_hangs_it_is_asked_no_more_and_then_again(hung: Hung) -> None:
-    for _ in range(3 * AT_ONCE):
+    for _ in range(3 * MAX_CALLS):
         assert await ask(hung) is None
-    assert hung.asked == AT_ONCE
+    assert hung.asked == MAX_CALLS
     with pytest.raises(ModelUnavailable, match="still busy"):
-        await beside(hung, lambda: 1)
-    assert await beside(object(), lambda: 1) == 1  # another model is not held up
+        await isolated(hung, lambda: 1)
+    assert await isolated(object(), lambda: 1) == 1  # another model is not held up
     hung.wakes.set()
     async with asyncio.timeout(10):
         while await ask(hung, 5.0) is None:  # noqa: ASYNC110 - there is nothing to wait for but its answer
             await asyncio.sleep(0.01)
-    assert hung.asked == AT_ONCE + 1
+    assert hung.asked == MAX_CALLS + 1
 
 
 async def test_who_asks_while_others_do_waits_for_a_turn() -> None:
@@ -84,8 +84,8 @@ async def test_who_asks_while_others_do_waits_for_a_turn() -> None:
         return 1
 
     model = object()
-    assert sum(await asyncio.gather(*(beside(model, work) for _ in range(4 * AT_ONCE)))) == 4 * AT_ONCE
-    assert most[0] <= AT_ONCE
+    assert sum(await asyncio.gather(*(isolated(model, work) for _ in range(4 * MAX_CALLS)))) == 4 * MAX_CALLS
+    assert most[0] <= MAX_CALLS
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), StopIteration("no"), ModelUnavailable("no")])
@@ -94,7 +94,7 @@ async def test_what_it_raises_comes_to_who_asked(error: Exception) -> None:
         raise error
 
     with pytest.raises((ValueError, RuntimeError, ModelUnavailable), match="no"):
-        await beside(object(), work)
+        await isolated(object(), work)
 
 
 def test_a_warden_closes_while_it_hangs(hung: Hung) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.api.scope import AsyncScope
-from memwarden.concurrency import shielded
+from memwarden.concurrency import tasks
 from memwarden.conversation import turn as turns
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import InvalidInput, NotKept, StoreUnavailable
@@ -85,7 +85,7 @@ def test_memories_are_in_the_prompt_and_both_sides_are_stored(warden: Warden) ->
         assert turn.messages == [{"role": "system", "content": f"Be brief.\n\n{turn.block.text}"}, user(ASKED)]
         assert "allergic to peanuts" in turn.block.text
         assert turns_of(warden) == [("user", ASKED)]  # before the model is asked
-        assert turn.heard({"choices": [{"message": {"role": "assistant", "content": "Rice cakes."}}]}) == "Rice cakes."
+        assert turn.record_response({"choices": [{"message": {"role": "assistant", "content": "Rice cakes."}}]}) == "Rice cakes."
     assert messages == [{"role": "system", "content": "Be brief."}, user(ASKED)]
     assert turns_of(warden) == [("user", ASKED), ("assistant", "Rice cakes.")]
     assert [item.outcome for item in turn.stored] == ["created", "created"]
@@ -97,7 +97,7 @@ def test_a_conversation_that_is_handed_over_whole_is_stored_once(warden: Warden)
     for number in range(4):
         messages.append(user(f"Question {number}"))
         with me.turn(messages) as turn:
-            messages.append({"role": "assistant", "content": turn.heard("The same answer.")})
+            messages.append({"role": "assistant", "content": turn.record_response("The same answer.")})
     assert turns_of(warden) == [(message["role"], message["content"]) for message in messages]
 
 
@@ -116,15 +116,15 @@ def test_the_arguments_of_a_call_go_in_and_come_out(warden: Warden) -> None:
     with warden.scope(user="ana", thread="t1").turn(request) as turn:
         assert turn.request == {**request, "system": f"Be brief.\n\n{turn.block.text}"}
         assert turn.messages == [user(ASKED)]
-        turn.heard({"content": [{"type": "text", "text": "Rice cakes."}, {"type": "tool_use", "name": "x"}]})
+        turn.record_response({"content": [{"type": "text", "text": "Rice cakes."}, {"type": "tool_use", "name": "x"}]})
     assert turns_of(warden) == [("user", ASKED), ("assistant", "Rice cakes.")]
 
 
 def test_several_answers_of_one_turn_keep_their_order(warden: Warden) -> None:
     with warden.scope(user="ana", thread="t1").turn([user("What is the weather?")]) as turn:
-        turn.heard("Let me look.")
+        turn.record_response("Let me look.")
         assert "".join(turn.stream(["It ", "rains."])) == "It rains."
-        turn.heard("")
+        turn.record_response("")
     assert turns_of(warden)[1:] == [("assistant", "Let me look."), ("assistant", "It rains.")]
 
 
@@ -132,9 +132,9 @@ def test_ids_of_the_application_are_kept(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t1")
     messages = [user("One?", id="q1")]
     with me.turn(messages) as turn:
-        messages.append({"role": "assistant", "content": turn.heard("One.", id="a1"), "id": "a1"})
+        messages.append({"role": "assistant", "content": turn.record_response("One.", id="a1"), "id": "a1"})
     with me.turn([*messages, user("Two?", id="q2")]) as turn:
-        turn.heard("Two.", id="a2")
+        turn.record_response("Two.", id="a2")
     found = me.find({"channel": "turn"}, order_by="written", descending=False)
     assert [each.sources[0] for each in found] == ["q1", "a1", "q2", "a2"]
 
@@ -144,7 +144,7 @@ def test_a_turn_that_is_repeated_with_its_key_is_stored_once(warden: Warden) -> 
     history = [user("Earlier"), {"role": "assistant", "content": "Sure"}]
     for answer in ("One.", "One.", "Another one."):
         with me.turn([*history, user("Again")], key="k1") as turn:
-            turn.heard(answer)
+            turn.record_response(answer)
     assert turns_of(warden) == [("user", "Again"), ("assistant", "One."), ("assistant", "Another one.")]
 
 
@@ -155,10 +155,10 @@ def test_with_a_key_an_answer_that_is_begun_is_no_answer_yet(warden: Warden, for
     me = warden.scope(user="ana", thread="t1")
     for _ in range(2):
         with me.turn(request, form=form, key="k1") as turn:
-            turn.heard("1}")
+            turn.record_response("1}")
     assert turns_of(warden) == [("user", "As JSON?"), ("assistant", '{"a":1}')]
     with me.turn([*request["messages"][2:3], assistant('{"a":1}'), user("And b?")]) as turn:
-        turn.heard("2")
+        turn.record_response("2")
     assert [words for _, words in turns_of(warden)] == ["As JSON?", '{"a":1}', "And b?", "2"]
 
 
@@ -166,7 +166,7 @@ def test_with_a_key_an_answer_that_calls_tools_is_one(warden: Warden) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     looks = assistant("Let me look.") | {"tool_calls": [call]}
     with warden.scope(user="ana", thread="t1").turn([user("Rain?"), looks], key="k2") as turn:
-        turn.heard("It rains.")
+        turn.record_response("It rains.")
     assert turns_of(warden) == [("assistant", "It rains.")]
 
 
@@ -303,7 +303,7 @@ async def test_who_is_cancelled_while_it_is_stored_stores_it_and_is_cancelled(
 
     async def talk() -> None:
         async with me.turn([user("Tell me")]) as turn:
-            turn.heard("All of it.")
+            turn.record_response("All of it.")
             monkeypatch.setattr(store, "apply", slow)
 
     task = asyncio.create_task(talk())
@@ -362,7 +362,7 @@ async def test_work_is_begun_again_when_it_was_broken_off_itself() -> None:
         await asyncio.sleep(0.01)
         return "done"
 
-    task = asyncio.create_task(shielded.insisted(work))
+    task = asyncio.create_task(tasks.shielded(work))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert begun[0] is not None
@@ -381,7 +381,7 @@ def test_a_turn_goes_out_without_memories_when_they_cannot_be_found(
             assert turn.messages == [user(MIA)]
             assert not turn.block
             patch.undo()  # it is back before the answer is there
-            turn.heard("Rice cakes.")
+            turn.record_response("Rice cakes.")
     assert [type(each) for each in turn.failures] == [StoreUnavailable] * 2
     assert turns_of(warden) == [("user", MIA), ("assistant", "Rice cakes.")]
     assert "goes on" in caplog.text
@@ -394,7 +394,7 @@ def test_what_could_not_be_stored_is_told_after_the_answer(warden: Warden, monke
     with monkeypatch.context() as patch:
         turn = me.turn([user(MIA)])
         turn.__enter__()
-        turn.heard("Rice cakes.")
+        turn.record_response("Rice cakes.")
         down(patch, warden, "apply")
         with pytest.raises(NotKept) as told:
             turn.__exit__(None, None, None)
@@ -412,13 +412,13 @@ def test_a_store_that_hangs_does_not_hold_up_the_conversation(warden: Warden, mo
         await asyncio.sleep(60)
 
     me = warden.scope(user="ana", thread="t1")
-    monkeypatch.setattr(turns, "BEFORE_SECONDS", 0.05)
-    monkeypatch.setattr(turns, "AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(turns, "MAX_SECONDS_BEFORE", 0.05)
+    monkeypatch.setattr(turns, "MAX_SECONDS_AFTER", 0.05)
     with monkeypatch.context() as patch:
         for name in ("apply", "head", "scan"):
             patch.setattr(warden.store, name, hang)
         with pytest.raises(NotKept) as told, me.turn([user(MIA)]) as turn:
-            turn.heard("Rice cakes.")
+            turn.record_response("Rice cakes.")
     assert [each["content"] for each in told.value.messages] == [MIA, "Rice cakes."]
     reasons = [(each.node, each.reason) for each in me.events()]
     assert ("context", "TimeoutError") in reasons
@@ -436,7 +436,7 @@ async def test_a_search_that_takes_too_long_goes_on_beside(me: AsyncScope, monke
         return await scan(*args)
 
     monkeypatch.setattr(me._parts.store, "scan", slow)
-    monkeypatch.setattr(turns, "BEFORE_SECONDS", 0.1)
+    monkeypatch.setattr(turns, "MAX_SECONDS_BEFORE", 0.1)
     for _ in range(3):
         async with me.turn([user(ASKED)]) as turn:
             assert [type(failure) for failure in turn.failures] == [TimeoutError]
@@ -455,7 +455,7 @@ class Odd:
 def test_an_answer_that_cannot_be_read_ends_no_turn(warden: Warden) -> None:
     odd = [Odd(), "Rice ", {"choices": 7}, "cakes.", None]
     with warden.scope(user="ana", thread="t1").turn([user(MIA)]) as turn:
-        assert turn.heard(Odd()) == ""
+        assert turn.record_response(Odd()) == ""
         assert list(turn.stream(odd)) == odd
     assert turns_of(warden) == [("user", MIA), ("assistant", "Rice cakes.")]
     assert turn.failures
@@ -472,7 +472,7 @@ def test_what_was_put_in_is_never_stored(warden: Warden, settings: ChatSettings)
             assert turn.block
             messages = list(turn.messages)
             answer = f"Rice cakes. {number}\n{turn.block.text[:ending]}"
-            messages.append({"role": "assistant", "content": turn.heard(answer)})
+            messages.append({"role": "assistant", "content": turn.record_response(answer)})
     assert turns_of(warden) == [
         pair for number in range(3) for pair in (("user", f"{ASKED} {number}"), ("assistant", f"Rice cakes. {number}"))
     ]
@@ -490,11 +490,11 @@ def test_the_thread_is_looked_through_as_the_turn_says(extraction: str) -> None:
         me = warden.scope(user="ana", thread="t1")
         periodic = replace(ON, memory_extraction_interval=2)
         with me.turn([user(MIA)], periodic) as turn:
-            turn.heard("Rice cakes.")
+            turn.record_response("Rice cakes.")
         assert facts(warden) == []
         assert turn.kept is None
         with me.turn([user("I work as a nurse at St Mary's hospital in Porto.")], periodic) as turn:
-            turn.heard("A hard job.")
+            turn.record_response("A hard job.")
         known = len(facts(warden))
         assert known
         assert turn.kept is not None
@@ -525,11 +525,11 @@ def test_what_is_no_request_is_refused_before_anything_happens(warden: Warden, w
 def test_a_turn_is_used_once(warden: Warden) -> None:
     turn = warden.scope(user="ana").turn([user("Hm")])
     with pytest.raises(InvalidInput, match="not open"):
-        turn.heard("early")
+        turn.record_response("early")
     with turn:
         turn.end()
         turn.end()
-    uses: list[Callable[[], Any]] = [turn.__enter__, lambda: turn.heard("late"), lambda: turn.stream(["late"])]
+    uses: list[Callable[[], Any]] = [turn.__enter__, lambda: turn.record_response("late"), lambda: turn.stream(["late"])]
     for use in uses:
         with pytest.raises(InvalidInput, match=r"once|not open"):
             use()
@@ -551,7 +551,7 @@ def test_a_malformed_message_is_told(warden: Warden, caplog: pytest.LogCaptureFi
     me = warden.scope(user="ana", thread="t1")
     with caplog.at_level(logging.WARNING), me.turn([user("My name is Hal"), bad]) as turn:
         assert turn.messages[-1] == bad
-        turn.heard("okay")
+        turn.record_response("okay")
     (failure,) = turn.failures
     assert isinstance(failure, InvalidInput)
     assert why in str(failure)
@@ -565,14 +565,14 @@ def test_what_has_no_words_is_no_failure(warden: Warden) -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
     told = {"role": "tool", "tool_call_id": "c1", "content": "4"}
     with warden.scope(user="ana", thread="t1").turn([user(""), image, called, told, user("Four?")]) as turn:
-        turn.heard("Yes.")
+        turn.record_response("Yes.")
     assert turn.failures == ()
 
 
 def test_the_log_says_why_an_answer_cannot_be_read(warden: Warden, caplog: pytest.LogCaptureFixture) -> None:
     me = warden.scope(user="ana", thread="t1")
     with caplog.at_level(logging.WARNING), me.turn([user(MIA)]) as turn:
-        turn.heard({"text": "Rice cakes."})
+        turn.record_response({"text": "Rice cakes."})
     assert "InvalidInput: a response is a text or has 'choices', unlike this dict" in caplog.text
 
 

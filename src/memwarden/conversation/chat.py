@@ -11,17 +11,17 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from memwarden.agent.memory_tools import CREATE
-from memwarden.agent.sessions.rules import WINDOW_TOKENS, Message
+from memwarden.agent.memory_tools import CREATE_TOOL
+from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS, Message
 from memwarden.agent.sessions.stored_sessions import AsyncSessions, check_allowed
 from memwarden.agent.tools import AsyncTools
-from memwarden.concurrency.user_code import called
-from memwarden.conversation.exchange import Running
-from memwarden.conversation.model_loop import Asking, with_tool
+from memwarden.concurrency.isolation import call_user_code
+from memwarden.conversation.exchange import ChatExchange
+from memwarden.conversation.model_loop import ModelLoop, add_missing_tools
 from memwarden.conversation.settings import ChatSettings
-from memwarden.conversation.turn import BEFORE_SECONDS, NO_BLOCK, AsyncTurn, Finds, checked_settings
+from memwarden.conversation.turn import MAX_SECONDS_BEFORE, NO_BLOCK, AsyncTurn, ContextScope, check_chat_settings
 from memwarden.conversation.turn_log import TurnLog
-from memwarden.conversation.upstreams import upstream_of
+from memwarden.conversation.upstreams import as_upstream
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.ids import DEFAULT_THREAD
 from memwarden.observability.instrument import EventDraft, tell_of
@@ -30,9 +30,9 @@ from memwarden.records import ContextBlock, MessageResult, WriteResult
 from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime
 
-SECONDS: Final = 120.0
+DEFAULT_SECONDS: Final = 120.0
 """A model may take so long for an answer, or for the next piece of one."""
-MOST_SECONDS: Final = 86_400.0
+MAX_SECONDS: Final = 86_400.0
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Reply:
     failures: tuple[Exception, ...] = ()
 
 
-class ChatScope(Finds, Protocol):
+class ChatScope(ContextScope, Protocol):
     """What a chat needs of a scope."""
 
     def tools(self, *, only: Sequence[str] | None = ...) -> AsyncTools: ...
@@ -107,24 +107,24 @@ class AsyncChat:
         tools: ChatTools = None,
         tool_cache: Mapping[str, int] | None = None,
         defer_remote: Callable[[str], Any] | None = None,
-        seconds: float = SECONDS,
-        window_tokens: int = WINDOW_TOKENS,
+        seconds: float = DEFAULT_SECONDS,
+        window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> None:
         self._parts = parts
         self._scope = scope
-        self._upstream = upstream_of(upstream)
-        self._settings = checked_settings(settings)
+        self._upstream = as_upstream(upstream)
+        self._settings = check_chat_settings(settings)
         self._check_action = check_action
         self.session = checked_name(session, "session") or scope.who.thread or DEFAULT_THREAD
         self._sessions = AsyncSessions(parts, scope.who, window_tokens=window_tokens)
         check_allowed(parts, scope.who)  # now, and not after each answer that was paid for
         self._system = (
-            [] if system is None else [_system(checked_text(system, "system", parts.settings.max_text_bytes))]
+            [] if system is None else [_system_message(checked_text(system, "system", parts.settings.max_text_bytes))]
         )
         self._tools = tools
         self._tool_cache = dict(tool_cache or {})
         self._defer_remote = defer_remote
-        self._seconds = _checked_seconds(seconds)
+        self._seconds = _check_seconds(seconds)
         self._log = TurnLog(parts, scope.who)
 
     @property
@@ -134,7 +134,7 @@ class AsyncChat:
 
     @settings.setter
     def settings(self, settings: ChatSettings) -> None:
-        self._settings = checked_settings(settings)
+        self._settings = check_chat_settings(settings)
 
     async def continue_chat(self, message: str, *, key: str | None = None) -> Reply:
         """Say something and return what came of it.
@@ -152,10 +152,10 @@ class AsyncChat:
         message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.
         """
         told = _AnswerProgress()
-        async with aclosing(self._answered(message, key, told, stream=False)) as pieces:
+        async with aclosing(self._answer(message, key, told, stream=False)) as pieces:
             async for _ in pieces:
                 pass
-        return _over(told)
+        return _finished_reply(told)
 
     def stream(self, message: str, *, key: str | None = None) -> AsyncReplyStream:
         """Say something and return the answer piece by piece. See :meth:`continue_chat`.
@@ -164,7 +164,7 @@ class AsyncChat:
         (``async with``, or ``aclose``) when you leave it early; else that happens when it is thrown away.
         """
         told = _AnswerProgress()
-        return AsyncReplyStream(self._answered(message, key, told, stream=True), told)
+        return AsyncReplyStream(self._answer(message, key, told, stream=True), told)
 
     async def save(self) -> WriteResult | None:
         """Look through the thread, where the settings say ``on_save``; everything else is stored already.
@@ -177,7 +177,7 @@ class AsyncChat:
             return await self._log.look()
         return None
 
-    async def _answered(
+    async def _answer(
         self, message: str, key: str | None, told: _AnswerProgress, *, stream: bool
     ) -> AsyncGenerator[str]:
         text = checked_text(message, "message", self._parts.settings.max_text_bytes)
@@ -191,12 +191,12 @@ class AsyncChat:
             told.reply = Reply(None, action, kept=kept)
             return
         turn = await self._turn(text, name, told)
-        running = Running(self._parts, turn, self._sessions, self.session, text, name)
+        running = ChatExchange(self._parts, turn, self._sessions, self.session, text, name)
         try:
             async with running:
                 told.block = turn.block
-                tools = await self._offered(turn)
-                asking = Asking(self._upstream, tools, self._sessions, self.session, self._tool_cache, self._seconds)
+                tools = await self._turn_tools(turn)
+                asking = ModelLoop(self._upstream, tools, self._sessions, self.session, self._tool_cache, self._seconds)
                 async with aclosing(asking.words(turn, stream=stream)) as pieces:
                     async for words in pieces:
                         yield words
@@ -211,15 +211,15 @@ class AsyncChat:
             told.reply = Reply(turn.answer, None, turn.block, turn.stored, turn.kept, failures)
 
     async def _turn(self, text: str, key: str | None, told: _AnswerProgress) -> AsyncTurn:
-        messages = [*map(dict, self._system), *await self._prepared(text, told)]
+        messages = [*map(dict, self._system), *await self._prepare_messages(text, told)]
         said = [{"role": "user", "content": text}]
         request, form = self._upstream.request(messages), self._upstream.form
         return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
 
-    async def _prepared(self, text: str, told: _AnswerProgress) -> list[Message]:
+    async def _prepare_messages(self, text: str, told: _AnswerProgress) -> list[Message]:
         """The messages of the session, the new one last; that alone when the store does not answer."""
         try:
-            async with asyncio.timeout(BEFORE_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS_BEFORE):
                 return await self._sessions.prepare_messages_for_agent(self.session, text)
         except Exception as error:
             told.failures.append(error)
@@ -240,7 +240,7 @@ class AsyncChat:
         waits = asyncio.timeout(self._seconds)
         try:
             async with waits:
-                return await called(function, given)
+                return await call_user_code(function, given)
         except TimeoutError:
             if not waits.expired():
                 raise
@@ -256,7 +256,7 @@ class AsyncChat:
         if answer:
             yield answer
 
-    async def _offered(self, turn: AsyncTurn) -> AsyncTools:
+    async def _turn_tools(self, turn: AsyncTurn) -> AsyncTools:
         """The tools of this turn; with a mode that has the model keep things, the tool for that."""
         tools = self._tools
         if callable(tools):
@@ -267,7 +267,7 @@ class AsyncChat:
             )
         settings = turn.settings
         triggered = settings.use_memory and settings.memory_extraction_mode == "llm_triggered"
-        return with_tool(tools, self._scope.tools(only=[CREATE]).tools if triggered else ())
+        return add_missing_tools(tools, self._scope.tools(only=[CREATE_TOOL]).tools if triggered else ())
 
     def _tell(self, reason: str) -> None:
         if self._parts.events.takes:
@@ -307,20 +307,20 @@ class AsyncReplyStream:
     @property
     def reply(self) -> Reply:
         """What came of the message, once the stream is over. Raises InvalidInput before."""
-        return _over(self._told)
+        return _finished_reply(self._told)
 
 
-def _over(told: _AnswerProgress) -> Reply:
+def _finished_reply(told: _AnswerProgress) -> Reply:
     if told.reply is None:
         raise InvalidInput("the stream is not over; read it to its end, or close it")
     return told.reply
 
 
-def _system(text: str) -> Message:
+def _system_message(text: str) -> Message:
     return {"role": "system", "content": text}
 
 
-def _checked_seconds(seconds: Any) -> float:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MOST_SECONDS:
-        raise InvalidInput(f"seconds is a number above 0, at most {MOST_SECONDS:g}, not {seconds!r:.80}")
+def _check_seconds(seconds: Any) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_SECONDS:
+        raise InvalidInput(f"seconds is a number above 0, at most {MAX_SECONDS:g}, not {seconds!r:.80}")
     return float(seconds)

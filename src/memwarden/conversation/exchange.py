@@ -9,21 +9,21 @@ from types import TracebackType
 from typing import Final, Self
 
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
-from memwarden.concurrency.shielded import insisted
+from memwarden.concurrency.tasks import shielded
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.errors import NotKept
 from memwarden.ids import new_id
 from memwarden.runtime import Runtime
 
 DIGEST_BYTES: Final = 16
-TAKE_IN_SECONDS: Final = 150.0
+MAX_TAKE_IN_SECONDS: Final = 150.0
 """Taking an exchange in may take so long: writers of one session wait for each other for up to 30 seconds, and a model
 that makes shorter what is too long may take 120."""
 
 log = logging.getLogger(__name__)
 
 
-class Running:
+class ChatExchange:
     """A context manager around a turn. However it is left: the turn's words are stored, the thread is looked through as
     the settings say, and then the exchange is in the session, with what was delivered of the answer.
 
@@ -63,7 +63,7 @@ class Running:
             return
         self._over = True
         try:
-            await insisted(lambda: self._store(look))  # whole: a turn that is stored belongs in the session
+            await shielded(lambda: self._store(look))  # whole: a turn that is stored belongs in the session
         finally:
             self._parts.turns.discard(self)
 
@@ -93,7 +93,7 @@ class Running:
     async def _take_in(self, answer: str) -> None:
         """Take the exchange in, once for each answer that a message with this key got."""
         digest = hashlib.blake2b(f"{self._key}\n{answer}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
-        async with asyncio.timeout(TAKE_IN_SECONDS):
+        async with asyncio.timeout(MAX_TAKE_IN_SECONDS):
             await self._sessions.finalize_current_cycle(
                 self._session, self._message, answer, key=f"chat:{digest.hexdigest()}"
             )

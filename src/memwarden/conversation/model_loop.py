@@ -11,21 +11,21 @@ from typing import Any, Final
 
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.tools import AsyncTools, Tool
-from memwarden.concurrency.user_code import is_stream, passed_on
-from memwarden.conversation.formats import FORMS
+from memwarden.concurrency.isolation import is_stream, iterate_user_stream
+from memwarden.conversation.formats import FORMATS
 from memwarden.conversation.formats.base import ToolCall
-from memwarden.conversation.stream_assembly import response_of, with_own_ids
+from memwarden.conversation.stream_assembly import assemble_response, ensure_call_ids
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.conversation.upstreams import Upstream
 from memwarden.errors import MemwardenError, ModelUnavailable
 
-MOST_ROUNDS: Final = 8
+MAX_ROUNDS: Final = 8
 """So often a model is asked for one message: it may call tools, read what they return, and call others."""
 
 log = logging.getLogger(__name__)
 
 
-class Asking:
+class ModelLoop:
     """How one message is answered.
 
     Args:
@@ -43,7 +43,7 @@ class Asking:
         seconds: float,
     ) -> None:
         self._upstream = upstream
-        self._form = FORMS[upstream.form]
+        self._form = FORMATS[upstream.form]
         self._tools = tools
         self._sessions = sessions
         self._session = session
@@ -54,26 +54,26 @@ class Asking:
         """The words of the answer as they come, taken in by the turn. Raises ModelUnavailable when that is too slow."""
         offered = self._tools.tools
         request = self._upstream.with_tools(turn.request, offered) if offered else turn.request
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             events: list[Any] = []
             try:
                 async with asyncio.timeout(self._seconds):
                     response = await self._upstream.ask(request, stream=stream)
                 if is_stream(response):
-                    async with aclosing(passed_on(response, self._seconds)) as passing:
-                        async for words in turn.words(_noted(passing, events) if offered else passing):
+                    async with aclosing(iterate_user_stream(response, self._seconds)) as passing:
+                        async for words in turn.words(_collect(passing, events) if offered else passing):
                             yield words
-                    response = response_of(self._upstream.form, events)
-                elif response is not None and (words := turn.heard(response)):
+                    response = assemble_response(self._upstream.form, events)
+                elif response is not None and (words := turn.record_response(response)):
                     yield words
             except TimeoutError:
                 raise ModelUnavailable(f"the model took longer than {self._seconds:g} seconds") from None
-            response = with_own_ids(response) if offered and self._form.name == "openai_chat" else response
+            response = ensure_call_ids(response) if offered and self._form.name == "openai_chat" else response
             calls = self._calls(response) if offered else ()
             if not calls:
                 return
-            request = self._form.with_results(request, response, await self._called(calls))
-        log.warning("the model called tools %d times for one message, and is not asked again", MOST_ROUNDS)
+            request = self._form.with_results(request, response, await self._call_tools(calls))
+        log.warning("the model called tools %d times for one message, and is not asked again", MAX_ROUNDS)
 
     def _calls(self, response: Any) -> Sequence[ToolCall]:
         try:
@@ -81,14 +81,14 @@ class Asking:
         except MemwardenError:  # no response of the form, which the turn noted
             return ()
 
-    async def _called(self, calls: Sequence[ToolCall]) -> dict[str, str]:
+    async def _call_tools(self, calls: Sequence[ToolCall]) -> dict[str, str]:
         """What the tools return, as JSON, by the id of the call; one after another, since one may need another's."""
         return {call.id: await self._result(call) for call in calls}
 
     async def _result(self, call: ToolCall) -> str:
         duration = self._cached.get(call.name, 0)
         usable = duration > 0 and isinstance(call.arguments, Mapping)
-        if usable and (entry := await self._held(call)) is not None:
+        if usable and (entry := await self._look_up(call)) is not None:
             return entry
         succeeded, result = await self._call(call)
         if usable and succeeded:
@@ -98,7 +98,7 @@ class Asking:
                 log.warning("a result of the tool %s is not used again: %s", call.name, type(error).__name__)
         return result
 
-    async def _held(self, call: ToolCall) -> str | None:
+    async def _look_up(self, call: ToolCall) -> str | None:
         try:
             entry = await self._sessions.lookup_tool_in_cache(self._session, call.name, call.arguments)
         except MemwardenError as error:
@@ -112,15 +112,15 @@ class Asking:
             async with asyncio.timeout(self._seconds):
                 told: Any = await self._tools.call_tool(call.name, call.arguments)
             if not isinstance(told, Mapping):
-                return _failed(f"it returned no JSON object but {type(told).__name__}")
+                return _failure(f"it returned no JSON object but {type(told).__name__}")
             return bool(told.get("success", True)), _as_json(told)
         except TimeoutError:
-            return _failed(f"it took longer than {self._seconds:g} seconds")
+            return _failure(f"it took longer than {self._seconds:g} seconds")
         except MemwardenError as error:
-            return _failed(str(error))
+            return _failure(str(error))
         except Exception as error:  # a tool of somebody else's, or what it returned
             log.warning("the tool %s failed: %s", call.name, type(error).__name__)
-            return _failed(f"it failed ({type(error).__name__})")
+            return _failure(f"it failed ({type(error).__name__})")
 
 
 def _as_json(told: Mapping[str, Any]) -> str:
@@ -130,18 +130,18 @@ def _as_json(told: Mapping[str, Any]) -> str:
     return result
 
 
-def _failed(why: str) -> tuple[bool, str]:
+def _failure(why: str) -> tuple[bool, str]:
     return False, json.dumps({"success": False, "error": why.encode(errors="replace").decode()}, ensure_ascii=False)
 
 
-def with_tool(tools: AsyncTools | None, more: Sequence[Tool]) -> AsyncTools:
+def add_missing_tools(tools: AsyncTools | None, more: Sequence[Tool]) -> AsyncTools:
     """The tools and those that are not among them yet."""
     own = () if tools is None else tools.tools
     names = {item.name for item in own}
     return AsyncTools((*own, *(item for item in more if item.name not in names)))
 
 
-async def _noted(events: AsyncIterator[Any], into: list[Any]) -> AsyncIterator[Any]:
+async def _collect(events: AsyncIterator[Any], into: list[Any]) -> AsyncIterator[Any]:
     async for event in events:
         into.append(event)
         yield event

@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar, overload
 
-from memwarden.concurrency.deadline import in_time
-from memwarden.concurrency.shielded import insisted
-from memwarden.conversation.formats import Request, form_of
-from memwarden.conversation.inject import put_in
-from memwarden.conversation.new_words import begun_answer, since_answer
+from memwarden.concurrency.tasks import shielded, with_deadline
+from memwarden.conversation.formats import Request, detect_format
+from memwarden.conversation.formats.reading import messages_since_answer, read_prefill
+from memwarden.conversation.inject import inject_memories
 from memwarden.conversation.own_words import without_block, without_blocks
-from memwarden.conversation.record_response import ResponseRecorder, SpokenAnswer, passed_on, passed_on_later
+from memwarden.conversation.record_response import ResponseRecorder, SpokenAnswer, tee_async_stream, tee_stream
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn_log import TurnLog
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
@@ -34,10 +34,10 @@ from memwarden.runtime import Runtime
 
 E = TypeVar("E")
 Message = dict[str, Any]
-BEFORE_SECONDS: Final = 10.0
+MAX_SECONDS_BEFORE: Final = 10.0
 """What is done before the model is called may take so long each: a cold start of a large store takes seconds, and a
 store that hangs must not hold up the conversation."""
-AFTER_SECONDS: Final = 30.0
+MAX_SECONDS_AFTER: Final = 30.0
 """Storing what was said may take so long, as long as writers of one store wait for each other."""
 NO_BLOCK: Final = ContextBlock("", (), 0, 0, 0)
 WITH_MEMORY: Final = ChatSettings(use_memory=True)
@@ -45,7 +45,7 @@ WITH_MEMORY: Final = ChatSettings(use_memory=True)
 log = logging.getLogger(__name__)
 
 
-class Finds(Protocol):
+class ContextScope(Protocol):
     """What a turn needs of a scope."""
 
     @property
@@ -67,7 +67,7 @@ class AsyncTurn:
 
     >>> async with me.turn(messages) as turn:
     ...     response = await client.chat.completions.create(model=..., messages=turn.messages)
-    ...     turn.heard(response)
+    ...     turn.record_response(response)
 
     Attributes:
         request: what to give the model: the request with memories put in; equal to the given one without any.
@@ -81,7 +81,7 @@ class AsyncTurn:
     def __init__(
         self,
         parts: Runtime,
-        scope: Finds,
+        scope: ContextScope,
         request: Request,
         settings: ChatSettings | None = None,
         *,
@@ -93,9 +93,9 @@ class AsyncTurn:
         self._parts = parts
         self._scope = scope
         self._log = TurnLog(parts, scope.who)
-        self._form = form_of(request, form)
+        self._form = detect_format(request, form)
         self._given = request
-        self._settings = checked_settings(settings)
+        self._settings = check_chat_settings(settings)
         self._key = checked_name(key, "key")
         self._own_key = self._key or new_id()
         self._new = new
@@ -111,7 +111,7 @@ class AsyncTurn:
         self.stored: tuple[MessageResult, ...] = ()
         self.kept: WriteResult | None = None
         self.failures: tuple[Exception, ...] = ()
-        self._said = self._form.said(request) if self._settings.use_memory else []
+        self._said = self._form.read_turns(request) if self._settings.use_memory else []
 
     @property
     def messages(self) -> Any:
@@ -140,7 +140,7 @@ class AsyncTurn:
 
     @settings.setter
     def settings(self, settings: ChatSettings) -> None:
-        self._settings = checked_settings(settings)
+        self._settings = check_chat_settings(settings)
 
     @property
     def has_more(self) -> bool:
@@ -181,7 +181,7 @@ class AsyncTurn:
             error.add_note(str(lost))
             log.error("%s", lost)
 
-    def heard(self, response: Any, *, id: str | None = None) -> str:
+    def record_response(self, response: Any, *, id: str | None = None) -> str:
         """Take in an answer of the model: a whole response of the form, or its words. Returns the words.
 
         Call it once for each answer, in order, when the model is called more than once in a turn.
@@ -201,6 +201,11 @@ class AsyncTurn:
             return ""
         answer.pieces.append(words)
         return words
+
+    def heard(self, response: Any, *, id: str | None = None) -> str:
+        """Call :meth:`record_response`, under the name that it had before; goes with the next release."""
+        warnings.warn("turn.heard is now turn.record_response", DeprecationWarning, stacklevel=2)
+        return self.record_response(response, id=id)
 
     @overload
     def stream(self, events: AsyncIterable[E], *, id: str | None = None) -> AsyncIterator[E]: ...
@@ -250,7 +255,7 @@ class AsyncTurn:
         self._ended_at = self._heard.size
         try:
             if self._settings.use_memory:
-                await insisted(self._store)
+                await shielded(self._store)
                 if look:
                     self._judge_uses()
                     await self._look()
@@ -265,8 +270,8 @@ class AsyncTurn:
         self._check_open()
         take = partial(self._take, self._heard.begin(checked_name(id, "id")))
         if hasattr(events, "__aiter__"):
-            return passed_on_later(events, take, words=words)
-        return passed_on(events, take, words=words)
+            return tee_async_stream(events, take, words=words)
+        return tee_stream(events, take, words=words)
 
     def _take(self, answer: SpokenAnswer, event: object) -> str:
         if self._state == "over":  # to hand it on would lose it in silence
@@ -289,8 +294,8 @@ class AsyncTurn:
             return without_blocks(self._new, self._settings.template)
         if self._key is None:
             return said
-        self._begun = begun_answer(self._given)
-        return since_answer(said, self._begun.strip())
+        self._begun = read_prefill(self._given)
+        return messages_since_answer(said, self._begun.strip())
 
     async def _put_in(self, *, renew: bool = False) -> None:
         said = without_blocks(self._said, self._settings.template)
@@ -307,9 +312,9 @@ class AsyncTurn:
                 template=settings.template,
             )
             parts, who = self._parts, self._scope.who
-            block = await in_time(parts.late, who.namespace, search, BEFORE_SECONDS)
-            async with asyncio.timeout(BEFORE_SECONDS):
-                self.request = await put_in(parts, who, self._form, self._given, block, settings, renew=renew)
+            block = await with_deadline(parts.late, who.namespace, search, MAX_SECONDS_BEFORE)
+            async with asyncio.timeout(MAX_SECONDS_BEFORE):
+                self.request = await inject_memories(parts, who, self._form, self._given, block, settings, renew=renew)
             self.block = block
         except Exception as error:
             self._goes_on("without memories", error, Node.CONTEXT, Op.SEARCH)
@@ -317,7 +322,7 @@ class AsyncTurn:
     async def _store_asked_early(self) -> None:
         """Store what the user said before a model is called. If it fails, it is tried again at the end."""
         try:
-            async with asyncio.timeout(BEFORE_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS_BEFORE):
                 await self._store_asked()
         except Exception as error:
             if self._key and isinstance(error, Conflict) and not isinstance(error, Stale):
@@ -335,7 +340,7 @@ class AsyncTurn:
         """Store what is not stored yet. May be done again."""
         answers = self._answers()
         try:
-            async with asyncio.timeout(AFTER_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS_AFTER):
                 await self._store_asked()
                 results: list[MessageResult] = []
                 for number, item in enumerate(answers):
@@ -371,12 +376,14 @@ class AsyncTurn:
         if not self.block.items or not answer.strip() or not self._parts.events.takes:
             return
         try:
-            from memwarden.conversation.memory_use import judged  # its word lists are for those alone who hear answers
+            from memwarden.conversation.memory_use import (
+                judge_uses,  # its word lists are for those alone who hear answers
+            )
 
             said = [
                 str(without_block["content"]) for without_block in without_blocks(self._said, self._settings.template)
             ]
-            for item, used, share in judged(self.block.items, said, answer):
+            for item, used, share in judge_uses(self.block.items, said, answer):
                 verdict = UseVerdict.USED if used else UseVerdict.UNUSED
                 deed = EventDraft(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
                 tell_of(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
@@ -387,7 +394,7 @@ class AsyncTurn:
         """Look through the thread, if it is time (C3). If this fails, the next look does it."""
         settings = self._settings
         try:
-            async with asyncio.timeout(AFTER_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS_AFTER):
                 if settings.memory_extraction_mode == "every_turn" or (
                     settings.memory_extraction_mode == "periodic"
                     and await self._log.waits_for(2 * settings.memory_extraction_interval)  # a question, an answer
@@ -412,7 +419,7 @@ class AsyncTurn:
             self.failures = (*self.failures, error)
 
 
-def checked_settings(settings: ChatSettings | None) -> ChatSettings:
+def check_chat_settings(settings: ChatSettings | None) -> ChatSettings:
     """Return the settings of a chat; with memory, if none are given. Raises InvalidInput."""
     if settings is not None and not isinstance(settings, ChatSettings):
         raise InvalidInput(

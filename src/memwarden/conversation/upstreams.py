@@ -9,9 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from memwarden.agent.tools import Tool, described, schema
-from memwarden.concurrency.user_code import called
-from memwarden.conversation.formats.placing import after
+from memwarden.agent.tools import Tool, describe_tool, parameter_schema
+from memwarden.concurrency.isolation import call_user_code
+from memwarden.conversation.formats.placing import append_text
 from memwarden.errors import InvalidInput
 
 Message = dict[str, Any]
@@ -56,7 +56,7 @@ class CallableUpstream:
         )
 
     async def ask(self, request: Any, *, stream: bool) -> Any:
-        return await called(self._function, request)
+        return await call_user_code(self._function, request)
 
 
 class _Client(ABC):
@@ -67,13 +67,13 @@ class _Client(ABC):
         self._options = dict(options)
 
     async def ask(self, request: Any, *, stream: bool) -> Any:
-        return await called(self._create, **request, **({"stream": True} if stream else {}))
+        return await call_user_code(self._create, **request, **({"stream": True} if stream else {}))
 
     def with_tools(self, request: Any, tools: Sequence[Tool]) -> Any:
-        return {**request, "tools": [*request.get("tools", ()), *map(self._offered, tools)]}
+        return {**request, "tools": [*request.get("tools", ()), *map(self._tool_entry, tools)]}
 
     @abstractmethod
-    def _offered(self, tool: Tool) -> dict[str, Any]:
+    def _tool_entry(self, tool: Tool) -> dict[str, Any]:
         """A tool as the API takes it."""
 
 
@@ -83,8 +83,8 @@ class _OpenAIChat(_Client):
     def request(self, messages: Sequence[Message]) -> Any:
         return {**self._options, "messages": list(messages)}
 
-    def _offered(self, tool: Tool) -> dict[str, Any]:
-        about = {"name": tool.name, "description": described(tool), "parameters": schema(tool)}
+    def _tool_entry(self, tool: Tool) -> dict[str, Any]:
+        about = {"name": tool.name, "description": describe_tool(tool), "parameters": parameter_schema(tool)}
         return {"type": "function", "function": about}
 
 
@@ -94,8 +94,8 @@ class _OpenAIResponses(_Client):
     def request(self, messages: Sequence[Message]) -> Any:
         return {**self._options, "input": list(messages)}
 
-    def _offered(self, tool: Tool) -> dict[str, Any]:
-        about = {"name": tool.name, "description": described(tool), "parameters": schema(tool)}
+    def _tool_entry(self, tool: Tool) -> dict[str, Any]:
+        about = {"name": tool.name, "description": describe_tool(tool), "parameters": parameter_schema(tool)}
         return {"type": "function", **about, "strict": False}  # there are parameters that may be left out
 
 
@@ -105,11 +105,11 @@ class _Anthropic(_Client):
     def request(self, messages: Sequence[Message]) -> Any:
         system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
         said = [message for message in messages if message["role"] != "system"]
-        whole = {"system": after(self._options.get("system"), system, "text")} if system else {}
+        whole = {"system": append_text(self._options.get("system"), system, "text")} if system else {}
         return {**self._options, "messages": said, **whole}
 
-    def _offered(self, tool: Tool) -> dict[str, Any]:
-        return {"name": tool.name, "description": described(tool), "input_schema": schema(tool)}
+    def _tool_entry(self, tool: Tool) -> dict[str, Any]:
+        return {"name": tool.name, "description": describe_tool(tool), "input_schema": parameter_schema(tool)}
 
 
 def openai_chat(client: Any, **options: Any) -> Upstream:
@@ -134,7 +134,7 @@ def anthropic(client: Any, **options: Any) -> Upstream:
     return _Anthropic(client.messages.create, options)
 
 
-def upstream_of(given: Any) -> Upstream:
+def as_upstream(given: Any) -> Upstream:
     """Return what a caller gave as an upstream. Raises InvalidInput for what is none."""
     if hasattr(given, "ask") and hasattr(given, "request") and hasattr(given, "form"):
         upstream: Upstream = given

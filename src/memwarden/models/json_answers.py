@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from memwarden.concurrency.isolated import beside
+from memwarden.concurrency.isolation import isolated
 from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import ChatModel
 from memwarden.observability.instrument import model_failed
@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 # What a JSON list or object begins with, so that brackets of prose cost nothing.
 _OPENING = re.compile(r'[\[{](?=\s*["{}\[\]\-0-9tfnNI])')
-_MOST_TRIES = 1_000
+_MAX_OPENINGS = 1_000
 
-SECONDS = 20.0
+TIME_LIMIT_SECONDS = 20.0
 """A question and its repair may take so long together."""
 
 log = logging.getLogger(__name__)
 
 
-async def asked(
+async def ask_json(
     model: ChatModel,
     system: str,
     prompt: str,
@@ -42,13 +42,13 @@ async def asked(
     ``read`` raises ValueError, KeyError or TypeError for an answer that says nothing; then the model is told what was
     wrong and asked once more. Never raises: a model that fails, is late or answers garbage costs a warning.
     """
-    limit = SECONDS if seconds is None else seconds
+    limit = TIME_LIMIT_SECONDS if seconds is None else seconds
     try:
         async with asyncio.timeout(limit):
             wrong = ""
             for _ in range(2):
                 question = partial(model.complete, system, prompt + wrong, schema=schema, max_tokens=max_tokens)
-                text = await beside(model, question)
+                text = await isolated(model, question)
                 try:
                     return read(next(json_values(text)))
                 except (StopIteration, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -74,7 +74,7 @@ def json_values(text: str) -> Iterator[Any]:
     off are no list of memories.
     """
     decoder, at = json.JSONDecoder(), 0
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_OPENINGS):
         opening = _OPENING.search(text, at)
         if opening is None:
             return

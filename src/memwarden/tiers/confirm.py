@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from memwarden.concurrency.user_code import called
+from memwarden.concurrency.isolation import call_user_code
 from memwarden.errors import Denied, InvalidInput
 
 Confirm = Callable[[str], bool | Awaitable[bool]]
 """Shows a question to a person and returns whether they said yes. A plain function runs in a thread of its own."""
 
-CLEAR = "DANGER: Clear ALL global memory? This cannot be undone."
+CLEAR_QUESTION = "DANGER: Clear ALL global memory? This cannot be undone."
 
 
-def add(preference: str, category: str) -> str:
+def add_question(preference: str, category: str) -> str:
     """Design E's question before a preference is added."""
     return f"Add global preference: '{preference}' (category: {category})?"
 
 
-def modify(old: str, new: str, category: str) -> str:
+def modify_question(old: str, new: str, category: str) -> str:
     """The question before a preference is changed."""
     return f"Change global preference: '{old}' to '{new}' (category: {category})?"
 
 
-def remove(words: str) -> str:
+def remove_question(words: str) -> str:
     """The question before one item is taken out."""
     return f"Remove from global memory: '{words}'?"
 
 
-def undo(change: int) -> str:
+def undo_question(change: int) -> str:
     """The question before a decision is taken back."""
     return f"Undo change {change} of global memory?"
 
 
-async def confirmed(question: str, callback: Confirm | None, confirm: bool, *, must_ask: bool = False) -> bool:
+async def ask_confirmation(question: str, callback: Confirm | None, confirm: bool, *, must_ask: bool = False) -> bool:
     """Return whether a change may be made: what the callback answers, or yes when the caller vouches for it.
 
     Args:
@@ -51,4 +51,4 @@ async def confirmed(question: str, callback: Confirm | None, confirm: bool, *, m
             f"nobody was asked: {question} Give confirmation_callback, which shows the question to a person and "
             "returns their answer" + ("" if must_ask else ", or confirm=True when you have their word")
         )
-    return await called(callback, question) is True
+    return await call_user_code(callback, question) is True
