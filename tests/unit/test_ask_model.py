@@ -12,8 +12,8 @@ import pytest
 
 from memwarden.errors import ModelUnavailable
 from memwarden.models import json_answers
-from memwarden.recall.nearby import Near
-from memwarden.remember.resolve.model_judge import MOST_PAIRS, SCHEMA, judged_by_model
+from memwarden.recall.nearby import NearbyMemory
+from memwarden.remember.resolve.model_judge import MAX_PAIRS, SCHEMA, judge_by_model
 from memwarden.remember.resolve.resolution import NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import a_memory
@@ -22,7 +22,7 @@ from memwarden.testing.scripted import ScriptedModel
 
 def a_pair(label: str = "check", guards: tuple[str, ...] = (), name: str = "old", newer: bool = True) -> NeighbourPair:
     judgement = Judgement(label, "a rule", guards)  # type: ignore[arg-type]
-    return NeighbourPair(a_memory(name), Near(name, 0.7, 0.9), judgement, newer)
+    return NeighbourPair(a_memory(name), NearbyMemory(name, 0.7, 0.9), judgement, newer)
 
 
 def relations(*told: str) -> str:
@@ -30,7 +30,7 @@ def relations(*told: str) -> str:
 
 
 async def labels(model: ScriptedModel, *pairs: NeighbourPair) -> list[str]:
-    return [pair.judgement.label for pair in await judged_by_model(model, "the new one", pairs)]
+    return [pair.judgement.label for pair in await judge_by_model(model, "the new one", pairs)]
 
 
 async def test_only_pairs_of_the_check_band_are_asked_about() -> None:
@@ -53,15 +53,15 @@ async def test_nothing_is_asked_when_the_rules_decide() -> None:
 
 
 async def test_a_guard_forbids_a_merge_whatever_the_model_says() -> None:
-    judged = await judged_by_model(ScriptedModel(relations("same")), "new", [a_pair(guards=("number",))])
+    judged = await judge_by_model(ScriptedModel(relations("same")), "new", [a_pair(guards=("number",))])
     assert (judged[0].judgement.label, judged[0].judgement.guards) == ("link", ("number",))
     assert judged[0].judgement.rule == "model scripted"
 
 
 async def test_one_prompt_holds_few_pairs() -> None:
-    model = ScriptedModel(relations(*["different"] * MOST_PAIRS))
-    told = await labels(model, *[a_pair(name=f"m{number}") for number in range(MOST_PAIRS + 2)])
-    assert told == ["different"] * MOST_PAIRS + ["check"] * 2
+    model = ScriptedModel(relations(*["different"] * MAX_PAIRS))
+    told = await labels(model, *[a_pair(name=f"m{number}") for number in range(MAX_PAIRS + 2)])
+    assert told == ["different"] * MAX_PAIRS + ["check"] * 2
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_a_late_model_costs_its_time_limit(monkeypatch: pytest.MonkeyPatch
             return relations("same")
 
     began = time.monotonic()
-    judged = await judged_by_model(Slow(), "new", [a_pair()])
+    judged = await judge_by_model(Slow(), "new", [a_pair()])
     over.set()
     assert judged[0].judgement.label == "check"
     assert time.monotonic() - began < 5

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.remember.resolve.consent.answers import acknowledged
-from memwarden.remember.resolve.consent.user_context import Edit
+from memwarden.remember.resolve.consent.answers import read_answer
+from memwarden.remember.resolve.consent.user_context import ContextEdit
 
-CITY = Edit("city", "Berlin")
+CITY = ContextEdit("city", "Berlin")
 PLAIN = [
     (CITY, "Shall I remember that you live in Berlin?", "Yes, please!"),
     (CITY, "How nice. I have noted the flat. Shall I save Berlin as your city?", "yes"),
     (CITY, "Should I update your city to “Berlin”?", "Yes."),
-    (Edit("city", "New York"), "Shall I remember that you live in New York now?", "Yes, that's right."),
-    (Edit("preferred_name", "Ana"), "Shall I remember that you'd like to be called Ana?", "Yes!"),
-    (Edit("pronouns", "she/her"), "May I save your pronouns as she/her?", "Sure."),
-    (Edit("language", "French"), "Do you want me to set your language to French?", "Yes, please do."),
-    (Edit("tone", "short"), "Shall I keep in mind that you prefer a short tone?", "Yes"),
-    (Edit("goals_add", "run a marathon"), "Shall I note that your goal is to run a marathon?", "Of course"),
+    (ContextEdit("city", "New York"), "Shall I remember that you live in New York now?", "Yes, that's right."),
+    (ContextEdit("preferred_name", "Ana"), "Shall I remember that you'd like to be called Ana?", "Yes!"),
+    (ContextEdit("pronouns", "she/her"), "May I save your pronouns as she/her?", "Sure."),
+    (ContextEdit("language", "French"), "Do you want me to set your language to French?", "Yes, please do."),
+    (ContextEdit("tone", "short"), "Shall I keep in mind that you prefer a short tone?", "Yes"),
+    (ContextEdit("goals_add", "run a marathon"), "Shall I note that your goal is to run a marathon?", "Of course"),
     (CITY, "Soll ich mir merken, dass du in Berlin wohnst?", "Ja, bitte."),
     (CITY, "Soll ich Berlin als deine Stadt speichern?", "Ja"),
-    (Edit("preferred_name", "Ana"), "Soll ich speichern, dass dein Name Ana ist?", "Ja gerne!"),
+    (ContextEdit("preferred_name", "Ana"), "Soll ich speichern, dass dein Name Ana ist?", "Ja gerne!"),
     (CITY, "¿Quieres que recuerde que vives en Berlin?", "Sí, por favor"),
-    (Edit("language", "español"), "¿Debo guardar español como tu idioma?", "Claro que sí"),
+    (ContextEdit("language", "español"), "¿Debo guardar español como tu idioma?", "Claro que sí"),
     (CITY, "Dois-je retenir que tu habites à Berlin ?", "Oui, bien sûr"),
-    (Edit("preferred_name", "Léa"), "Puis-je enregistrer Léa comme prénom ?", "Oui"),
-    (Edit("city", "大阪"), "お住まいは大阪と覚えておきましょうか。", "はい、お願いします。"),
-    (Edit("city", "ベルリン"), "都市をベルリンとして保存しますか？", "はい"),
-    (Edit("preferred_name", "アナ"), "「アナ」さんとお呼びするように登録しますか？", "はい"),
+    (ContextEdit("preferred_name", "Léa"), "Puis-je enregistrer Léa comme prénom ?", "Oui"),
+    (ContextEdit("city", "大阪"), "お住まいは大阪と覚えておきましょうか。", "はい、お願いします。"),
+    (ContextEdit("city", "ベルリン"), "都市をベルリンとして保存しますか？", "はい"),
+    (ContextEdit("preferred_name", "アナ"), "「アナ」さんとお呼びするように登録しますか？", "はい"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("proposal", "asked", "answer"), PLAIN)
-def test_a_plain_yes_to_exactly_this_is_consent(proposal: Edit, asked: str, answer: str) -> None:
-    assert acknowledged(asked, answer, proposal) is True
+def test_a_plain_yes_to_exactly_this_is_consent(proposal: ContextEdit, asked: str, answer: str) -> None:
+    assert read_answer(asked, answer, proposal) is True
 
 
 @pytest.mark.parametrize(
     "answer", ["No.", "no, thanks", "Nein danke", "No, gracias", "Non merci", "いいえ、結構です。"]
 )
 def test_a_plain_no_declines(answer: str) -> None:
-    assert acknowledged("Shall I remember that you live in Berlin?", answer, CITY) is False
+    assert read_answer("Shall I remember that you live in Berlin?", answer, CITY) is False
 
 
 ASKED = "Shall I remember that you live in Berlin?"
@@ -55,7 +55,7 @@ ASKED = "Shall I remember that you live in Berlin?"
     ],
 )  # fmt: skip
 def test_an_unclear_answer_is_none(answer: str) -> None:
-    assert acknowledged(ASKED, answer, CITY) is None
+    assert read_answer(ASKED, answer, CITY) is None
 
 
 @pytest.mark.parametrize(
@@ -86,29 +86,29 @@ def test_an_unclear_answer_is_none(answer: str) -> None:
     ],
 )
 def test_a_question_about_something_else_is_none(asked: str) -> None:
-    assert acknowledged(asked, "Yes.", CITY) is None
+    assert read_answer(asked, "Yes.", CITY) is None
 
 
 def test_a_part_of_a_name_is_not_the_name() -> None:
-    york = Edit("city", "York")
-    assert acknowledged("Shall I remember that you live in New York?", "Yes", york) is None
-    assert acknowledged("お住まいは新大阪と覚えておきましょうか。", "はい", Edit("city", "大阪")) is None
-    assert acknowledged("新大阪にお住まいだと覚えますか？", "はい", Edit("city", "大阪")) is None
-    assert acknowledged("お住まいは大阪市と覚えておきましょうか。", "はい", Edit("city", "大阪")) is None
+    york = ContextEdit("city", "York")
+    assert read_answer("Shall I remember that you live in New York?", "Yes", york) is None
+    assert read_answer("お住まいは新大阪と覚えておきましょうか。", "はい", ContextEdit("city", "大阪")) is None
+    assert read_answer("新大阪にお住まいだと覚えますか？", "はい", ContextEdit("city", "大阪")) is None
+    assert read_answer("お住まいは大阪市と覚えておきましょうか。", "はい", ContextEdit("city", "大阪")) is None
 
 
 def test_a_city_is_no_name() -> None:
     asked = "Shall I remember that your name is Florence?"
-    assert acknowledged(asked, "Yes", Edit("city", "Florence")) is None
-    assert acknowledged(asked, "Yes", Edit("preferred_name", "Florence")) is True
+    assert read_answer(asked, "Yes", ContextEdit("city", "Florence")) is None
+    assert read_answer(asked, "Yes", ContextEdit("preferred_name", "Florence")) is True
 
 
 def test_taking_something_out_is_not_understood() -> None:
-    assert acknowledged("Shall I remember to remove Berlin as your city?", "Yes", Edit("city", None)) is None
-    assert acknowledged("Shall I note your goal is to run?", "Yes", Edit("goals_remove", "run")) is None
+    assert read_answer("Shall I remember to remove Berlin as your city?", "Yes", ContextEdit("city", None)) is None
+    assert read_answer("Shall I note your goal is to run?", "Yes", ContextEdit("goals_remove", "run")) is None
 
 
 def test_a_value_with_signs_is_only_itself() -> None:
-    assert acknowledged("Shall I save your city as a.c?", "Yes", Edit("city", "a.c")) is True
-    assert acknowledged("Shall I save your city as abc?", "Yes", Edit("city", "a.c")) is None
-    assert acknowledged("Shall I save your city as {v}?", "Yes", CITY) is None
+    assert read_answer("Shall I save your city as a.c?", "Yes", ContextEdit("city", "a.c")) is True
+    assert read_answer("Shall I save your city as abc?", "Yes", ContextEdit("city", "a.c")) is None
+    assert read_answer("Shall I save your city as {v}?", "Yes", CITY) is None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.deduplicate import PASSED_OVER, continued
+from memwarden.remember.ingest.deduplicate import ALREADY_BEHIND, find_new_turns
 from memwarden.remember.ingest.messages import Message
 
 NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
@@ -28,8 +28,8 @@ def thread_of(talk: list[str]) -> list[Memory]:
 def told(call: list[str], thread: list[str]) -> list[str]:
     """For each message of a call: the turn that it is, ``new``, or ``past`` for one that is not stored any more."""
     said = [Message("user" if item[0] == "u" else "assistant", item[2:]) for item in call]
-    keys = continued(said, thread_of(thread))
-    return [key.known or ("past" if key.refused == PASSED_OVER else "new") for key in keys]
+    keys = find_new_turns(said, thread_of(thread))
+    return [key.known or ("past" if key.refused == ALREADY_BEHIND else "new") for key in keys]
 
 
 CASES = {

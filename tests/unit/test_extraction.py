@@ -9,18 +9,18 @@ from datetime import UTC, date, datetime
 import pytest
 
 from memwarden.records import Channel, Kind
-from memwarden.remember.extract.checks import faults, tidied, trimmed
+from memwarden.remember.extract.checks import find_faults, tidy_sentence, shorten_statement
 from memwarden.remember.extract.records import ExchangeExtract
-from memwarden.remember.extract.rules.clauses import clauses, lead_and_rest, written_out
-from memwarden.remember.extract.rules.dating import with_dates
-from memwarden.remember.extract.rules.exchange import exchange_items
-from memwarden.remember.extract.rules.gate import worth
-from memwarden.remember.extract.rules.patterns import framed
-from memwarden.remember.extract.rules.presuppositions import presumed
-from memwarden.remember.extract.rules.pronouns import without_pointers
-from memwarden.remember.extract.rules.rejections import vetoed, vetoed_clause
-from memwarden.remember.extract.rules.sentences import is_somebodys_words, sentences, without_openers
-from memwarden.remember.extract.rules.third_person import ThirdPersonText, third_person
+from memwarden.remember.extract.rules.clauses import split_clauses, split_lead, write_out_contractions
+from memwarden.remember.extract.rules.dating import resolve_dates
+from memwarden.remember.extract.rules.exchange import extract_exchange
+from memwarden.remember.extract.rules.gate import judge_worth
+from memwarden.remember.extract.rules.patterns import match_frame
+from memwarden.remember.extract.rules.presuppositions import find_presuppositions
+from memwarden.remember.extract.rules.pronouns import drop_pointers
+from memwarden.remember.extract.rules.rejections import reject_sentence, reject_clause
+from memwarden.remember.extract.rules.sentences import is_somebodys_words, split_sentences, drop_openers
+from memwarden.remember.extract.rules.third_person import ThirdPersonText, to_third_person
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)  # a Wednesday
 
@@ -36,11 +36,11 @@ class Said:
 
 def of_user(text: str, answer: str = "") -> ExchangeExtract:
     turns = [Said("u1", text), *([Said("a1", answer, "assistant")] if answer else [])]
-    return exchange_items(turns, two_person=False, said_at=SAID)
+    return extract_exchange(turns, two_person=False, said_at=SAID)
 
 
 def of_pair(text: str, name: str = "Ines", partner: str = "Tomas") -> ExchangeExtract:
-    return exchange_items([Said("t1", text, name=name)], two_person=True, said_at=SAID, partners=[name, partner])
+    return extract_exchange([Said("t1", text, name=name)], two_person=True, said_at=SAID, partners=[name, partner])
 
 
 def facts(kept: ExchangeExtract) -> list[str]:
@@ -60,22 +60,22 @@ def facts(kept: ExchangeExtract) -> list[str]:
     ],
 )
 def test_openers_are_cut(text: str, bare: str) -> None:
-    assert without_openers(text) == bare
+    assert drop_openers(text) == bare
 
 
 def test_markup_pictures_and_asides_are_no_words_and_lines_end_sentences() -> None:
-    found = sentences("**I moved** to [Oslo](http://x.y) 🎉 (finally).\n- I sold my car\n\nIs that ok?")
+    found = split_sentences("**I moved** to [Oslo](http://x.y) 🎉 (finally).\n- I sold my car\n\nIs that ok?")
     assert [item.text for item in found] == ["I moved to Oslo.", "I sold my car", "Is that ok?"]
     assert [item.asks for item in found] == [False, False, True]
     assert [item.listed for item in found] == [False, True, False]
 
 
 def test_abbreviations_end_no_sentence() -> None:
-    assert len(sentences("I saw Dr. Moe at 5 p.m. and paid 3.50 for it.")) == 1
+    assert len(split_sentences("I saw Dr. Moe at 5 p.m. and paid 3.50 for it.")) == 1
 
 
 def test_a_partner_who_is_spoken_to_is_cut() -> None:
-    assert [sentence.text for sentence in sentences("Hey Tomas! I moved to Oslo, Tomas.", ("Tomas",))][
+    assert [sentence.text for sentence in split_sentences("Hey Tomas! I moved to Oslo, Tomas.", ("Tomas",))][
         -1
     ] == "I moved to Oslo."
 
@@ -99,7 +99,7 @@ def test_code_and_long_pasted_texts_are_nobodys_words(text: str) -> None:
     ],
 )
 def test_sentences_that_state_nothing(sentence: str, asks: bool, why: str | None) -> None:
-    assert vetoed(sentence, asks) == why
+    assert reject_sentence(sentence, asks) == why
 
 
 @pytest.mark.parametrize(
@@ -121,19 +121,19 @@ def test_sentences_that_state_nothing(sentence: str, asks: bool, why: str | None
     ],
 )
 def test_clauses_that_state_nothing_of_a_user(clause: str, why: str | None) -> None:
-    assert vetoed_clause(clause, two_person=False) == why
+    assert reject_clause(clause, two_person=False) == why
 
 
 def test_between_two_people_what_is_said_to_the_other_is_no_statement() -> None:
-    assert vetoed_clause("I visited your sister in Oslo", two_person=True) == "speaks to the other"
+    assert reject_clause("I visited your sister in Oslo", two_person=True) == "speaks to the other"
 
 
 # --- clauses and frames
 
 
 def test_contractions_are_written_out_and_the_talk_left_out() -> None:
-    assert written_out("I'm moving and I've sold it, just like we discussed.") == "I am moving and I have sold it."
-    assert written_out("Let's go with Bergen") == "I want to go with Bergen"
+    assert write_out_contractions("I'm moving and I've sold it, just like we discussed.") == "I am moving and I have sold it."
+    assert write_out_contractions("Let's go with Bergen") == "I want to go with Bergen"
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ def test_contractions_are_written_out_and_the_talk_left_out() -> None:
     ],
 )
 def test_sentences_fall_into_clauses(sentence: str, parts: list[str]) -> None:
-    assert clauses(sentence) == parts
+    assert split_clauses(sentence) == parts
 
 
 def test_the_lead_stands_apart() -> None:
-    assert lead_and_rest("Last week, I moved") == ("Last week", "I moved")
-    assert lead_and_rest("Since I moved, I bike") == ("", "Since I moved, I bike")
+    assert split_lead("Last week, I moved") == ("Last week", "I moved")
+    assert split_lead("Since I moved, I bike") == ("", "Since I moved, I bike")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_the_lead_stands_apart() -> None:
     ],
 )
 def test_frames(clause: str, frame: str | None) -> None:
-    found = framed(clause)
+    found = match_frame(clause)
     assert (found.frame if found else None) == frame
 
 
@@ -214,18 +214,18 @@ def test_frames(clause: str, frame: str | None) -> None:
     ],
 )
 def test_days_become_absolute(text: str, written: str, days: tuple[date, date]) -> None:
-    dated = with_dates(text, SAID)
+    dated = resolve_dates(text, SAID)
     assert (dated.text, dated.days, dated.left) == (written, (days,), None)
 
 
 @pytest.mark.parametrize("text", ["I read about Friday Food Hall", "I fall behind", "I am 32 years old"])
 def test_words_that_look_like_days_stay(text: str) -> None:
-    assert (with_dates(text, SAID).text, with_dates(text, SAID).days) == (text, ())
+    assert (resolve_dates(text, SAID).text, resolve_dates(text, SAID).days) == (text, ())
 
 
 @pytest.mark.parametrize("text", ["I will call later", "I meet them on the 15th of that month later"])
 def test_what_still_depends_on_the_day_is_named(text: str) -> None:
-    assert with_dates(text, SAID).left is not None
+    assert resolve_dates(text, SAID).left is not None
 
 
 # --- pronouns and person
@@ -244,7 +244,7 @@ def test_what_still_depends_on_the_day_is_named(text: str) -> None:
     ],
 )
 def test_what_points_outside_is_cut_or_rejected(clause: str, cut: str | None) -> None:
-    assert without_pointers(clause) == cut
+    assert drop_pointers(clause) == cut
 
 
 @pytest.mark.parametrize(
@@ -266,16 +266,16 @@ def test_what_points_outside_is_cut_or_rejected(clause: str, cut: str | None) ->
     ],
 )
 def test_the_third_person(clause: str, written: str, sure: bool) -> None:
-    assert third_person(clause, "Ines", two_person=True) == ThirdPersonText(written, sure)
+    assert to_third_person(clause, "Ines", two_person=True) == ThirdPersonText(written, sure)
 
 
 @pytest.mark.parametrize("clause", ["I hurt myself", "I zorble on Mondays", "our plan is ready", "the boat is mine"])
 def test_what_has_no_third_person_is_rejected(clause: str) -> None:
-    assert isinstance(third_person(clause, "Ines", two_person=True), str)
+    assert isinstance(to_third_person(clause, "Ines", two_person=True), str)
 
 
 def test_what_a_user_says_of_we_is_said_of_the_user() -> None:
-    assert third_person("we are moving", "the user", two_person=False) == ThirdPersonText("the user is moving", True)
+    assert to_third_person("we are moving", "the user", two_person=False) == ThirdPersonText("the user is moving", True)
 
 
 # --- checks
@@ -295,7 +295,7 @@ def test_what_a_user_says_of_we_is_said_of_the_user() -> None:
     ],
 )
 def test_faults(text: str, fault: str) -> None:
-    assert fault in faults(text)
+    assert fault in find_faults(text)
 
 
 @pytest.mark.parametrize(
@@ -308,16 +308,16 @@ def test_faults(text: str, fault: str) -> None:
     ],
 )
 def test_what_passes(text: str) -> None:
-    assert faults(text) == ()
+    assert find_faults(text) == ()
 
 
 def test_statements_are_tidied_and_trimmed() -> None:
-    assert tidied(" the  user said 'hello ,, and left!! ") == "The user said hello, and left."
+    assert tidy_sentence(" the  user said 'hello ,, and left!! ") == "The user said hello, and left."
     long = "The user keeps " + "bees and " * 20 + "goats, because " + "honey and " * 20 + "milk"
-    cut = trimmed(tidied(long))
+    cut = shorten_statement(tidy_sentence(long))
     assert cut is not None
     assert cut.endswith("goats.")
-    assert trimmed("x" * 400) is None
+    assert shorten_statement("x" * 400) is None
 
 
 # --- what is taken for granted
@@ -339,7 +339,7 @@ def test_statements_are_tidied_and_trimmed() -> None:
     ],
 )
 def test_what_a_sentence_takes_for_granted(sentence: str, found: list[str]) -> None:
-    assert [text for _, text in presumed(sentence, "the user")] == found
+    assert [text for _, text in find_presuppositions(sentence, "the user")] == found
 
 
 # --- worth (C4)
@@ -349,7 +349,7 @@ def test_what_a_sentence_takes_for_granted(sentence: str, found: list[str]) -> N
     "text", ["hello", "Thanks!", "Hi there, how are you?", "ok thank you so much", "👍", "...", "Bye!"]
 )
 def test_small_talk_alone_is_never_kept(text: str) -> None:
-    assert worth(text).small_talk
+    assert judge_worth(text).small_talk
     kept = of_user(text, "You're welcome!")
     assert (kept.facts, kept.candidates, kept.card) == ((), (), None)
 
@@ -368,8 +368,8 @@ def test_a_long_message_that_says_thanks_can_be_kept() -> None:
 def test_a_personal_turn_is_told_from_a_pasted_task() -> None:
     personal = "Okay, I talked to my brother yesterday and I think we'll move the trip to June. I'm a bit nervous."
     task = "Write a 500 word blog article about the benefits of renewable energy, with headline and table"
-    assert worth(personal).personal > 0.8 > 0.2 > worth(task).personal
-    assert worth(personal).note > worth(task).note
+    assert judge_worth(personal).personal > 0.8 > 0.2 > judge_worth(task).personal
+    assert judge_worth(personal).note > judge_worth(task).note
 
 
 # --- whole exchanges
@@ -388,7 +388,7 @@ def test_a_fact_names_its_turn_its_day_and_its_kind() -> None:
 
 def test_a_turns_own_time_counts_before_that_of_the_exchange() -> None:
     turn = Said("t1", "I moved to Bergen yesterday.", name="Ines", created_at=datetime(2024, 1, 1, tzinfo=UTC))
-    kept = exchange_items([turn], two_person=True, said_at=SAID)
+    kept = extract_exchange([turn], two_person=True, said_at=SAID)
     assert facts(kept) == ["Ines moved to Bergen on 31 December 2023."]
 
 
@@ -483,7 +483,7 @@ def test_the_rarest_words_stand_on_the_card() -> None:
     turns = [
         Said("t1", "I gave my garden compost last week, and my sister gave water and patience and seeds.", name="Ines")
     ]
-    rare = exchange_items(turns, two_person=True, said_at=SAID, idf=lambda term: 9.0 if term == "compost" else 1.0)
+    rare = extract_exchange(turns, two_person=True, said_at=SAID, idf=lambda term: 9.0 if term == "compost" else 1.0)
     assert rare.card is not None
     assert "compost" in rare.card.text
 
@@ -504,8 +504,8 @@ def test_other_languages_get_a_card_without_words_of_ours(text: str, word: str) 
 
 
 def test_nothing_said_keeps_nothing() -> None:
-    assert exchange_items([], two_person=False, said_at=SAID) == ExchangeExtract()
-    assert exchange_items([Said("u1", "  ")], two_person=False, said_at=SAID).card is None
+    assert extract_exchange([], two_person=False, said_at=SAID) == ExchangeExtract()
+    assert extract_exchange([Said("u1", "  ")], two_person=False, said_at=SAID).card is None
 
 
 @pytest.mark.parametrize(
@@ -538,7 +538,7 @@ def test_a_decision_gets_the_trip_that_the_message_is_about() -> None:
     ],
 )
 def test_who_plays_a_part_states_no_facts(text: str) -> None:
-    assert worth(text).part
+    assert judge_worth(text).part
     assert facts(of_user(text)) == []
 
 
@@ -547,7 +547,7 @@ def test_of_encouragement_between_two_people_there_is_no_card() -> None:
         Said("t1", "That painting looks lovely, keep going!", name="Ines"),
         Said("t2", "Thanks Ines, means a lot.", name="Tomas"),
     ]
-    assert exchange_items(turns, two_person=True, said_at=SAID).card is None
+    assert extract_exchange(turns, two_person=True, said_at=SAID).card is None
 
 
 @pytest.mark.parametrize(
@@ -566,5 +566,5 @@ def test_of_encouragement_between_two_people_there_is_no_card() -> None:
 @pytest.mark.parametrize("two_person", [True, False])
 def test_no_text_takes_long(text: str, two_person: bool) -> None:
     begin = time.process_time()
-    exchange_items([Said("t1", text, name="Ines")], two_person=two_person, said_at=SAID)
+    extract_exchange([Said("t1", text, name="Ines")], two_person=two_person, said_at=SAID)
     assert time.process_time() - begin < 1  # 0.06 s at most; a pattern that tries everything takes minutes

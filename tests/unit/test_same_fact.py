@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from same_fact_pairs import APART
 
-from memwarden.remember.resolve.same_fact import Judgement, judge, signature
+from memwarden.remember.resolve.same_fact import Judgement, judge, sign_text
 from memwarden.remember.resolve.same_fact.guards import GUARDS
-from memwarden.remember.resolve.same_fact.word_lists import LISTED, listing
+from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, load_word_lists
 
 SAME = [
     # other words
@@ -164,8 +164,8 @@ def test_a_near_vector_sends_an_undecided_pair_to_be_checked_and_never_merges() 
 def test_both_texts_choose_the_language() -> None:
     """ "Ella" is Spanish for she, and a name."""
     assert judge("Ella mag Tee.", "Ella hasst Tee.").rule == "opposite"
-    assert signature("Otto wohnt in Graz.").language == "de"
-    assert signature("Anna lubi psy.").language == ""
+    assert sign_text("Otto wohnt in Graz.").language == "de"
+    assert sign_text("Anna lubi psy.").language == ""
 
 
 def test_a_long_text_is_only_the_same_as_its_equal() -> None:
@@ -175,12 +175,12 @@ def test_a_long_text_is_only_the_same_as_its_equal() -> None:
 
 
 def test_a_signature_is_made_once() -> None:
-    assert signature("Otto is a baker.") is signature("Otto is a baker.")
+    assert sign_text("Otto is a baker.") is sign_text("Otto is a baker.")
 
 
-@pytest.mark.parametrize("code", LISTED)
+@pytest.mark.parametrize("code", LISTED_LANGUAGES)
 def test_the_lists_do_not_contradict_themselves(code: str) -> None:
-    lists = listing(code)
+    lists = load_word_lists(code)
     assert not lists.dropped & (lists.negation | lists.quantifiers.keys() | lists.modality.keys())
     same = [
         pair for pair in lists.antonyms if lists.synonyms.get(pair[0], pair[0]) == lists.synonyms.get(pair[1], pair[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memwarden.remember.resolve.same_fact import judge, signature
+from memwarden.remember.resolve.same_fact import judge, sign_text
 
 TOGETHER = {
     "one subject": (
@@ -196,4 +196,4 @@ def test_what_has_one_value_at_a_time_gets_a_new_one(old: str, new: str) -> None
     ],
 )
 def test_a_number_behind_a_noun_is_a_name(text: str, named: tuple[tuple[str, str], ...]) -> None:
-    assert signature(text).named == named
+    assert sign_text(text).named == named

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from memwarden.recall.nearby import Near
+from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import Event, Link, Memory, MemoryState, Put, Remove
 from memwarden.remember.resolve.resolution import (
-    LINKS,
-    MOST_SOURCES,
-    MOST_SUPERSEDED,
+    MAX_LINKS,
+    MAX_SOURCES,
+    MAX_SUPERSEDED,
     Band,
     NeighbourPair,
     Resolution,
-    pair_up,
-    settle,
+    judge_pair,
+    resolve,
 )
 from memwarden.remember.resolve.same_fact import Judgement
 from memwarden.testing.examples import SIGNALS, START, a_memory
@@ -30,11 +30,11 @@ def a_pair(
     old: Memory, label: str, *, newer: bool = True, score: float = 0.9, guards: tuple[str, ...] = ()
 ) -> NeighbourPair:
     judgement = Judgement(label, "a rule", guards)  # type: ignore[arg-type]
-    return NeighbourPair(old, Near(old.id, 0.8, score), judgement, newer)
+    return NeighbourPair(old, NearbyMemory(old.id, 0.8, score), judgement, newer)
 
 
 def settled(new: Memory, *pairs: NeighbourPair, link_min: float = 0.55) -> Resolution:
-    return settle(new, SIGNALS, pairs, AT, step=4, link_min=link_min)
+    return resolve(new, SIGNALS, pairs, AT, step=4, link_min=link_min)
 
 
 def kinds(resolution: Resolution) -> list[str]:
@@ -74,9 +74,9 @@ def test_the_same_fact_is_merged_into_the_known_one() -> None:
 
 
 def test_a_merge_keeps_a_bounded_number_of_sources() -> None:
-    old = a_memory("old", sources=tuple(f"m{number}" for number in range(MOST_SOURCES)))
+    old = a_memory("old", sources=tuple(f"m{number}" for number in range(MAX_SOURCES)))
     item = settled(a_memory("new", sources=("last",)), a_pair(old, "same"))
-    assert len(item.touched[0].sources) == MOST_SOURCES
+    assert len(item.touched[0].sources) == MAX_SOURCES
     assert item.touched[0].sources[-1] == "last"
 
 
@@ -108,9 +108,9 @@ def test_a_validity_never_ends_before_it_begins() -> None:
 
 
 def test_one_statement_replaces_few() -> None:
-    pairs = [a_pair(a_memory(f"old{number}"), "supersede") for number in range(MOST_SUPERSEDED + 2)]
+    pairs = [a_pair(a_memory(f"old{number}"), "supersede") for number in range(MAX_SUPERSEDED + 2)]
     item = settled(a_memory("new"), *pairs)
-    assert len(item.touched) == 1 + MOST_SUPERSEDED
+    assert len(item.touched) == 1 + MAX_SUPERSEDED
 
 
 def test_what_was_said_earlier_and_is_told_later_is_born_closed() -> None:
@@ -126,9 +126,9 @@ def test_what_was_said_earlier_and_is_told_later_is_born_closed() -> None:
 def test_pairs_are_judged_the_older_one_first() -> None:
     berlin = a_memory("b", text="Ana lives in Berlin.", created_at=START)
     lisbon = a_memory("l", text="Ana lives in Lisbon now.", created_at=START + timedelta(days=1))
-    near = Near("x", 0.44, 0.9)
-    assert (pair_up(lisbon, berlin, near).judgement.label, pair_up(lisbon, berlin, near).newer) == ("supersede", True)
-    told_late = pair_up(berlin, lisbon, near)
+    near = NearbyMemory("x", 0.44, 0.9)
+    assert (judge_pair(lisbon, berlin, near).judgement.label, judge_pair(lisbon, berlin, near).newer) == ("supersede", True)
+    told_late = judge_pair(berlin, lisbon, near)
     assert (told_late.judgement.label, told_late.newer) == ("supersede", False)
 
 
@@ -138,7 +138,7 @@ def test_near_ones_are_linked_the_strongest_first() -> None:
     item = settled(a_memory("new"), *pairs)
     links = [change for change in item.changes if isinstance(change, Link)]
     assert [link.strength for link in links] == [0.9, 0.8, 0.7, 0.65, 0.6]
-    assert len(links) == LINKS
+    assert len(links) == MAX_LINKS
     assert {(link.from_id, link.type, link.step) for link in links} == {("new", "related_to", 4)}
 
 

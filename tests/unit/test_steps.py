@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.extract.procedures import CATEGORY, MOST_STEPS, as_steps, stated, taught
+from memwarden.remember.extract.procedures import CATEGORY, MAX_STEPS, render_steps, read_stated_procedure, find_taught_procedure
 from memwarden.remember.ingest.draft import Draft
 
 DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
@@ -41,7 +41,7 @@ DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
     ],
 )  # fmt: skip
 def test_what_somebody_asks_to_remember_becomes_numbered_steps(said: str, kept: str) -> None:
-    assert taught(said) == kept
+    assert find_taught_procedure(said) == kept
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_what_somebody_asks_to_remember_becomes_numbered_steps(said: str, kept: 
         "I don't remember how to deploy: 1. what 2. why",
         "Thanks! Hello!",
         "",
-        "Here is how to spam:\n" + "\n".join(f"{number}. Go." for number in range(1, MOST_STEPS + 2)),
+        "Here is how to spam:\n" + "\n".join(f"{number}. Go." for number in range(1, MAX_STEPS + 2)),
         f"Here is how to read:\n1. {'x' * 300}\n2. Go.",
     ],
 )
 def test_nothing_else_is_a_procedure(said: str) -> None:
-    assert taught(said) is None
+    assert find_taught_procedure(said) is None
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_nothing_else_is_a_procedure(said: str) -> None:
     ],
 )
 def test_stated_steps_are_numbered(given: str, kept: str) -> None:
-    told = stated(Draft(given, channel="procedural"))
+    told = read_stated_procedure(Draft(given, channel="procedural"))
     assert (told.text, told.category) == (kept, CATEGORY)
-    assert as_steps(kept) == kept
+    assert render_steps(kept) == kept
 
 
 @pytest.mark.parametrize("given", ["Just do it.", "", "x" * 5_000])
 def test_what_lists_no_steps_is_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="one a line or numbered"):
-        stated(Draft(given, channel="procedural"))
+        read_stated_procedure(Draft(given, channel="procedural"))
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_what_lists_no_steps_is_refused(given: str) -> None:
 )
 def test_what_cannot_be_kept_whole_is_refused_and_says_where(given: str, where: str) -> None:
     with pytest.raises(InvalidInput, match=where):
-        as_steps(given)
+        render_steps(given)
 
 
 def test_steps_have_one_category_and_other_channels_any() -> None:
     with pytest.raises(InvalidInput, match="'procedural'"):
-        stated(Draft(DEPLOY, channel="procedural", category="tasks"))
+        read_stated_procedure(Draft(DEPLOY, channel="procedural", category="tasks"))
     draft = Draft("Just do it.", category="tasks")
-    assert stated(draft) is draft
+    assert read_stated_procedure(draft) is draft

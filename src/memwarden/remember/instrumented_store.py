@@ -39,7 +39,7 @@ class InstrumentedStore:
         """As the store's."""
         receipt: Receipt = await self._store.apply(batch)
         call = call_in(batch.namespace, self._sink)
-        for deed in deeds_of(batch, receipt):
+        for deed in events_of(batch, receipt):
             call.tell(deed, batch.namespace, receipt.rev)
         return receipt
 
@@ -47,7 +47,7 @@ class InstrumentedStore:
         return getattr(self._store, name)
 
 
-def deeds_of(batch: Batch, receipt: Receipt) -> Iterator[EventDraft]:
+def events_of(batch: Batch, receipt: Receipt) -> Iterator[EventDraft]:
     """What a batch did, a deed for each change that was made; turns are counted together. Nothing for a repeat."""
     if receipt.replayed:
         return
@@ -56,21 +56,21 @@ def deeds_of(batch: Batch, receipt: Receipt) -> Iterator[EventDraft]:
         if applied.outcome in ("duplicate", "missing"):
             continue
         if isinstance(change, Put) and change.memory.channel == Channel.TURN and applied.outcome == "created":
-            turns[_birth(change)] += 1
-        elif (deed := _deed(change, applied)) is not None:
+            turns[_reason_for_state(change)] += 1
+        elif (deed := _event_of_change(change, applied)) is not None:
             yield deed
     category = next((change.memory.category for change in batch.changes if isinstance(change, Put)), None)
     for reason, count in turns.items():
         yield EventDraft(Op.CREATE, Status.OK, reason or "turns", category=category, many=count)
 
 
-def _deed(change: BatchChange, applied: ChangeResult) -> EventDraft | None:
+def _event_of_change(change: BatchChange, applied: ChangeResult) -> EventDraft | None:
     reason = "undo" if _UNDOES in (change.meta or {}) else ""
     sim = (change.meta or {}).get("cosine")
     if isinstance(change, Put):
         category = change.memory.category
         if applied.outcome == "created":
-            return EventDraft(Op.CREATE, Status.OK, reason or _birth(change), applied.id, category, sim)
+            return EventDraft(Op.CREATE, Status.OK, reason or _reason_for_state(change), applied.id, category, sim)
         reason = reason or ("superseded" if change.event == Event.SUPERSEDE else "")
         return EventDraft(_PUT_OPS.get(change.event, Op.UPDATE), Status.OK, reason, applied.id, category, sim)
     if isinstance(change, Remove):
@@ -88,6 +88,6 @@ def _deed(change: BatchChange, applied: ChangeResult) -> EventDraft | None:
     return EventDraft(Op.LINK, Status.OK, reason or "unlinked", change.from_id)
 
 
-def _birth(put: Put) -> str:
+def _reason_for_state(put: Put) -> str:
     """Why a new memory is apart; empty for an active one."""
     return "" if put.state == MemoryState.ACTIVE else str(put.state)

@@ -10,9 +10,9 @@ from typing import Any
 from memwarden.ids import new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import signals_of
+from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.records import Batch, BatchChange, Event, Memory, MemoryState, Namespace, Put, Remove, Restore, WriteMode
-from memwarden.remember.ingest.intake import Screening, look_at, without_secrets
+from memwarden.remember.ingest.intake import Screening, redact_secrets, screen
 from memwarden.stores.protocol import Store
 
 
@@ -31,9 +31,9 @@ async def put(
     What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
     keep: so many of its earlier contents (:class:`Put`).
     """
-    memory, _ = without_secrets(memory)
-    (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
-    look = look_at(memory.trust, memory.text, memory.summary, memory.context)
+    memory, _ = redact_secrets(memory)
+    (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], embedder)
+    look = screen(memory.trust, memory.text, memory.summary, memory.context)
     changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
     if look.state == MemoryState.QUARANTINED:
         apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
@@ -57,8 +57,8 @@ async def swap(
     keep: so many of its earlier contents (:class:`Put`).
     Raises Stale when what has its id was written after revision ``rev``, Conflict for a key with another fingerprint.
     """
-    memory, _ = without_secrets(memory)
-    (signals,) = await signals_of([(memory.text, memory.created_at)], None)
+    memory, _ = redact_secrets(memory)
+    (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], None)
     changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
     actor = memory.actor_id or memory.agent_id
     batch = Batch(memory.namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=rev)

@@ -15,12 +15,12 @@ from datetime import datetime
 from memwarden.errors import Conflict, NotFound
 from memwarden.ids import new_id
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import signals_of
-from memwarden.recall.time.past import entries_after
+from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.time.past import read_entries_after
 from memwarden.records import Batch, Event, Memory, Namespace, Put, WriteMode
 from memwarden.stores.protocol import Store
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 """So often the source is read again when somebody changed it between the reading and the note."""
 
 
@@ -36,9 +36,9 @@ async def promote(
     at = now()
     origin = f"{memory.namespace.path}/{memory.id}"
     copy = replace(memory, id=new_id(), namespace=target, updated_at=at, source=memory.source or origin)
-    signals = await signals_of([(copy.text, copy.created_at)], embedder)
+    signals = await make_signals_in_thread([(copy.text, copy.created_at)], embedder)
     told = {"from": memory.namespace.path, "id": memory.id, "version": memory.version}
-    put = Put(copy, signals[0], source_key=f"promoted:{origin}:{_content(memory)}", meta=told)
+    put = Put(copy, signals[0], source_key=f"promoted:{origin}:{_digest_content(memory)}", meta=told)
     # One thread for the copies of all: a source key counts within a thread.
     receipt = await store.apply(Batch(target, (replace(put, memory=replace(copy, thread_id=None)),), at))
     there = await store.get(target, [receipt.applied[0].id])
@@ -49,7 +49,7 @@ async def promote(
             f"{origin} was promoted to {target.path} before, as {there[0].id!r}, which says something else by now: "
             "it was left alone"
         )
-    await _close(store, memory, target, there[0].id, at)
+    await _note_promotion(store, memory, target, there[0].id, at)
     return there[0].id
 
 
@@ -58,26 +58,26 @@ async def _check_unchanged(store: Store, memory: Memory) -> None:
     found = await store.get(memory.namespace, [memory.id])
     if not found:
         raise NotFound(f"{memory.namespace.path}/{memory.id} was removed since it was read")
-    if _content(found[0]) != _content(memory):
+    if _digest_content(found[0]) != _digest_content(memory):
         raise Conflict(
             f"{memory.namespace.path}/{memory.id} has version {found[0].version}, and says something else than version "
             f"{memory.version}, which was to be promoted; read it again"
         )
 
 
-def _content(memory: Memory) -> str:
+def _digest_content(memory: Memory) -> str:
     """A short text for what a memory says: the note in its journal makes a version too, which says nothing new."""
     said = json.dumps([memory.text, dict(memory.payload or {}), list(memory.tags)], sort_keys=True)
     return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
 
 
-async def _close(store: Store, memory: Memory, target: Namespace, copy_id: str, at: datetime) -> None:
+async def _note_promotion(store: Store, memory: Memory, target: Namespace, copy_id: str, at: datetime) -> None:
     """Say in the source's journal where it went, unless that was said."""
-    entries = await entries_after(store, memory.namespace, 0, memory_id=memory.id)
+    entries = await read_entries_after(store, memory.namespace, 0, memory_id=memory.id)
     if any(entry.event == Event.PROMOTE and (entry.meta or {}).get("id") == copy_id for entry in entries):
         return
     told = {"to": target.path, "id": copy_id}
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         # The note rewrites the memory, so it is read again: what somebody changed since the copy shall stay changed.
         latest = next(iter(await store.get(memory.namespace, [memory.id])), memory)
         put = Put(latest, None, WriteMode.UPDATE, expected_version=latest.version, event=Event.PROMOTE, meta=told)

@@ -21,8 +21,8 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.remember.resolve.candidates import KEPT_DAYS, WAS
-from memwarden.remember.resolve.consent.rules import was_closed_apart
+from memwarden.remember.resolve.candidates import CANDIDATE_DAYS, STATE_BEFORE
+from memwarden.remember.resolve.consent.rules import was_closed_while_pending
 
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
@@ -33,8 +33,8 @@ _MERGED = "was_merged"
 """Stands in the meta of a RESTORE that takes a merge back, so that taking that back merges again."""
 
 
-def contents_wanted(entries: Sequence[JournalEntry]) -> list[tuple[str, int]]:
-    """Which versions :func:`inverse` needs: those that were active before the decision and another one after it."""
+def versions_needed(entries: Sequence[JournalEntry]) -> list[tuple[str, int]]:
+    """Which versions :func:`invert` needs: those that were active before the decision and another one after it."""
     return [
         (entry.memory_id, entry.old_version)
         for entry in entries
@@ -85,7 +85,7 @@ def ends_needed(changes: Sequence[BatchChange]) -> set[str]:
     return ends - {change.id for change in changes if isinstance(change, Restore)}
 
 
-def inverse(
+def invert(
     entries: Sequence[JournalEntry],
     contents: Mapping[tuple[str, int], Memory],
     signals: Mapping[tuple[str, int], Signals],
@@ -97,7 +97,7 @@ def inverse(
     What a memory held before is written byte for byte; only ``version`` and ``updated_at`` go on.
 
     Args:
-        entries: of one step, in the order of the journal. contents: by id and version, see :func:`contents_wanted`.
+        entries: of one step, in the order of the journal. contents: by id and version, see :func:`versions_needed`.
         signals: for those contents. at: when. purge_at: for what the decision had created.
 
     Raises Conflict when an old content is no longer there, and for a memory that was never active.
@@ -106,10 +106,10 @@ def inverse(
     changes: list[BatchChange] = []
     for entry in reversed(entries):
         told = entry.meta or {}
-        if WAS in told and (entry.event == Event.CONFIRM or entry.new_version is None):
-            changes.append(_to_wait(entry, MemoryState(told[WAS]), at, meta))
+        if STATE_BEFORE in told and (entry.event == Event.CONFIRM or entry.new_version is None):
+            changes.append(_pend_again(entry, MemoryState(told[STATE_BEFORE]), at, meta))
             continue
-        if was_closed_apart(entry):
+        if was_closed_while_pending(entry):
             continue
         if entry.event == Event.LINK:
             edge = (entry.memory_id, str(told["to"]), str(told["type"]))
@@ -118,7 +118,7 @@ def inverse(
             edge = (entry.memory_id, str(told["to"]), str(told["type"]))
             changes.append(Link(*edge, float(told["was"]), meta=meta))
         elif entry.event in _APART and _UNDOES in told:
-            changes.append(_decided_again(entry, purge_at, meta))
+            changes.append(_decide_again(entry, purge_at, meta))
         elif entry.event in _APART:
             raise Conflict(
                 f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it; discard it"
@@ -131,27 +131,27 @@ def inverse(
             was_merged = {_MERGED: True} if entry.event == Event.MERGE else {}
             changes.append(Restore(entry.memory_id, meta={**meta, **was_merged}))
         else:
-            changes.append(_as_it_was(entry, contents, signals, at, meta))
+            changes.append(_restore_content(entry, contents, signals, at, meta))
     return tuple(changes)
 
 
-def _to_wait(entry: JournalEntry, state: MemoryState, at: datetime, meta: Mapping[str, int]) -> Remove:
+def _pend_again(entry: JournalEntry, state: MemoryState, at: datetime, meta: Mapping[str, int]) -> Remove:
     """What waited before somebody decided on it waits again."""
     event = Event.QUARANTINE if state == MemoryState.QUARANTINED else Event.PROPOSE
-    purge_at = at + timedelta(days=KEPT_DAYS) if state == MemoryState.CANDIDATE else None
+    purge_at = at + timedelta(days=CANDIDATE_DAYS) if state == MemoryState.CANDIDATE else None
     return Remove(entry.memory_id, state, event, purge_at, meta=meta)
 
 
-def _decided_again(entry: JournalEntry, purge_at: datetime, meta: Mapping[str, int]) -> Remove | Restore:
+def _decide_again(entry: JournalEntry, purge_at: datetime, meta: Mapping[str, int]) -> Remove | Restore:
     """What an undo had put back to wait is let in, or given up, as before that undo."""
     was = MemoryState.QUARANTINED if entry.event == Event.QUARANTINE else MemoryState.CANDIDATE
-    told = {**meta, WAS: str(was)}
+    told = {**meta, STATE_BEFORE: str(was)}
     if entry.old_version is None:
         return Remove(entry.memory_id, purge_at=purge_at, meta=told)
     return Restore(entry.memory_id, Event.CONFIRM, meta=told)
 
 
-def _as_it_was(
+def _restore_content(
     entry: JournalEntry,
     contents: Mapping[tuple[str, int], Memory],
     signals: Mapping[tuple[str, int], Signals],

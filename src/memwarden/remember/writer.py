@@ -18,8 +18,8 @@ from memwarden.errors import Conflict, NotFound
 from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import signals_of
-from memwarden.recall.time.past import entries_after
+from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
     ALREADY,
     APART,
@@ -47,17 +47,17 @@ from memwarden.records import (
 )
 from memwarden.remember import items
 from memwarden.remember.extract.kinds import kind_of
-from memwarden.remember.ingest.deduplicate import MOST_COMPARED, TurnKey, continued, digest, own_key
+from memwarden.remember.ingest.deduplicate import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
 from memwarden.remember.ingest.draft import Draft
-from memwarden.remember.ingest.intake import Screening, look_at, told, trust_of, without_secrets
+from memwarden.remember.ingest.intake import Screening, describe_secrets, redact_secrets, screen, trust_of
 from memwarden.remember.ingest.messages import Message
-from memwarden.remember.ingest.strip_context import without_injected
+from memwarden.remember.ingest.strip_context import strip_context
 from memwarden.remember.promote import promote
-from memwarden.remember.resolve.consent.rules import check_undo
-from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed
-from memwarden.remember.resolve.review import check_restore, discard, release
-from memwarden.remember.resolve.review import check_undo as check_release
-from memwarden.remember.undo import check_last, contents_wanted, ends_needed, inverse
+from memwarden.remember.resolve.consent.rules import check_context_undo
+from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
+from memwarden.remember.resolve.review import approve, check_restore, reject
+from memwarden.remember.resolve.review import check_review_undo as check_release
+from memwarden.remember.undo import check_last, ends_needed, invert, versions_needed
 from memwarden.stores.protocol import Store
 from memwarden.text.flags import Flag
 
@@ -70,15 +70,15 @@ _OUTCOMES: Mapping[str, str] = {
     "missing": Outcome.RESTORED,
 }
 
-_WAITS_AGAIN: Mapping[str, str] = {
+_PENDING_AGAIN: Mapping[str, str] = {
     MemoryState.CANDIDATE: Outcome.PROPOSED,
     MemoryState.QUARANTINED: Outcome.QUARANTINED,
 }
 
-NOTHING_IN_IT = (Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
+SMALL_TALK_REJECTED = (Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
 NO_WORDS = "it carries no words"
-CHATTER = "greeting, thanks or small talk alone: kept in the turn log, never recalled"
-NOT_SAID = {
+SMALL_TALK_STORED = "greeting, thanks or small talk alone: kept in the turn log, never recalled"
+UNSTORED_ROLES = {
     "system": "system prompts are instructions, not something to remember",
     "developer": "developer prompts are instructions, not something to remember",
     "tool": "tool output is not part of what people said; remember what matters of it with kind='tool_output'",
@@ -104,15 +104,17 @@ class Writer:
 
         seen: up to which revision the thread, and agents in it, were told what changed (B1).
         """
-        own = [replace(message, text=without_injected(message.text)) for message in messages]
-        cleaned = [without_secrets(message) for message in own]
+        own = [replace(message, text=strip_context(message.text)) for message in messages]
+        cleaned = [redact_secrets(message) for message in own]
         messages = [message for message, _ in cleaned]
         said = [message for message in messages if _refusal(message) is None]
         keys = await self._turn_keys(scope, said, key)
         new = [(message, item.source_key) for message, item in zip(said, keys, strict=True) if _is_new(item)]
         at = self._now()
-        signals = await signals_of([(message.text, message.created_at or at) for message, _ in new], self._embedder)
-        looks = [look_at(trust_of(message.role), message.text) for message, _ in new]
+        signals = await make_signals_in_thread(
+            [(message.text, message.created_at or at) for message, _ in new], self._embedder
+        )
+        looks = [screen(trust_of(message.role), message.text) for message, _ in new]
         puts = tuple(
             Put(_turn(scope, message, at), item, source_key=source_key, state=look.state, meta=_kinds(look))
             for (message, source_key), item, look in zip(new, signals, looks, strict=True)
@@ -131,15 +133,17 @@ class Writer:
     ) -> WriteResult:
         """Store memories that a caller states, each judged against what is known. readable: see :class:`Resolver`."""
         at = self._now()
-        cleaned = [without_secrets(draft) for draft in drafts]
+        cleaned = [redact_secrets(draft) for draft in drafts]
         drafts = [draft for draft, _ in cleaned]
-        signals = await signals_of([(draft.text, draft.created_at or at) for draft in drafts], self._embedder)
+        signals = await make_signals_in_thread(
+            [(draft.text, draft.created_at or at) for draft in drafts], self._embedder
+        )
         worthy = [not signal.flags & Flag.CHATTER for signal in signals]
         stated = [
             IncomingStatement(
                 memory,
                 item,
-                look_at(memory.trust, memory.text, memory.summary, memory.context),
+                screen(memory.trust, memory.text, memory.summary, memory.context),
                 dated=bool(draft.created_at or draft.valid_from),
             )
             for draft, item, good in zip(drafts, signals, worthy, strict=True)
@@ -148,7 +152,7 @@ class Writer:
         ]
         if not stated:
             head = await self._store.head(scope.namespace)
-            return WriteResult(head.rev, tuple(MessageResult(None, *NOTHING_IN_IT) for _ in drafts))
+            return WriteResult(head.rev, tuple(MessageResult(None, *SMALL_TALK_REJECTED) for _ in drafts))
         fingerprint = None if key is None else _fingerprint(scope, [repr(draft) for draft in drafts])
         receipt, settled = await self._facts.write(
             stated, readable, at, actor=_actor(scope), key=key, fingerprint=fingerprint
@@ -161,14 +165,14 @@ class Writer:
         return WriteResult(
             receipt.rev,
             tuple(
-                _with(kinds, next(results)) if good else MessageResult(None, *NOTHING_IN_IT)
+                _with(kinds, next(results)) if good else MessageResult(None, *SMALL_TALK_REJECTED)
                 for (_, kinds), good in zip(cleaned, worthy, strict=True)
             ),
         )
 
     async def _replayed(self, scope: Scope, receipt: Receipt, statements: int) -> list[MessageResult]:
         """What the statements of a call became when it was applied for the first time."""
-        told = [replayed(receipt.applied, number) for number in range(statements)]
+        told = [replayed_result(receipt.applied, number) for number in range(statements)]
         known = await self._store.get(scope.namespace, [item.id for item in told if item.id], removed=True)
         held = {item.id for item in known if item.state == MemoryState.QUARANTINED}
         return [replace(item, outcome=Outcome.QUARANTINED) if item.id in held else item for item in told]
@@ -176,11 +180,11 @@ class Writer:
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old one's."""
         at = self._now()
-        new, kinds = without_secrets(replace(new, updated_at=at))
+        new, kinds = redact_secrets(replace(new, updated_at=at))
         signals: Signals | None = None
         links: tuple[Link, ...] = ()
         if (new.text, new.created_at) != (old.text, old.created_at):
-            (signals,) = await signals_of([(new.text, new.created_at)], self._embedder)
+            (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
             links = await self._facts.links_of(new, signals, readable)
         put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
         receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
@@ -196,7 +200,7 @@ class Writer:
 
     async def undo(self, scope: Scope, entries: Sequence[JournalEntry]) -> WriteResult:
         """Take a decision back. entries: all of its step. Raises Conflict when something later stands on it."""
-        check_undo(entries)
+        check_context_undo(entries)
         check_release(scope, entries)
         namespace, at = scope.namespace, self._now()
         head = await self._store.head(namespace)
@@ -204,14 +208,16 @@ class Writer:
         later = [
             item
             for each in changed
-            for item in await entries_after(self._store, namespace, entries[-1].seq, memory_id=each)
+            for item in await read_entries_after(self._store, namespace, entries[-1].seq, memory_id=each)
         ]
         check_last(entries, later)
-        wanted = contents_wanted(entries)
+        wanted = versions_needed(entries)
         contents = await self._store.versions(namespace, wanted)
-        signals = await signals_of([(content.text, content.created_at) for content in contents], self._embedder)
+        signals = await make_signals_in_thread(
+            [(content.text, content.created_at) for content in contents], self._embedder
+        )
         known = [(content.id, content.version) for content in contents]
-        changes = inverse(
+        changes = invert(
             entries,
             dict(zip(known, contents, strict=True)),
             dict(zip(known, signals, strict=True)),
@@ -266,13 +272,13 @@ class Writer:
         self, scope: Scope, memory_id: str, readable: Collection[str] | None, *, vouch: bool
     ) -> WriteResult:
         """Let in what waits apart. See :mod:`memwarden.remember.resolve.review`."""
-        return await release(
+        return await approve(
             self._store, self._facts, self._embedder, scope, memory_id, self._now(), vouch=vouch, readable=readable
         )
 
     async def discard(self, scope: Scope, memory_id: str, readable: Collection[str] | None) -> WriteResult:
         """Give up what waits apart. See :mod:`memwarden.remember.resolve.review`."""
-        return await discard(self._store, scope, memory_id, self._now(), readable)
+        return await reject(self._store, scope, memory_id, self._now(), readable)
 
     async def promote(self, memory: Memory, target: Namespace) -> str:
         """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
@@ -317,7 +323,7 @@ class Writer:
     ) -> tuple[int, tuple[ChangeResult, ...]]:
         if not puts and key is None:
             return (await self._store.head(scope.namespace)).rev, ()
-        fingerprint = None if key is None else _fingerprint(scope, [[digest(item), item.id] for item in asked])
+        fingerprint = None if key is None else _fingerprint(scope, [[digest_message(item), item.id] for item in asked])
         receipt = await self._store.apply(
             Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope), seen=seen)
         )
@@ -331,11 +337,11 @@ class Writer:
         """Say under which key each turn is stored once: the caller's id of the message, else its number in the call's
         idempotency key, else what :mod:`memwarden.remember.ingest.deduplicate` finds."""
         if key is not None or all(message.id for message in said):
-            return [TurnKey(own_key(message) or f"key:{key}:{number}") for number, message in enumerate(said)]
+            return [TurnKey(key_of_id(message) or f"key:{key}:{number}") for number, message in enumerate(said)]
         where = filters.parse({"thread_id": _thread(scope), "channel": Channel.TURN})
-        most = min(2 * len(said) + 10, max(len(said), MOST_COMPARED))
+        most = min(2 * len(said) + 10, max(len(said), MAX_COMPARED))
         tail = await self._store.find(scope.namespace, where, limit=most, order_by=filters.WRITTEN)
-        return continued(said, tail[::-1])
+        return find_new_turns(said, tail[::-1])
 
 
 def _fingerprint(scope: Scope, asked: Sequence[Any]) -> str:
@@ -357,7 +363,7 @@ def _not_new(key: TurnKey) -> MessageResult:
 
 
 def _refusal(message: Message) -> str | None:
-    return NOT_SAID.get(message.role or "") or (None if message.text else message.misfit or NO_WORDS)
+    return UNSTORED_ROLES.get(message.role or "") or (None if message.text else message.misfit or NO_WORDS)
 
 
 def _refused(message: Message) -> MessageResult | None:
@@ -368,13 +374,17 @@ def _refused(message: Message) -> MessageResult | None:
 def _undone(change: BatchChange, applied: ChangeResult) -> str:
     """What an undo made of a memory."""
     if isinstance(change, Remove) and change.state in APART:
-        return _WAITS_AGAIN[change.state]
+        return _PENDING_AGAIN[change.state]
     return _OUTCOMES[applied.outcome]
 
 
 def _with(kinds: tuple[str, ...], written: MessageResult) -> MessageResult:
     """The same, saying also which secrets were taken out."""
-    return replace(written, reason="; ".join(filter(None, (written.reason, told(kinds))))) if kinds else written
+    return (
+        replace(written, reason="; ".join(filter(None, (written.reason, describe_secrets(kinds)))))
+        if kinds
+        else written
+    )
 
 
 def _kinds(look: Screening) -> dict[str, Any] | None:
@@ -392,7 +402,7 @@ def _observed(
         )
     if look.kinds:
         return MessageResult(applied.id, Outcome.QUARANTINED, look.reason)
-    return MessageResult(applied.id, Outcome.CREATED, CHATTER if signals.flags & Flag.CHATTER else "")
+    return MessageResult(applied.id, Outcome.CREATED, SMALL_TALK_STORED if signals.flags & Flag.CHATTER else "")
 
 
 def _turn(scope: Scope, message: Message, at: datetime) -> Memory:

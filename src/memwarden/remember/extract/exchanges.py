@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from memwarden.records import Memory
 
-MOST_BEFORE = 20
+MAX_TURNS_BEFORE = 20
 """An exchange begins at most so many turns before the mark."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class ThreadTail:
     """What lies behind a thread's mark: its last turns, and of talks of two how many there are."""
 
     turns: tuple[Memory, ...] = ()
@@ -31,13 +31,13 @@ class Tail:
         asked = [place for place, turn in enumerate(self.turns) if turn.role == "user"]
         return self.turns[asked[-1] :] if asked else ()
 
-    def with_turns(self, turns: Sequence[Memory]) -> Tail:
+    def with_turns(self, turns: Sequence[Memory]) -> ThreadTail:
         """The tail when the mark has moved beyond these."""
-        return Tail((*self.turns, *turns)[-MOST_BEFORE:], self.count + len(turns))
+        return ThreadTail((*self.turns, *turns)[-MAX_TURNS_BEFORE:], self.count + len(turns))
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PendingTurns:
     """What lies before a thread's mark: its turns, in exchanges, and the mark after them.
 
     new: journal numbers of the turns that were not looked at yet; an exchange may begin with some that were.
@@ -47,7 +47,7 @@ class Work:
     exchanges: tuple[tuple[Memory, ...], ...]
     new: Mapping[str, int]
     since: int
-    tail: Tail
+    tail: ThreadTail
 
     def mark_after(self, exchanges: int) -> int:
         """Where the mark stands when so many exchanges are done."""
@@ -59,7 +59,7 @@ class Work:
         return max(done, default=self.since)
 
 
-def grouped(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:
+def group_exchanges(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:
     """Turns as exchanges: pairs between two people; else each of a person's messages with what answers it."""
     if two_person:
         return tuple(tuple(turns[begin : begin + 2]) for begin in range(0, len(turns), 2))

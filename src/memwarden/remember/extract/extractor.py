@@ -18,8 +18,8 @@ from memwarden.categories import Categories
 from memwarden.errors import Stale
 from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.models.protocols import ChatModel, Embedder
-from memwarden.recall.index.encode import signals_of
-from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.records import (
     CARD,
     EXTRACTED_BY,
@@ -34,13 +34,13 @@ from memwarden.records import (
     Scope,
 )
 from memwarden.remember.extract import procedures
-from memwarden.remember.extract.exchanges import MOST_BEFORE, Tail, Work, grouped
-from memwarden.remember.extract.model import items_by_model
+from memwarden.remember.extract.exchanges import MAX_TURNS_BEFORE, PendingTurns, ThreadTail, group_exchanges
+from memwarden.remember.extract.model import extract_by_model
 from memwarden.remember.extract.records import ExchangeExtract as Kept
 from memwarden.remember.extract.records import ExtractedItem
-from memwarden.remember.extract.rules.exchange import everyday_idf, exchange_items
-from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Screening
-from memwarden.remember.resolve.candidates import latest
+from memwarden.remember.extract.rules.exchange import everyday_rarity, extract_exchange
+from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
+from memwarden.remember.resolve.candidates import latest_candidates
 from memwarden.remember.resolve.resolution import Resolution
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.stores.protocol import Store
@@ -48,22 +48,22 @@ from memwarden.text.tokenizer import term_id
 
 UNSORTED = "activity"
 """The category of what has none of its own."""
-MOST_TURNS = 200
+MAX_TURNS = 200
 """So many turns are looked through at a time, so that a long log is worked off in steps."""
-MOST_TRIES = 20
+MAX_TRIES = 20
 """So often the same turns are looked through anew because somebody wrote meanwhile."""
-PLENTY = 20
+AMPLE_FACTS_LEFT = 20
 """What an exchange gives is well below: with so many facts left of a day, nobody needs to know exactly how many."""
 
 
-FACTS = [Channel.SEMANTIC, Channel.EPISODIC]
+FACT_CHANNELS = [Channel.SEMANTIC, Channel.EPISODIC]
 """The channels of facts."""
 
-Read = dict[tuple[str, ...], Kept]
+ReadExchanges = dict[tuple[str, ...], Kept]
 """What exchanges give, by the ids of their turns."""
 
 
-class Stating(NamedTuple):
+class ExtractedStatement(NamedTuple):
     """What is about to be stated: why it is kept, and the rest as in
     :class:`memwarden.remember.resolve.resolver.IncomingStatement`."""
 
@@ -84,7 +84,7 @@ class Extractor:
     def __init__(
         self,
         store: Store,
-        indexes: Indexes,
+        indexes: NamespaceIndexes,
         embedder: Embedder | None,
         facts: Resolver,
         categories: Categories,
@@ -109,7 +109,7 @@ class Extractor:
         """Whether a look may take as long as a model does."""
         return self._chat is not None
 
-    async def waiting(self, scope: Scope, most: int = MOST_TURNS) -> int:
+    async def waiting(self, scope: Scope, most: int = MAX_TURNS) -> int:
         """How many turns of the scope's thread were not looked through yet; at most so many are counted."""
         thread = scope.thread or DEFAULT_THREAD
         marks = await self._store.thread(scope.namespace, thread)
@@ -125,21 +125,21 @@ class Extractor:
         """
         settled: list[Resolution] = []
         tried_at, tries = -1, 0
-        read: Read = {}
-        tails: dict[int, Tail] = {}
+        read: ReadExchanges = {}
+        tails: dict[int, ThreadTail] = {}
         if again:
             await self._back_to_the_beginning(scope)
         while (work := await self._work(scope, tails)) is not None:
             # Where another process looked through the same turns, the mark has moved, and nothing was tried in vain.
             if work.since != tried_at:
                 tries = 0
-                read = {ids: read[ids] for ids in map(_ids, work.exchanges) if ids in read}
+                read = {ids: read[ids] for ids in map(_turn_ids, work.exchanges) if ids in read}
             tries += 1
             tried_at = work.since
             try:
-                done, over = await self._keep(scope, work, read, last_try=tries == MOST_TRIES)
+                done, over = await self._keep(scope, work, read, last_try=tries == MAX_TRIES)
             except Stale:  # that, or somebody changed a memory or stated something meanwhile
-                if tries == MOST_TRIES:
+                if tries == MAX_TRIES:
                     raise
                 continue
             settled += done
@@ -154,19 +154,19 @@ class Extractor:
         mark = ExtractionMark(thread, 0, marks.extracted)
         await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
 
-    async def _work(self, scope: Scope, tails: Mapping[int, Tail]) -> Work | None:
+    async def _work(self, scope: Scope, tails: Mapping[int, ThreadTail]) -> PendingTurns | None:
         """What is to be looked through next. tails: those that are known, by the mark."""
         namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
         mark = (await self._store.thread(namespace, thread)).extracted
-        new = dict(await self._new_turns(namespace, thread, mark, MOST_TURNS))
+        new = dict(await self._new_turns(namespace, thread, mark, MAX_TURNS))
         if not new:
             return None
         turns = await self._store.get(namespace, list(new))
         two_person = self._two_person(await self._indexes.current(namespace))
         tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
-        exchanges = grouped([*tail.begun(two_person=two_person), *turns], two_person=two_person)
+        exchanges = group_exchanges([*tail.begun(two_person=two_person), *turns], two_person=two_person)
         exchanges = tuple(exchange for exchange in exchanges if any(turn.id in new for turn in exchange))
-        return Work(exchanges, new, mark, tail.with_turns(turns))
+        return PendingTurns(exchanges, new, mark, tail.with_turns(turns))
 
     async def _new_turns(self, namespace: Namespace, thread: str, since: int, most: int) -> list[tuple[str, int]]:
         """Ids and journal numbers of turns after a mark, at most so many."""
@@ -183,16 +183,16 @@ class Extractor:
             since = entries[-1].seq
         return found[:most]
 
-    async def _tail(self, namespace: Namespace, thread: str, mark: int, *, two_person: bool) -> Tail:
+    async def _tail(self, namespace: Namespace, thread: str, mark: int, *, two_person: bool) -> ThreadTail:
         """Read what lies behind a mark, from the journal's end, since there is mostly little after the mark."""
         if not mark:
-            return Tail()
-        limit = 2 * MOST_BEFORE
+            return ThreadTail()
+        limit = 2 * MAX_TURNS_BEFORE
         while True:
             entries = await self._store.journal(namespace, thread_id=thread, descending=True, limit=limit)
             turns = [entry for entry in entries if entry.channel == Channel.TURN and entry.event == Event.ADD]
             before = [turn.memory_id for turn in turns if turn.seq <= mark]
-            if len(before) >= MOST_BEFORE or len(entries) < limit:
+            if len(before) >= MAX_TURNS_BEFORE or len(entries) < limit:
                 break
             limit *= 4
         count = 0
@@ -200,12 +200,14 @@ class Extractor:
             where = filters.parse({"thread_id": thread, "channel": Channel.TURN})
             later = await self._store.get(namespace, [turn.memory_id for turn in turns if turn.seq > mark])
             count = await self._store.count(namespace, where) - len(later)
-        return Tail(tuple(await self._store.get(namespace, before[:MOST_BEFORE][::-1])), count)
+        return ThreadTail(tuple(await self._store.get(namespace, before[:MAX_TURNS_BEFORE][::-1])), count)
 
     def _two_person(self, index: NamespaceIndex) -> bool:
         return (index.view.preset if self._preset == "auto" else self._preset) == "chat"
 
-    async def _keep(self, scope: Scope, work: Work, read: Read, *, last_try: bool) -> tuple[list[Resolution], bool]:
+    async def _keep(
+        self, scope: Scope, work: PendingTurns, read: ReadExchanges, *, last_try: bool
+    ) -> tuple[list[Resolution], bool]:
         """Store what the exchanges give, with the mark; tell whether none could be, since the day's facts are used up.
 
         What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
@@ -215,23 +217,25 @@ class Extractor:
         namespace, at = scope.namespace, self._now()
         index = await self._indexes.current(namespace)
         left = self._most_a_day - await self._kept_today(namespace, at)
-        found: list[Stating] = []
+        found: list[ExtractedStatement] = []
         done = 0
         for exchange in work.exchanges:
-            ids = _ids(exchange)
+            ids = _turn_ids(exchange)
             if left <= 0:
                 break
             if ids not in read:
                 read[ids] = await self._items(exchange, index)
-            chosen = _chosen(read[ids], exchange, work.new)
+            chosen = _choose_items(read[ids], exchange, work.new)
             facts = sum(1 for item in chosen if item.tier == "fact")
             if facts > left:
                 if done:
                     break
-                chosen = _within(chosen, left)
+                chosen = _limit_facts(chosen, left)
             left -= facts
             found += [
-                Stating(self._memory(item, exchange, at), item.reason, _look(item), item.tier != "card")
+                ExtractedStatement(
+                    self._memory(item, exchange, at), item.reason, _screening_of(item), item.tier != "card"
+                )
                 for item in chosen
             ]
             found += self._procedures(exchange, work.new, at)
@@ -242,7 +246,9 @@ class Extractor:
             if mark.rev != mark.since:
                 await self._store.apply(Batch(namespace, (), at, actor=EXTRACTED_BY, extracted=mark))
             return [], over
-        signals = await signals_of([(item.memory.text, item.memory.created_at) for item in found], self._embedder)
+        signals = await make_signals_in_thread(
+            [(item.memory.text, item.memory.created_at) for item in found], self._embedder
+        )
         stated = [
             IncomingStatement(each.memory, item, each.look, each.compared, meta={"why": each.why})
             for each, item in zip(found, signals, strict=True)
@@ -254,7 +260,7 @@ class Extractor:
             actor=EXTRACTED_BY,
             extracted=mark,
             last_try=last_try,
-            candidates=lambda: latest(self._store, namespace),
+            candidates=lambda: latest_candidates(self._store, namespace),
         )
         return settled, over
 
@@ -262,29 +268,29 @@ class Extractor:
         """How many facts were kept on the day; perhaps some more, where there is room for plenty."""
         midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)
         where = filters.parse(
-            {"actor_id": EXTRACTED_BY, "channel": FACTS, "updated_at": {"$gte": midnight.isoformat()}}
+            {"actor_id": EXTRACTED_BY, "channel": FACT_CHANNELS, "updated_at": {"$gte": midnight.isoformat()}}
         )
         changed = await self._store.count(namespace, where)
-        if self._most_a_day - changed >= PLENTY:
+        if self._most_a_day - changed >= AMPLE_FACTS_LEFT:
             return changed
         since, kept = await self._store.revision_at(namespace, midnight), set[str]()
         while entries := await self._store.journal(namespace, since=since, turns=False):
-            kept |= {entry.memory_id for entry in entries if _is_kept(entry)}
+            kept |= {entry.memory_id for entry in entries if _is_new_fact(entry)}
             since = entries[-1].seq
         return len(await self._store.get(namespace, list(kept)))  # those that were merged are gone
 
     async def _items(self, exchange: Sequence[Memory], index: NamespaceIndex) -> Kept:
         two_person = self._two_person(index)
-        by_rules = exchange_items(
+        by_rules = extract_exchange(
             exchange if two_person else exchange[:2],  # a card shows the first answer, as when that came alone
             two_person=two_person,
             said_at=exchange[0].created_at,
-            idf=_idf(index),
+            idf=_term_rarity(index),
             partners=tuple(index.view.speakers) if two_person else (),
         )
         if self._chat is None:
             return by_rules
-        return await items_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
+        return await extract_by_model(self._chat, exchange, by_rules, two_person=two_person) or by_rules
 
     def _memory(self, item: ExtractedItem, exchange: Sequence[Memory], at: datetime) -> Memory:
         by_id = {turn.id: turn for turn in exchange}
@@ -308,17 +314,21 @@ class Extractor:
             actor_id=EXTRACTED_BY,
             thread_id=said.thread_id,
             valid_from=item.valid_from,
-            trust=min((by_id[source].trust for source in item.sources), key=RANK.__getitem__),
+            trust=min((by_id[source].trust for source in item.sources), key=TRUST_RANK.__getitem__),
         )
 
-    def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[Stating]:
+    def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[ExtractedStatement]:
         """The steps that a person asks to remember (B12); none where nobody could ask for their category."""
         if procedures.CATEGORY not in self._categories.declared:
             return []
         return [
-            Stating(_procedure(turn, text, at), "somebody asked to remember these steps", NOTHING_SEEN, False)
+            ExtractedStatement(
+                _memory_of_procedure(turn, text, at), "somebody asked to remember these steps", NOT_SUSPICIOUS, False
+            )
             for turn in exchange
-            if turn.id in new and turn.role != "assistant" and (text := procedures.taught(turn.text)) is not None
+            if turn.id in new
+            and turn.role != "assistant"
+            and (text := procedures.find_taught_procedure(turn.text)) is not None
         ]
 
     def _category(self, wanted: str) -> str:
@@ -327,7 +337,7 @@ class Extractor:
         return wanted if declared is not None and not declared.always else UNSORTED
 
 
-def _procedure(said: Memory, text: str, at: datetime) -> Memory:
+def _memory_of_procedure(said: Memory, text: str, at: datetime) -> Memory:
     # Signed as the turn is: the look may have been begun for another agent's call.
     return Memory(
         id=new_id(),
@@ -348,41 +358,41 @@ def _procedure(said: Memory, text: str, at: datetime) -> Memory:
     )
 
 
-def _ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
+def _turn_ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
     return tuple(turn.id for turn in exchange)
 
 
-def _chosen(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[ExtractedItem]:
+def _choose_items(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[ExtractedItem]:
     """What is kept of an exchange: what rests on new turns, and the card when it has been answered."""
     items = [item for item in (*kept.facts, *kept.candidates) if all(source in new for source in item.sources)]
     answered = len(exchange) > 1 and exchange[1].id in new
     return [*items, kept.card] if kept.card is not None and answered else items
 
 
-def _within(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedItem]:
+def _limit_facts(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedItem]:
     """The same, with so many facts at most: what would be more waits to be heard again."""
     facts = [item for item in chosen if item.tier == "fact"]
     more = [replace(item, tier="candidate", reason="more than a day's facts") for item in facts[left:]]
     return [*facts[:left], *more, *(item for item in chosen if item.tier != "fact")]
 
 
-def _is_kept(entry: JournalEntry) -> bool:
+def _is_new_fact(entry: JournalEntry) -> bool:
     """Whether a journal entry says that a fact was extracted; cards are none."""
-    named = entry.actor == EXTRACTED_BY and entry.channel in FACTS and entry.event in (Event.ADD, Event.CONFIRM)
+    named = entry.actor == EXTRACTED_BY and entry.channel in FACT_CHANNELS and entry.event in (Event.ADD, Event.CONFIRM)
     return named and not (entry.meta or {}).get(CARD)
 
 
-def _look(item: ExtractedItem) -> Screening:
-    return Screening(MemoryState.CANDIDATE) if item.tier == "candidate" else NOTHING_SEEN
+def _screening_of(item: ExtractedItem) -> Screening:
+    return Screening(MemoryState.CANDIDATE) if item.tier == "candidate" else NOT_SUSPICIOUS
 
 
-def _idf(index: NamespaceIndex) -> Callable[[str], float]:
+def _term_rarity(index: NamespaceIndex) -> Callable[[str], float]:
     """How rare a term is, among what the namespace holds or in everyday talk: a new store knows little yet."""
     rows = len(index.columns.ids)
 
     def rarity(term: str) -> float:
         places, _ = index.postings(term_id(term))
         here = math.log((1 + rows) / (1 + len(places)))
-        return max(here, everyday_idf(term))
+        return max(here, everyday_rarity(term))
 
     return rarity

@@ -15,11 +15,11 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
     (Kind.OUTCOME, "resulted|turned out|finished|completed"),
     (Kind.BEHAVIOR, "tends|always|usually|never|habit"),
 )
-_ORDER = {kind: number for number, (kind, _) in enumerate(_WORDS)}
-_SIGN = re.compile(rf"\b(?:{'|'.join(f'(?P<{kind}>{words})' for kind, words in _WORDS)})\b", re.IGNORECASE)
+_PRIORITY = {kind: number for number, (kind, _) in enumerate(_WORDS)}
+_KIND_WORDS = re.compile(rf"\b(?:{'|'.join(f'(?P<{kind}>{words})' for kind, words in _WORDS)})\b", re.IGNORECASE)
 
 
 def kind_of(text: str) -> Kind:
     """Return the first kind of the list whose signal words the text holds, else note."""
-    found = {Kind(sign.lastgroup) for sign in _SIGN.finditer(text) if sign.lastgroup}
-    return min(found, key=_ORDER.__getitem__, default=Kind.NOTE)
+    found = {Kind(sign.lastgroup) for sign in _KIND_WORDS.finditer(text) if sign.lastgroup}
+    return min(found, key=_PRIORITY.__getitem__, default=Kind.NOTE)

@@ -7,19 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from memwarden.models.json_answers import asked
+from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.records import Channel, Kind, Memory
 from memwarden.remember.extract import checks
-from memwarden.remember.extract.records import MOST_A_TURN, MOST_CHARACTERS, ExchangeExtract, ExtractedItem
-from memwarden.remember.resolve.same_fact.languages import SURE, chosen, votes
+from memwarden.remember.extract.records import (
+    MAX_ITEMS_PER_TURN,
+    MAX_STATEMENT_CHARACTERS,
+    ExchangeExtract,
+    ExtractedItem,
+)
+from memwarden.remember.resolve.same_fact.languages import MIN_LEAD, choose_language, count_votes
 
-MOST_FACTS = 5
+MAX_FACTS = 5
 """So many are asked for (B13); of one turn no more are kept than the rules would keep."""
-_MOST_TOKENS = 600
-_LONG = 280
+_MAX_ANSWER_TOKENS = 600
+_MIN_WORD = 280
 """A person's turn of more characters is shown to the model even when the rules see nothing in it (B13)."""
-_TURN_CHARACTERS = 2_000
+_MAX_TURN_CHARACTERS = 2_000
 _AFTER_LATIN = "\u0370"
 
 SYSTEM: Final = (
@@ -35,7 +40,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "properties": {
         "facts": {
             "type": "array",
-            "maxItems": MOST_FACTS,
+            "maxItems": MAX_FACTS,
             "items": {
                 "type": "object",
                 "properties": {
@@ -54,7 +59,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-async def items_by_model(
+async def extract_by_model(
     model: ChatModel, exchange: Sequence[Memory], by_rules: ExchangeExtract, *, two_person: bool
 ) -> ExchangeExtract | None:
     """Return what the model finds, with the rules' card; None when it has no usable answer.
@@ -63,16 +68,16 @@ async def items_by_model(
     """
     people = [turn for turn in exchange if two_person or turn.role == "user"]
     if not (
-        by_rules.facts or by_rules.candidates or by_rules.card or any(len(person.text) > _LONG for person in people)
+        by_rules.facts or by_rules.candidates or by_rules.card or any(len(person.text) > _MIN_WORD for person in people)
     ):
         return by_rules
-    found = await asked(
+    found = await ask_json(
         model,
         SYSTEM,
         _prompt(exchange),
         schema=SCHEMA,
-        read=lambda answer: _read(answer, exchange),
-        max_tokens=_MOST_TOKENS,
+        read=lambda answer: _parse_answer(answer, exchange),
+        max_tokens=_MAX_ANSWER_TOKENS,
     )
     return None if found is None else replace(by_rules, facts=found, candidates=())
 
@@ -83,28 +88,28 @@ def _prompt(exchange: Sequence[Memory]) -> str:
             "turn": number,
             "by": turn.name or turn.role,
             "on": f"{turn.created_at:%Y-%m-%d, a %A}",
-            "said": turn.text[:_TURN_CHARACTERS],
+            "said": turn.text[:_MAX_TURN_CHARACTERS],
         }
         for number, turn in enumerate(exchange, 1)
     ]
     return json.dumps(turns, ensure_ascii=False)
 
 
-def _read(answer: Any, exchange: Sequence[Memory]) -> tuple[ExtractedItem, ...]:
+def _parse_answer(answer: Any, exchange: Sequence[Memory]) -> tuple[ExtractedItem, ...]:
     """The facts that pass the checks. Raises for an answer that is none."""
     listed = answer["facts"]
     if not isinstance(listed, list):
         raise TypeError("facts is no list")
     kept: dict[int, list[ExtractedItem]] = {}
     foreign = 0
-    for entry in listed[:MOST_FACTS]:
+    for entry in listed[:MAX_FACTS]:
         number = entry["turn"]
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(exchange):
             raise ValueError("no such turn")
-        item = _item(entry, exchange[number - 1])
+        item = _parse_item(entry, exchange[number - 1])
         if item is not None and is_foreign(item.text, exchange[number - 1].text):
             foreign += 1
-        elif item is not None and len(kept.setdefault(number, [])) < MOST_A_TURN:
+        elif item is not None and len(kept.setdefault(number, [])) < MAX_ITEMS_PER_TURN:
             kept[number].append(item)
     if foreign and not any(kept.values()):
         raise ValueError("not in the language of the exchange")
@@ -118,9 +123,13 @@ def is_foreign(fact: str, said: str) -> bool:
     """
     if _is_latin(fact) != _is_latin(said):
         return True
-    known, told = votes(said), votes(fact)
-    sure = bool(known and told) and min(known[0][1], told[0][1]) >= SURE
-    return sure and bool(chosen(known) and chosen(told)) and chosen(known) != chosen(told)
+    known, told = count_votes(said), count_votes(fact)
+    sure = bool(known and told) and min(known[0][1], told[0][1]) >= MIN_LEAD
+    return (
+        sure
+        and bool(choose_language(known) and choose_language(told))
+        and choose_language(known) != choose_language(told)
+    )
 
 
 def _is_latin(text: str) -> bool:
@@ -129,9 +138,9 @@ def _is_latin(text: str) -> bool:
     return 2 * sum(letter < _AFTER_LATIN for letter in letters) >= len(letters)
 
 
-def _item(item: Mapping[str, Any], turn: Memory) -> ExtractedItem | None:
+def _parse_item(item: Mapping[str, Any], turn: Memory) -> ExtractedItem | None:
     text = " ".join(str(item["text"]).split())
-    if not text or len(text) > MOST_CHARACTERS or checks.faults(text):
+    if not text or len(text) > MAX_STATEMENT_CHARACTERS or checks.find_faults(text):
         return None
     importance = item.get("importance", 0.5)
     scaled = importance if isinstance(importance, int | float) and not isinstance(importance, bool) else 0.5

@@ -17,16 +17,16 @@ from memwarden.remember.ingest.draft import Draft
 
 CATEGORY: Final = "procedural"
 """The only category that steps are stored in: agents that may not read it never see them (B5)."""
-LEAST_STEPS = 2
+MIN_STEPS = 2
 """So many steps make a way of doing something that is taken from a talk; who states one may state a single step."""
-MOST_STEPS = 20
-MOST_CHARACTERS = 280
+MAX_STEPS = 20
+MAX_STEP_CHARACTERS = 280
 """A step is at most this long, as every statement (B9)."""
 
-_UNSORTED = "activity"
+_BULLET = "activity"
 _NUMBER = r"(?:step\s+)?\d{1,2}\s*[.):]\s+"
-_LISTED = re.compile(rf"^\s*(?:{_NUMBER}|[-*•]\s+)(?P<step>\S.*?)\s*$", re.IGNORECASE)
-_INLINE = re.compile(r"(?:^|(?<=\s))(?P<number>\d{1,2})[.)]\s+")
+_LIST_ITEM = re.compile(rf"^\s*(?:{_NUMBER}|[-*•]\s+)(?P<step>\S.*?)\s*$", re.IGNORECASE)
+_INLINE_NUMBER = re.compile(r"(?:^|(?<=\s))(?P<number>\d{1,2})[.)]\s+")
 _ORDER = re.compile(
     r"^(?:and\s+)?(?:first|firstly|second|secondly|third|thirdly|then|next|after that|afterwards|finally|lastly|last)\b"
     r",?\s+",
@@ -34,7 +34,7 @@ _ORDER = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _FENCE = ("```", "~~~")
-_UNDER = "   "
+_HEADING = "   "
 _SUBJECT = re.compile(
     r"^(?:you|we|i)(?:\s+(?:have to|need to|should|must|can|always))?\s+"
     r"(?!(?:am|are|is|was|were|have|has|had|do|did|will|would|can|could|may|might|shall|should|must|need|like|love|"
@@ -42,7 +42,7 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 """Before a verb that tells what to do; without it, "I am careful" would be another sentence."""
-_ASKED: Final = re.compile(
+_REQUEST: Final = re.compile(
     r"(?:^|(?<=[.!?:\n])\s*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
     r"(?:(?:remember|note|save|write down|keep in mind)|(?:here(?:\s+is|'s|’s)|this\s+is))\s+how\s+(?:to|i|we|you)"
     r"|(?:(?:bitte\s+)?merke?\s+dir|so\s+geht\s+es),?\s+(?P<de>wie)"
@@ -58,26 +58,26 @@ _PAST: Final = re.compile(
 """How something was done, or is, tells no way of doing it."""
 
 
-def taught(text: str) -> str | None:
+def find_taught_procedure(text: str) -> str | None:
     """Return the steps that a message asks to remember, numbered, under what they are for; None when it asks for none.
 
     The words that ask stand at the beginning of a sentence that is no question, and the steps come after them.
     """
-    found = list(_ASKED.finditer(text))
+    found = list(_REQUEST.finditer(text))
     if not found:
         return None
     for asked, end_at in zip(found, [*(item.start() for item in found[1:]), len(text)], strict=True):
         what, end = " ".join(asked["what"].split()).strip(" ,."), asked["end"]
         if end == "?" or not what or _PAST.match(what):
             continue
-        steps = _read(text[asked.end() : end_at]).steps
-        if len(steps) >= LEAST_STEPS and _fit(steps):
+        steps = _read_steps(text[asked.end() : end_at]).steps
+        if len(steps) >= MIN_STEPS and _fits_limits(steps):
             how = asked["de"] or asked["es"] or asked["fr"] or "how to"
-            return f"{how.capitalize()} {what}:\n{_numbered(steps)}"
+            return f"{how.capitalize()} {what}:\n{_number_steps(steps)}"
     return None
 
 
-def stated(draft: Draft) -> Draft:
+def read_stated_procedure(draft: Draft) -> Draft:
     """Return a draft of the channel ``procedural`` as it is stored: numbered steps, in their one category.
 
     A first line before the steps stays above them. Drafts of other channels are returned as they are. Raises
@@ -85,36 +85,39 @@ def stated(draft: Draft) -> Draft:
     """
     if draft.channel != Channel.PROCEDURAL:
         return draft
-    if draft.category not in (CATEGORY, _UNSORTED):
+    if draft.category not in (CATEGORY, _BULLET):
         raise InvalidInput(f"steps are stored in the category {CATEGORY!r}, not {draft.category!r}")
-    return replace(draft, text=as_steps(draft.text), category=CATEGORY)
+    return replace(draft, text=render_steps(draft.text), category=CATEGORY)
 
 
-def corrected(changes: dict[str, Any]) -> dict[str, Any]:
-    """Return what is changed of a procedure, its text as it is stored. Raises InvalidInput as :func:`stated` does."""
+def check_corrected_procedure(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes of a procedure, its text as it is stored.
+
+    Raises InvalidInput as :func:`read_stated_procedure` does.
+    """
     if changes.get("category", CATEGORY) != CATEGORY:
         raise InvalidInput(f"steps are stored in the category {CATEGORY!r}, not {changes['category']!r}")
-    return {**changes, "text": as_steps(changes["text"])} if "text" in changes else changes
+    return {**changes, "text": render_steps(changes["text"])} if "text" in changes else changes
 
 
-def as_steps(text: str) -> str:
+def render_steps(text: str) -> str:
     """Return a text that lists steps with its steps numbered from 1, under what stands above them.
 
     Lines that follow a step belong to it. Raises InvalidInput for a text that lists no steps, for steps that are too
     many or too long, and for words after the last step, which belong to none.
     """
-    read = _read(text)
-    if not read.steps or not _fit(read.steps):
+    read = _read_steps(text)
+    if not read.steps or not _fits_limits(read.steps):
         raise InvalidInput(
-            f"a procedure is 1..{MOST_STEPS} steps of at most {MOST_CHARACTERS} characters, one a line or numbered, "
-            f"like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_misfit(read.steps)}"
+            f"a procedure is 1..{MAX_STEPS} steps of at most {MAX_STEP_CHARACTERS} characters, one a line or numbered, "
+            f"like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_why_no_procedure(read.steps)}"
         )
     if read.rest:
         raise InvalidInput(
             f"{read.rest!r:.80} belongs to no step of the procedure: indent it under its step, or write it above the "
             "first one"
         )
-    return f"{read.head}\n{_numbered(read.steps)}" if read.head else _numbered(read.steps)
+    return f"{read.head}\n{_number_steps(read.steps)}" if read.head else _number_steps(read.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +129,11 @@ class _StepList:
     rest: str = ""
 
 
-def _read(text: str) -> _StepList:
+def _read_steps(text: str) -> _StepList:
     """A text's steps: those of its list, else of the numbers in its running words, else of its sentences in order."""
     if _numbers_run_on(text):
-        return _of_numbers(text)
-    for found in (_of_lines(text), _of_numbers(text), _of_order(text)):
+        return _steps_of_numbers(text)
+    for found in (_steps_of_lines(text), _steps_of_numbers(text), _steps_of_order_words(text)):
         if found.steps:
             return found
     return _StepList()
@@ -138,21 +141,21 @@ def _read(text: str) -> _StepList:
 
 def _numbers_run_on(text: str) -> bool:
     """Whether steps follow each other within the lines: all numbers of the text count on, those of its lines do not."""
-    lines = [line for line in text.splitlines() if _LISTED.match(line)]
-    own = [_INLINE.match(line.lstrip()) for line in lines]
+    lines = [line for line in text.splitlines() if _LIST_ITEM.match(line)]
+    own = [_INLINE_NUMBER.match(line.lstrip()) for line in lines]
     if not own or any(item is None for item in own):
         return False
     counted = [int(item["number"]) for item in own if item is not None]
-    marks = [int(item["number"]) for item in _INLINE.finditer(text)]
-    return len(marks) > len(lines) and _counts(marks) and (len(lines) == 1 or not _counts(counted))
+    marks = [int(item["number"]) for item in _INLINE_NUMBER.finditer(text)]
+    return len(marks) > len(lines) and _is_counted_up(marks) and (len(lines) == 1 or not _is_counted_up(counted))
 
 
-def _counts(numbers: Sequence[int]) -> bool:
+def _is_counted_up(numbers: Sequence[int]) -> bool:
     """Whether numbers are 1, 2, 3, and so on."""
     return list(numbers) == list(range(1, len(numbers) + 1))
 
 
-def _of_lines(text: str) -> _StepList:
+def _steps_of_lines(text: str) -> _StepList:
     """The first list of a text.
 
     Its items are the lines that are listed and stand no deeper than the first one. What stands deeper, a fenced block,
@@ -160,11 +163,11 @@ def _of_lines(text: str) -> _StepList:
     the list.
     """
     lines = text.expandtabs(4).splitlines()
-    first = next((place for place, line in enumerate(lines) if _LISTED.match(line)), None)
+    first = next((place for place, line in enumerate(lines) if _LIST_ITEM.match(line)), None)
     if first is None:
         return _StepList()
     head = "\n".join(line.rstrip() for line in lines[:first]).strip()
-    depth = _depth(lines[first]) + 1  # a space more is a slip
+    depth = _indentation(lines[first]) + 1  # a space more is a slip
     items: list[list[str]] = []
     fenced = blank = False
     for place, line in enumerate(lines[first:], first):
@@ -176,36 +179,36 @@ def _of_lines(text: str) -> _StepList:
         elif not line.strip():
             blank = True
             continue
-        elif _depth(line) <= depth and (listed := _LISTED.match(line)):
+        elif _indentation(line) <= depth and (listed := _LIST_ITEM.match(line)):
             items.append([listed["step"]])
-        elif _depth(line) > depth or (not blank and _goes_on(lines[place + 1 :], depth)):
+        elif _indentation(line) > depth or (not blank and _continues_step(lines[place + 1 :], depth)):
             items[-1].append(line.rstrip())
         else:
-            return _StepList(head, tuple(map(_whole, items)), line.strip())
+            return _StepList(head, tuple(map(_join_step, items)), line.strip())
         fenced, blank = fenced != fence, False
-    return _StepList(head, tuple(map(_whole, items)))
+    return _StepList(head, tuple(map(_join_step, items)))
 
 
-def _goes_on(lines: Sequence[str], depth: int) -> bool:
+def _continues_step(lines: Sequence[str], depth: int) -> bool:
     """Whether another item follows."""
-    return any(_depth(line) <= depth and _LISTED.match(line) for line in lines)
+    return any(_indentation(line) <= depth and _LIST_ITEM.match(line) for line in lines)
 
 
-def _depth(line: str) -> int:
+def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _whole(lines: Sequence[str]) -> str:
+def _join_step(lines: Sequence[str]) -> str:
     """An item with the lines that belong to it: running words as one line, the rest as it stands, under it."""
     first, *more = lines
-    while more and not _LISTED.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
+    while more and not _LIST_ITEM.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
         first = f"{first} {more.pop(0).strip()}"
-    return "\n".join([first, *(item if not item or item.startswith(_UNDER) else _UNDER + item for item in more)])
+    return "\n".join([first, *(item if not item or item.startswith(_HEADING) else _HEADING + item for item in more)])
 
 
-def _of_numbers(text: str) -> _StepList:
-    marks = list(_INLINE.finditer(text))
-    if not marks or not _counts([int(mark["number"]) for mark in marks]):
+def _steps_of_numbers(text: str) -> _StepList:
+    marks = list(_INLINE_NUMBER.finditer(text))
+    if not marks or not _is_counted_up([int(mark["number"]) for mark in marks]):
         return _StepList()
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     steps = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
@@ -214,7 +217,7 @@ def _of_numbers(text: str) -> _StepList:
     return _StepList(text[: marks[0].start()].strip(), tuple(" ".join(step.split()) for step in steps), rest.strip())
 
 
-def _of_order(text: str) -> _StepList:
+def _steps_of_order_words(text: str) -> _StepList:
     """Sentences in a stated order; one without a word of order between them belongs to the one above."""
     head: list[str] = []
     found: list[str] = []
@@ -229,29 +232,29 @@ def _of_order(text: str) -> _StepList:
         else:
             (between if found else head).append(sentence.strip())
     rest = " ".join(between)
-    return _StepList(" ".join(head), tuple(found), rest) if len(found) >= LEAST_STEPS else _StepList()
+    return _StepList(" ".join(head), tuple(found), rest) if len(found) >= MIN_STEPS else _StepList()
 
 
-def _misfit(steps: Sequence[str]) -> str:
+def _why_no_procedure(steps: Sequence[str]) -> str:
     """Which step is too long, or is a question, in words; nothing where that is not what is wrong."""
     for number, step in enumerate(steps, 1):
-        if len(step) > MOST_CHARACTERS:
+        if len(step) > MAX_STEP_CHARACTERS:
             return f": step {number} has {len(step)}"
         if step.rstrip().endswith("?"):
             return f": step {number} is a question"
-    return f": it lists {len(steps)}" if len(steps) > MOST_STEPS else ""
+    return f": it lists {len(steps)}" if len(steps) > MAX_STEPS else ""
 
 
-def _fit(steps: Sequence[str]) -> bool:
-    fits = (step.strip() and len(step) <= MOST_CHARACTERS and not step.rstrip().endswith("?") for step in steps)
-    return len(steps) <= MOST_STEPS and all(fits)
+def _fits_limits(steps: Sequence[str]) -> bool:
+    fits = (step.strip() and len(step) <= MAX_STEP_CHARACTERS and not step.rstrip().endswith("?") for step in steps)
+    return len(steps) <= MAX_STEPS and all(fits)
 
 
-def _numbered(steps: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {_imperative(step)}" for number, step in enumerate(steps, 1))
+def _number_steps(steps: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {_make_imperative(step)}" for number, step in enumerate(steps, 1))
 
 
-def _imperative(step: str) -> str:
+def _make_imperative(step: str) -> str:
     """A step without "you", "we" or "I" before its verb, with a capital and an end; lines under it as they are."""
     line, *under = step.split("\n")
     bare = _SUBJECT.sub("", " ".join(line.split()))

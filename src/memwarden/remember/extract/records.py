@@ -8,13 +8,13 @@ from typing import Literal, Protocol
 
 from memwarden.records import Channel, Kind
 
-MOST_CHARACTERS = 280
+MAX_STATEMENT_CHARACTERS = 280
 """An item is at most this long (B9)."""
-MOST_A_TURN = 3
+MAX_ITEMS_PER_TURN = 3
 """Facts and candidates that one turn gives at most (B13)."""
 
-Tier = Literal["fact", "candidate", "card"]
-Frame = Literal[
+ItemTier = Literal["fact", "candidate", "card"]
+StatementFrame = Literal[
     "relationship",
     "health",
     "identity",
@@ -66,8 +66,8 @@ class ExtractedItem:
     sources: tuple[str, ...]
     valid_from: datetime
     dates: tuple[tuple[date, date], ...]
-    frame: Frame
-    tier: Tier
+    frame: StatementFrame
+    tier: ItemTier
     reason: str
 
 

@@ -13,7 +13,7 @@ from memwarden.records import Kind
 from memwarden.remember.ingest.messages import checked_name, checked_text
 
 _FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL | re.IGNORECASE)
-MOST = 50
+MAX_PROPOSALS = 50
 """The most memories that are taken from one answer."""
 
 
@@ -43,7 +43,9 @@ def read_response(response: str, max_bytes: int) -> tuple[ProposedMemory, ...]:
         for found in json_values(text):
             listed = found.get("memories") if isinstance(found, Mapping) else found
             if isinstance(listed, list):
-                read = tuple(item for element in listed[:MOST] if (item := _extracted(element, max_bytes)) is not None)
+                read = tuple(
+                    item for element in listed[:MAX_PROPOSALS] if (item := _read_memory(element, max_bytes)) is not None
+                )
                 if read:
                     return read
                 # A footnote mark such as [1] is no list of memories.
@@ -53,7 +55,7 @@ def read_response(response: str, max_bytes: int) -> tuple[ProposedMemory, ...]:
     raise InvalidInput('the response holds no list of memories; expected JSON like [{"content": "..."}]')
 
 
-def _extracted(element: Any, max_bytes: int) -> ProposedMemory | None:
+def _read_memory(element: Any, max_bytes: int) -> ProposedMemory | None:
     if isinstance(element, str):
         element = {"content": element}
     if not isinstance(element, Mapping):
@@ -64,28 +66,28 @@ def _extracted(element: Any, max_bytes: int) -> ProposedMemory | None:
     kind, level, tags = str(element.get("type", "")).lower(), element.get("importance"), element.get("tags")
     return ProposedMemory(
         text=text.strip(),
-        summary=_summary(element.get("summary"), max_bytes),
+        summary=_read_summary(element.get("summary"), max_bytes),
         kind=kind if kind in set(Kind) else None,
-        importance=_share(level),
-        tags=tuple(dict.fromkeys(name for tag in tags if (name := _tag(tag)))) if isinstance(tags, list) else (),
+        importance=_read_share(level),
+        tags=tuple(dict.fromkeys(name for tag in tags if (name := _read_tag(tag)))) if isinstance(tags, list) else (),
     )
 
 
-def _summary(given: Any, max_bytes: int) -> str | None:
+def _read_summary(given: Any, max_bytes: int) -> str | None:
     try:
         return checked_text(given, "summary", max_bytes).strip()
     except InvalidInput:
         return None
 
 
-def _tag(given: Any) -> str | None:
+def _read_tag(given: Any) -> str | None:
     try:
         return checked_name(given, "tag")
     except InvalidInput:
         return None
 
 
-def _share(level: Any) -> float:
+def _read_share(level: Any) -> float:
     """Design C's 1..10 as 0..1; the middle for what is no number."""
     if isinstance(level, bool) or not isinstance(level, int | float) or level != level:
         return 0.5

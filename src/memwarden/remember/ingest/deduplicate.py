@@ -25,12 +25,12 @@ from difflib import SequenceMatcher
 from memwarden.records import Memory
 from memwarden.remember.ingest.messages import Message
 
-PASSED_OVER = "it stands before turns that are stored already; give messages ids to change what was said before"
-MOST_COMPARED = 500
+ALREADY_BEHIND = "it stands before turns that are stored already; give messages ids to change what was said before"
+MAX_COMPARED = 500
 """So many of a thread's last turns are looked at."""
 ASSISTANT = "assistant"
-_HANDED_OVER = 0.7  # the least share of a handed-over conversation that must be known
-_NEAR_THE_END = 2  # the last known message is at most so many turns before the end of the thread
+_MIN_KNOWN_SHARE = 0.7  # the least share of a handed-over conversation that must be known
+_MAX_TURNS_AFTER = 2  # the last known message is at most so many turns before the end of the thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,50 +42,50 @@ class TurnKey:
     refused: str | None = None
 
 
-def own_key(message: Message) -> str | None:
+def key_of_id(message: Message) -> str | None:
     """The key of a message with an id of its own."""
     return f"id:{message.id}" if message.id else None
 
 
-def continued(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
+def find_new_turns(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
     """Say what is new. ``tail``: the last turns of the thread, in the order of writing.
 
     What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
     same moment store it once.
     """
-    places = _known(said, tail) or _known_in_runs(said, tail)
+    places = _match(said, tail) or _match_runs(said, tail)
     last = max(places, default=-1)
     after = tail[-1].id if tail else "the beginning"
     keys: list[TurnKey] = []
     for number, message in enumerate(said):
-        key = own_key(message) or f"after:{after}:{number}:{digest(message)}"
+        key = key_of_id(message) or f"after:{after}:{number}:{digest_message(message)}"
         if message.id:
             keys.append(TurnKey(key))
         elif number in places:
             keys.append(TurnKey(key, known=tail[places[number]].id))
         else:
-            keys.append(TurnKey(key, refused=PASSED_OVER if number < last else None))
+            keys.append(TurnKey(key, refused=ALREADY_BEHIND if number < last else None))
     return keys
 
 
-def digest(message: Message) -> str:
+def digest_message(message: Message) -> str:
     """A short text for who said what and when."""
     said = json.dumps([message.role, message.name, message.text, str(message.created_at)])
     return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
 
 
-def _known(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+def _match(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
     """Places in the call of what is known, with their places in the tail."""
-    return _repeated(said, tail) or _handed_over(said, tail)
+    return _match_beginning(said, tail) or _match_in_order(said, tail)
 
 
-def _known_in_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+def _match_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
     """The same with answers that follow each other as one."""
     of_call = _runs([item.role == ASSISTANT and not item.id for item in said])
     of_tail = _runs([item.role == ASSISTANT and not _has_own_id(item) for item in tail])
     if len(of_call) == len(said) and len(of_tail) == len(tail):
         return {}
-    found = _known(
+    found = _match(
         [replace(said[run[0]], text="".join(said[place].text for place in run)) for run in of_call],
         [replace(tail[run[0]], text="".join(tail[place].text for place in run)) for run in of_tail],
     )
@@ -107,43 +107,45 @@ def _runs(joins: Sequence[bool]) -> list[list[int]]:
     return runs
 
 
-def _repeated(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+def _match_beginning(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
     """The longest beginning of the call that the thread ends with: places in the call and in the tail."""
     for length in range(min(len(said), len(tail)), 0, -1):
         first = len(tail) - length
-        if all(_same(said[number], tail[first + number]) for number in range(length)):
+        if all(_is_same_turn(said[number], tail[first + number]) for number in range(length)):
             return {number: first + number for number in range(length)}
     return {}
 
 
-def _handed_over(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
-    blocks = SequenceMatcher(None, [_of(item) for item in tail], [_said(item) for item in said], autojunk=False)
+def _match_in_order(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
+    blocks = SequenceMatcher(
+        None, [_turn_key(item) for item in tail], [_message_key(item) for item in said], autojunk=False
+    )
     places = {b + step: a + step for a, b, size in blocks.get_matching_blocks() for step in range(size)}
-    places = {number: place for number, place in places.items() if _same(said[number], tail[place])}
+    places = {number: place for number, place in places.items() if _is_same_turn(said[number], tail[place])}
     if len(places) < 2:
         return {}
     last = max(places)
-    enough = len(places) >= _HANDED_OVER * (last + 1)
-    return places if enough and len(tail) - 1 - places[last] <= _NEAR_THE_END else {}
+    enough = len(places) >= _MIN_KNOWN_SHARE * (last + 1)
+    return places if enough and len(tail) - 1 - places[last] <= _MAX_TURNS_AFTER else {}
 
 
-def _same(message: Message, turn: Memory) -> bool:
+def _is_same_turn(message: Message, turn: Memory) -> bool:
     if message.id or _has_own_id(turn):
         return message.id is not None and turn.sources == (message.id,)
-    return _said(message) == _of(turn) and message.created_at in (None, turn.created_at)
+    return _message_key(message) == _turn_key(turn) and message.created_at in (None, turn.created_at)
 
 
 def _has_own_id(turn: Memory) -> bool:
     return turn.sources != (turn.id,)
 
 
-def _said(message: Message) -> tuple[str | None, str | None, str]:
-    return message.role, message.name, _words(message.role, message.text)
+def _message_key(message: Message) -> tuple[str | None, str | None, str]:
+    return message.role, message.name, _comparable_words(message.role, message.text)
 
 
-def _of(turn: Memory) -> tuple[str | None, str | None, str]:
-    return turn.role, turn.name, _words(turn.role, turn.text)
+def _turn_key(turn: Memory) -> tuple[str | None, str | None, str]:
+    return turn.role, turn.name, _comparable_words(turn.role, turn.text)
 
 
-def _words(role: str | None, text: str) -> str:
+def _comparable_words(role: str | None, text: str) -> str:
     return "".join(text.split()) if role == ASSISTANT else text

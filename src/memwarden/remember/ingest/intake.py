@@ -17,10 +17,10 @@ from memwarden.remember.ingest.messages import Message
 
 T = TypeVar("T", Message, Draft, Memory)
 
-_TOOLS = ("tool", "function")
-_OUTSIDE = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
+_TOOL_ROLES = ("tool", "function")
+_EXTERNAL_SOURCES = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
 """What the source of something begins with that nobody here has said."""
-RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
+TRUST_RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ class Screening:
         return f"it looks like orders for an assistant ({', '.join(self.kinds)}): held back, never shown to a model"
 
 
-NOTHING_SEEN = Screening()
+NOT_SUSPICIOUS = Screening()
 
 
-def without_secrets(what: T) -> tuple[T, tuple[str, ...]]:
+def redact_secrets(what: T) -> tuple[T, tuple[str, ...]]:
     """Return the same with every secret replaced by a mark, and the kinds of secrets that there were."""
     fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
     fields += ["payload"] if isinstance(what, Memory) else []
-    changed, kinds = value_without_secrets({name: getattr(what, name) for name in fields}, named=False)
+    changed, kinds = redact_value({name: getattr(what, name) for name in fields}, named=False)
     return (replace(what, **changed) if kinds else what), kinds
 
 
-def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...]]:
+def redact_value(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...]]:
     """Return a JSON value with every secret in it replaced by a mark, and the kinds of secrets that there were.
 
     Names in objects are texts, too; of names that would be the same then, the later ones get a number, so that no value
@@ -67,7 +67,7 @@ def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple
             found.extend(redacted.found)
             return redacted.text.removeprefix(before)
         if isinstance(value, Mapping):
-            names = _names(value, found)
+            names = _redact_names(value, found)
             return {names[key]: cleaned(item, f"{names[key]}: ") for key, item in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(cleaned(item) for item in value)
@@ -78,7 +78,7 @@ def value_without_secrets(value: Any, *, named: bool = True) -> tuple[Any, tuple
     return {name: cleaned(item) for name, item in value.items()}, tuple(dict.fromkeys(found))
 
 
-def _names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
+def _redact_names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
     """The names in an object without secrets, by the names as they were; the kinds that there were go to ``found``."""
     from memwarden.security.secrets import redact
 
@@ -91,37 +91,37 @@ def _names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
     taken = set(names)
     for key, item in changed.items():
         found.extend(item.found)
-        name = next(each for each in _numbered(item.text) if each not in taken)
+        name = next(each for each in _number_name(item.text) if each not in taken)
         names[key] = name
         taken.add(name)
     return names
 
 
-def _numbered(text: str) -> Iterator[str]:
+def _number_name(text: str) -> Iterator[str]:
     yield text
     yield from (f"{text} ({number})" for number in count(2))
 
 
 def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:
     """Whom words come from, told from how they came."""
-    if role in _TOOLS or kind == Kind.TOOL_OUTPUT or (source or "").lower().startswith(_OUTSIDE):
+    if role in _TOOL_ROLES or kind == Kind.TOOL_OUTPUT or (source or "").lower().startswith(_EXTERNAL_SOURCES):
         return Trust.EXTERNAL
     return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
 
 
-def look_at(trust: str, *texts: str | None) -> Screening:
+def screen(trust: str, *texts: str | None) -> Screening:
     """Decide where a memory's life begins, by all of its texts that a prompt may show.
 
     What comes from outside and looks like orders is quarantined.
     """
     if trust != Trust.EXTERNAL:
-        return NOTHING_SEEN
-    from memwarden.security.injection import suspicion
+        return NOT_SUSPICIOUS
+    from memwarden.security.injection import find_suspicion
 
-    kinds = tuple(sorted({kind for text in texts if text for kind in suspicion(text).kinds}))
-    return Screening(MemoryState.QUARANTINED, kinds) if kinds else NOTHING_SEEN
+    kinds = tuple(sorted({kind for text in texts if text for kind in find_suspicion(text).kinds}))
+    return Screening(MemoryState.QUARANTINED, kinds) if kinds else NOT_SUSPICIOUS
 
 
-def told(kinds: tuple[str, ...]) -> str:
+def describe_secrets(kinds: tuple[str, ...]) -> str:
     """What is said of secrets that were taken out."""
     return f"secrets taken out: {', '.join(kinds)}" if kinds else ""

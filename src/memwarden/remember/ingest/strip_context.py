@@ -7,12 +7,12 @@ import re
 from memwarden.recall.answer.render import PREFIX, SUFFIX, TASK_CLOSE, TASK_OPEN
 
 _OPEN, _CLOSE = "<memories>", "</memories>"
-_OURS = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
+_BLOCK_START = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
 # What a block looks like that has no end: an answer was cut off, or a history was.
 _LINES = re.compile(r"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|Summary: .*|Context: .*)(?:\n {3}.*)*)*")
-_GAP = 2  # newlines between a block and the words of a message
+_MAX_NEWLINES = 2  # newlines between a block and the words of a message
 _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
-_NEWS = re.compile(
+_UPDATES = re.compile(
     rf"^Memory updates since rev \d+:[ \t]*\n(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?", re.MULTILINE
 )
 _TIER = r"(?:(?:Task|Project) .*|Global):\n"
@@ -25,14 +25,14 @@ _SIGNS = re.compile(
 )
 
 
-def without_injected(text: str) -> str:
+def strip_context(text: str) -> str:
     """Return a message without the blocks and headers that memwarden puts into prompts, and the space around them."""
-    text = without_blocks_that(_OURS, SUFFIX, text)
-    left = _NEWS.sub("", _TASK.sub("", text)) if "Memory updates since rev" in text or TASK_OPEN in text else text
+    text = strip_blocks(_BLOCK_START, SUFFIX, text)
+    left = _UPDATES.sub("", _TASK.sub("", text)) if "Memory updates since rev" in text or TASK_OPEN in text else text
     return text if left == text else left.strip()
 
 
-def without_blocks_that(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool = False) -> str:
+def strip_blocks(begin: re.Pattern[str], suffix: str, text: str, *, whole: bool = False) -> str:
     """Return a text without the blocks that begin so, and the empty line to what stands beside them.
 
     A memory cannot hold the tag that ends a block, but may well quote ``suffix``, the block's last words: a block is
@@ -48,7 +48,7 @@ def without_blocks_that(begin: re.Pattern[str], suffix: str, text: str, *, whole
         close = text.find(_CLOSE, head.end(), until)
         cut = head.start() if whole else _end_of_lines(text, head.end(), suffix)
         end = close + len(_CLOSE) if close >= 0 else cut
-        left = _joined(left, text[end:until])
+        left = _join(left, text[end:until])
     return left
 
 
@@ -59,9 +59,9 @@ def _end_of_lines(text: str, at: int, suffix: str) -> int:
     return end + len(said) if suffix.startswith(said) else end
 
 
-def _joined(before: str, after: str) -> str:
+def _join(before: str, after: str) -> str:
     """What stands before and after a block that was taken out."""
-    for _ in range(_GAP):
+    for _ in range(_MAX_NEWLINES):
         if not before.strip():
             before, after = "", after.removeprefix("\n")
         elif not after.strip():
@@ -69,6 +69,6 @@ def _joined(before: str, after: str) -> str:
     return before + after
 
 
-def holds_injected(text: str) -> bool:
+def holds_context(text: str) -> bool:
     """Whether a stored text repeats such a block or header, or the sentence that one begins or ends with."""
     return _SIGNS.search(text) is not None

@@ -20,25 +20,25 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.ingest.intake import RANK
+from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.remember.resolve.resolution import Resolution
 from memwarden.remember.resolve.same_fact import judge
 from memwarden.stores.protocol import Store
 from memwarden.text.tokenizer import terms
 
-KEPT_DAYS = 90
+CANDIDATE_DAYS = 90
 """A candidate that was not heard again may be removed after so long."""
-ALIKE = 0.4
+MIN_SHARED_WORDS = 0.4
 """Statements that share a smaller part of their words are not compared."""
-MOST_CANDIDATES = 200
+MAX_CANDIDATES = 200
 """A new statement is compared with so many of the latest candidates."""
-WAS = "waited_as"
+STATE_BEFORE = "waited_as"
 """Under this name the journal tells in which state something waited, so that an undo puts it back to wait."""
 
 
-async def latest(store: Store, namespace: Namespace) -> list[Memory]:
+async def latest_candidates(store: Store, namespace: Namespace) -> list[Memory]:
     """Read the candidates that a statement is compared with, the newest first."""
-    found = await store.find(namespace, limit=MOST_CANDIDATES, order_by=filters.WRITTEN, state=MemoryState.CANDIDATE)
+    found = await store.find(namespace, limit=MAX_CANDIDATES, order_by=filters.WRITTEN, state=MemoryState.CANDIDATE)
     return [item for item in found if item.actor_id == EXTRACTED_BY]
 
 
@@ -60,12 +60,12 @@ class CandidatePool:
             return settled
         twin = self._twin(memory)
         if state != MemoryState.CANDIDATE:
-            return settled if twin is None else _instead(settled, self._taken(twin), step)
+            return settled if twin is None else _replace_candidate(settled, self._taken(twin), step)
         if twin is not None:
-            return _confirmed(self._taken(twin), memory, at, step)
+            return _confirm_candidate(self._taken(twin), memory, at, step)
         self._waiting[memory.id] = (memory, frozenset(terms(memory.text)))
         put = Put(
-            memory, signals, state=MemoryState.CANDIDATE, purge_at=at + timedelta(days=KEPT_DAYS), step=step,
+            memory, signals, state=MemoryState.CANDIDATE, purge_at=at + timedelta(days=CANDIDATE_DAYS), step=step,
             meta={"why": "waits until it is heard again"},
         )  # fmt: skip
         return Resolution((put,), (), Outcome.PROPOSED, memory.id, "it waits until it is heard again")
@@ -73,9 +73,9 @@ class CandidatePool:
     def _twin(self, memory: Memory) -> Memory | None:
         words = frozenset(terms(memory.text))
         for item, its in self._waiting.values():
-            if RANK[memory.trust] < RANK[item.trust]:
+            if TRUST_RANK[memory.trust] < TRUST_RANK[item.trust]:
                 continue  # an assistant's words take no person's place
-            alike = len(words & its) >= ALIKE * len(words | its) if words else False
+            alike = len(words & its) >= MIN_SHARED_WORDS * len(words | its) if words else False
             if alike and item.sources != memory.sources and judge(item.text, memory.text).label == "same":
                 return item
         return None
@@ -85,7 +85,7 @@ class CandidatePool:
         return memory
 
 
-def _instead(settled: Resolution, candidate: Memory, step: int) -> Resolution:
+def _replace_candidate(settled: Resolution, candidate: Memory, step: int) -> Resolution:
     gone = Remove(
         candidate.id,
         MemoryState.MERGED,
@@ -96,11 +96,16 @@ def _instead(settled: Resolution, candidate: Memory, step: int) -> Resolution:
     return replace(settled, changes=(*settled.changes, gone))
 
 
-def _confirmed(candidate: Memory, again: Memory, at: datetime, step: int) -> Resolution:
+def _confirm_candidate(candidate: Memory, again: Memory, at: datetime, step: int) -> Resolution:
     sources = tuple(dict.fromkeys((*candidate.sources, *again.sources)))
     heard = replace(candidate, sources=sources, updated_at=at, state=MemoryState.ACTIVE, purge_at=None)
     changes = (
-        Restore(candidate.id, Event.CONFIRM, step=step, meta={"why": "heard again", WAS: str(MemoryState.CANDIDATE)}),
+        Restore(
+            candidate.id,
+            Event.CONFIRM,
+            step=step,
+            meta={"why": "heard again", STATE_BEFORE: str(MemoryState.CANDIDATE)},
+        ),
         Put(heard, None, WriteMode.UPDATE, step=step, meta={"why": "heard again"}),
     )
     return Resolution(changes, (heard,), Outcome.CREATED, candidate.id, "heard again")

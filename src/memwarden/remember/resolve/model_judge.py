@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memwarden.models.json_answers import asked
+from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.remember.resolve.resolution import Band, NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 
-MOST_PAIRS = 5
+MAX_PAIRS = 5
 """So many pairs go into one prompt."""
-_MOST_TOKENS = 200
+_MAX_ANSWER_TOKENS = 200
 _LABELS: Final[Mapping[str, str]] = {
     "same": "same",
     "update": "supersede",
@@ -37,21 +37,21 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-async def judged_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPair]) -> list[NeighbourPair]:
+async def judge_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPair]) -> list[NeighbourPair]:
     """Return the pairs, those of the check band as the model judges them; as they were when it has no answer.
 
     A pair on which a guard spoke is never merged, whatever the model says: numbers, names, negations decide that.
     """
-    open_ones = [number for number, pair in enumerate(pairs) if pair.band == Band.CHECK][:MOST_PAIRS]
+    open_ones = [number for number, pair in enumerate(pairs) if pair.band == Band.CHECK][:MAX_PAIRS]
     if not open_ones:
         return list(pairs)
-    told = await asked(
+    told = await ask_json(
         model,
         SYSTEM,
         _prompt(new, [pairs[number] for number in open_ones]),
         schema=SCHEMA,
-        read=lambda answer: _read(answer, len(open_ones)),
-        max_tokens=_MOST_TOKENS,
+        read=lambda answer: _parse_answer(answer, len(open_ones)),
+        max_tokens=_MAX_ANSWER_TOKENS,
     )
     result = list(pairs)
     for number, label in zip(open_ones, told or (), strict=False):
@@ -67,7 +67,7 @@ def _prompt(new: str, pairs: Sequence[NeighbourPair]) -> str:
     return f"Pairs, in order:\n{json.dumps(statements, ensure_ascii=False)}"
 
 
-def _read(answer: Any, count: int) -> list[str]:
+def _parse_answer(answer: Any, count: int) -> list[str]:
     relations = answer["relations"]
     if len(relations) != count or any(relation not in _LABELS for relation in relations):
         raise ValueError("not one known relation a pair")

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memwarden.recall.nearby import Near
+from memwarden.recall.nearby import NearbyMemory
 from memwarden.records import (
     BatchChange,
     Event,
@@ -27,11 +27,11 @@ from memwarden.records import (
 )
 from memwarden.remember.resolve.same_fact import Judgement, judge
 
-LINKS = 5
+MAX_LINKS = 5
 """A memory is linked to at most so many neighbours (B2's K)."""
-MOST_SUPERSEDED = 3
+MAX_SUPERSEDED = 3
 """One statement takes the place of at most so many older ones."""
-MOST_SOURCES = 64
+MAX_SOURCES = 64
 """A merged memory names at most so many turns that it rests on, the first and the last ones; what was merged into it
 keeps its own."""
 
@@ -62,7 +62,7 @@ class NeighbourPair:
     """
 
     stored: Memory
-    near: Near
+    near: NearbyMemory
     judgement: Judgement
     newer: bool
 
@@ -91,7 +91,7 @@ class Resolution:
     reason: str = ""
 
 
-def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> NeighbourPair:
+def judge_pair(new: Memory, stored: Memory, near: NearbyMemory, *, dated: bool = True) -> NeighbourPair:
     """Judge a new statement and a neighbour, the older one first.
 
     dated: whether somebody said since when the new one is true. What nobody dated is true from now on, whatever the
@@ -102,7 +102,7 @@ def pair_up(new: Memory, stored: Memory, near: Near, *, dated: bool = True) -> N
     return NeighbourPair(stored, near, judge(old_text, new_text, cosine=near.cosine), newer)
 
 
-def settle(
+def resolve(
     new: Memory, signals: Signals, pairs: Sequence[NeighbourPair], at: datetime, *, step: int, link_min: float
 ) -> Resolution:
     """Decide what is written for a new statement, given its judged neighbours, nearest first.
@@ -112,16 +112,16 @@ def settle(
     """
     same = [pair for pair in pairs if pair.judgement.label == "same" and may_merge(new, pair.stored)]
     if same:
-        return _merged(new, signals, same[0], at, step)
-    replaced = [pair for pair in pairs if pair.judgement.label == "supersede"][:MOST_SUPERSEDED]
+        return _merge(new, signals, same[0], at, step)
+    replaced = [pair for pair in pairs if pair.judgement.label == "supersede"][:MAX_SUPERSEDED]
     later = [pair for pair in replaced if not pair.newer]
     if later:
-        return _born_old(new, signals, later[0], pairs, step, link_min)
+        return _store_superseded(new, signals, later[0], pairs, step, link_min)
     links = _links(new, [pair for pair in pairs if pair not in replaced], step, link_min)
     created = Put(new, signals, step=step, meta=_band_meta(pairs))
     if not replaced:
         return Resolution((created, *links), (new,), "created", new.id)
-    closed = [_closed(new, pair.stored, at) for pair in replaced]
+    closed = [_close_older(new, pair.stored, at) for pair in replaced]
     closings = [
         change
         for memory, pair in zip(closed, replaced, strict=True)
@@ -142,8 +142,8 @@ def may_merge(new: Memory, old: Memory) -> bool:
     return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
 
 
-def _merged(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, step: int) -> Resolution:
-    survivor = _with_both(pair.stored, new, at)
+def _merge(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, step: int) -> Resolution:
+    survivor = _combine(pair.stored, new, at)
     meta = _meta(pair)
     changes = (
         Put(new, signals, step=step),
@@ -155,7 +155,7 @@ def _merged(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, st
     return Resolution(changes, (survivor,), "merged", survivor.id, f"says the same (rule: {pair.judgement.rule})")
 
 
-def _with_both(old: Memory, new: Memory, at: datetime) -> Memory:
+def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
     """The old statement with what the new one brings: its sources and marks. Its words stay."""
     sources = _union(old.sources, new.sources)
     return replace(
@@ -166,18 +166,18 @@ def _with_both(old: Memory, new: Memory, at: datetime) -> Memory:
         pinned=old.pinned or new.pinned,
         tags=_union(old.tags, new.tags),
         characters=_union(old.characters, new.characters),
-        sources=sources if len(sources) <= MOST_SOURCES else (sources[0], *sources[1 - MOST_SOURCES :]),
+        sources=sources if len(sources) <= MAX_SOURCES else (sources[0], *sources[1 - MAX_SOURCES :]),
         summary=old.summary or new.summary,
         context=old.context or new.context,
     )
 
 
-def _closed(new: Memory, old: Memory, at: datetime) -> Memory:
+def _close_older(new: Memory, old: Memory, at: datetime) -> Memory:
     """An older statement, true until the new one is."""
     return replace(old, valid_to=max(new.since, old.since), updated_at=at)
 
 
-def _born_old(
+def _store_superseded(
     new: Memory, signals: Signals, pair: NeighbourPair, pairs: Sequence[NeighbourPair], step: int, link_min: float
 ) -> Resolution:
     """Store a statement that a later one, known already, has replaced."""
@@ -194,7 +194,7 @@ def _born_old(
 
 def _links(new: Memory, pairs: Sequence[NeighbourPair], step: int, link_min: float) -> tuple[Link, ...]:
     near = sorted((pair.near for pair in pairs if pair.near.score >= link_min), key=lambda item: -item.score)
-    return tuple(Link(new.id, item.id, strength=round(item.score, 4), step=step) for item in near[:LINKS])
+    return tuple(Link(new.id, item.id, strength=round(item.score, 4), step=step) for item in near[:MAX_LINKS])
 
 
 def _meta(pair: NeighbourPair) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from memwarden import filters
 from memwarden.errors import Stale
 from memwarden.models.protocols import ChatModel
 from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import Floats
-from memwarden.recall.nearby import MOST, Near, is_near, nearby
-from memwarden.recall.rank.score import pair_score
+from memwarden.recall.nearby import MAX_NEIGHBOURS, NearbyMemory, find_nearby, is_near
+from memwarden.recall.rank.score import score_pair
 from memwarden.records import (
     ALREADY,
     CARD,
@@ -38,19 +38,19 @@ from memwarden.records import (
     Signals,
     WriteMode,
 )
-from memwarden.remember.ingest.intake import NOTHING_SEEN, RANK, Screening
-from memwarden.remember.resolve.candidates import WAS, CandidatePool
-from memwarden.remember.resolve.model_judge import judged_by_model
-from memwarden.remember.resolve.resolution import LINKS, NeighbourPair, Resolution, pair_up, settle
+from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screening
+from memwarden.remember.resolve.candidates import STATE_BEFORE, CandidatePool
+from memwarden.remember.resolve.model_judge import judge_by_model
+from memwarden.remember.resolve.resolution import MAX_LINKS, NeighbourPair, Resolution, judge_pair, resolve
 from memwarden.stores.protocol import Store
 
-DERIVED = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
+DERIVED_CHANNELS = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
 """The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
-_TOLD_ELSEWHERE: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
+_OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
 """What happened ends what is so ("moved to Linz": no longer "lives in Graz"), although it is told in another channel.
 Of such pairs only a new value counts: nothing is merged or linked across."""
 _CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
-MOST_TRIES = 5
+MAX_TRIES = 5
 """So often a batch is decided anew because somebody changed one of its memories meanwhile."""
 
 
@@ -64,7 +64,7 @@ class IncomingStatement:
 
     memory: Memory
     signals: Signals
-    look: Screening = NOTHING_SEEN
+    look: Screening = NOT_SUSPICIOUS
     compared: bool = True
     dated: bool = True
     meta: Mapping[str, Any] | None = None
@@ -83,7 +83,7 @@ class Resolver:
     def __init__(
         self,
         store: Store,
-        indexes: Indexes,
+        indexes: NamespaceIndexes,
         *,
         chat: ChatModel | None,
         model: str | None,
@@ -125,8 +125,8 @@ class Resolver:
         """
         namespace = stated[0].memory.namespace
         # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
-        compared = self._merging and any(item.memory.channel in DERIVED for item in stated)
-        for tries_left in range(0 if last_try else MOST_TRIES - 1, -1, -1):
+        compared = self._merging and any(item.memory.channel in DERIVED_CHANNELS for item in stated)
+        for tries_left in range(0 if last_try else MAX_TRIES - 1, -1, -1):
             index = await self._indexes.current(namespace)
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
@@ -138,7 +138,7 @@ class Resolver:
             )  # fmt: skip
             try:
                 receipt = await self._store.apply(batch)
-                return receipt, [_as_applied(item, receipt) for item in settled]
+                return receipt, [_match_receipt(item, receipt) for item in settled]
             except Stale:
                 if extracted is not None or read_at is not None or not tries_left:
                     raise
@@ -146,7 +146,7 @@ class Resolver:
 
     async def links_of(self, memory: Memory, signals: Signals, readable: Collection[str] | None) -> tuple[Link, ...]:
         """The links that a changed statement gets, to neighbours that it is not linked with yet."""
-        if not self._merging or memory.channel not in DERIVED:
+        if not self._merging or memory.channel not in DERIVED_CHANNELS:
             return ()
         index = await self._indexes.current(memory.namespace)
         known = {other for other, _ in index.edges.of(memory.id)}
@@ -157,7 +157,7 @@ class Resolver:
         ]
         return tuple(
             Link(memory.id, item.id, strength=round(item.score, 4))
-            for item in sorted(near, key=lambda item: -item.score)[:LINKS]
+            for item in sorted(near, key=lambda item: -item.score)[:MAX_LINKS]
             if item.score >= self._link_min
         )
 
@@ -170,22 +170,22 @@ class Resolver:
         candidates: list[Memory],
     ) -> list[Resolution]:
         waiting = CandidatePool(candidates)
-        earlier = _Earlier(stated, self._model)
+        earlier = _ResolvedBefore(stated, self._model)
         settled: list[Resolution] = []
         for number, statement in enumerate(stated):
             if statement.look.kinds:
-                settled.append(_held_back(statement, 2 * number))
+                settled.append(_quarantine(statement, 2 * number))
                 continue
             memory, signals = statement.memory, statement.signals
             if not statement.compared:
-                settled.append(_apart(statement, 2 * number))
+                settled.append(_store_uncompared(statement, 2 * number))
                 continue
             pairs = []
-            if self._merging and memory.channel in DERIVED:
+            if self._merging and memory.channel in DERIVED_CHANNELS:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
-            item = settle(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
-            item = _with_meta(waiting.settle(memory, signals, statement.look.state, item, at, 2 * number), statement)
-            item = item if statement.apart is None else let_in(item, statement.apart)
+            item = resolve(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
+            item = _add_meta(waiting.settle(memory, signals, statement.look.state, item, at, 2 * number), statement)
+            item = item if statement.apart is None else approve_pending(item, statement.apart)
             earlier.learn(item.touched)
             settled.append(item)
         return settled
@@ -195,26 +195,26 @@ class Resolver:
         statement: IncomingStatement,
         index: NamespaceIndex,
         readable: Collection[str] | None,
-        earlier: _Earlier,
+        earlier: _ResolvedBefore,
         number: int,
     ) -> list[NeighbourPair]:
         memory, signals = statement.memory, statement.signals
-        channels = compared_with(memory.channel)
+        channels = channels_compared(memory.channel)
         near = [each for channel in channels for each in self._near(index, memory, signals, readable, channel)]
         stored = {item.id: item for item in await self._store.get(memory.namespace, [item.id for item in near])}
         near += earlier.near(number)
         stored |= earlier.memories  # as they are now
         paired = [
-            pair_up(memory, stored[item.id], item, dated=statement.dated)
+            judge_pair(memory, stored[item.id], item, dated=statement.dated)
             for item in near
-            if item.id in stored and stored[item.id].valid_to is None and comparable(memory, stored[item.id])
+            if item.id in stored and stored[item.id].valid_to is None and are_comparable(memory, stored[item.id])
         ]
         pairs = [item for item in paired if item.stored.channel == memory.channel]
         changes = [
             item for item in paired if item.stored.channel != memory.channel and item.judgement.label == "supersede"
         ]
         if self._chat is not None:
-            pairs = await judged_by_model(self._chat, memory.text, pairs)
+            pairs = await judge_by_model(self._chat, memory.text, pairs)
         return [*pairs, *changes]
 
     def _near(
@@ -224,13 +224,13 @@ class Resolver:
         signals: Signals,
         readable: Collection[str] | None,
         channel: str,
-    ) -> list[Near]:
+    ) -> list[NearbyMemory]:
         """The open statements of a channel and of the same speaker that are near, index cards left out."""
         allowed = open_statements(index, channel, memory.name, readable)
-        return nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MOST)
+        return find_nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MAX_NEIGHBOURS)
 
 
-def replayed(applied: Sequence[ChangeResult], number: int) -> MessageResult:
+def replayed_result(applied: Sequence[ChangeResult], number: int) -> MessageResult:
     """What the ``number``-th statement of a call became, told from the receipt of its first application."""
     stated = next(item for item in applied if item.step == 2 * number)
     done = [item for item in applied if item.step == 2 * number + 1]
@@ -239,7 +239,7 @@ def replayed(applied: Sequence[ChangeResult], number: int) -> MessageResult:
     return MessageResult(stated.id, Outcome.SUPERSEDED if done else Outcome.CREATED, ALREADY)
 
 
-class _Earlier:
+class _ResolvedBefore:
     """The statements of one call that were settled already, for those after them: no index knows them yet."""
 
     def __init__(self, stated: Sequence[IncomingStatement], model: str | None) -> None:
@@ -265,21 +265,21 @@ class _Earlier:
             if item.id in self._places:
                 self._made[self._places[item.id]] = True
 
-    def near(self, number: int) -> list[Near]:
+    def near(self, number: int) -> list[NearbyMemory]:
         """The nearest of the statements before one, that became memories, best first."""
         heard = self._heard(number)
         cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
         evidence = heard if cosines is None else heard + cosines
         places = np.flatnonzero(is_near(heard, cosines) & self._made[:number])
         return [
-            Near(
+            NearbyMemory(
                 self._ids[place],
                 None if cosines is None else float(cosines[place]),
-                pair_score(
+                score_pair(
                     float(heard[place]), None if cosines is None else float(cosines[place]), number, self._model
                 ),
             )
-            for place in places[np.argsort(-evidence[places], kind="stable")][:MOST].tolist()
+            for place in places[np.argsort(-evidence[places], kind="stable")][:MAX_NEIGHBOURS].tolist()
         ]
 
     def _heard(self, number: int) -> Floats:
@@ -296,7 +296,7 @@ class _Earlier:
         return np.asarray(both / either, np.float32)
 
 
-def _with_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
+def _add_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
     """Say in the journal why it was kept, where the statement itself is entered."""
     first, *others = settled.changes
     if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
@@ -304,7 +304,7 @@ def _with_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
     return replace(settled, changes=(replace(first, meta={**statement.meta, **(first.meta or {})}), *others))
 
 
-def let_in(settled: Resolution, apart: Memory) -> Resolution:
+def approve_pending(settled: Resolution, apart: Memory) -> Resolution:
     """What is written for a statement that is stored already and waited: it is confirmed where it would be created.
 
     apart: as it is stored.
@@ -312,19 +312,19 @@ def let_in(settled: Resolution, apart: Memory) -> Resolution:
     first, *others = settled.changes
     assert isinstance(first, Put)
     assert first.memory.id == apart.id
-    meta = {**(first.meta or {}), WAS: str(apart.state)}
+    meta = {**(first.meta or {}), STATE_BEFORE: str(apart.state)}
     confirmed: list[BatchChange] = [Restore(apart.id, Event.CONFIRM, step=first.step, meta=meta)]
-    if _content(first.memory) != _content(apart):
+    if _content_of(first.memory) != _content_of(apart):
         confirmed.append(Put(first.memory, None, WriteMode.UPDATE, step=first.step, meta=first.meta))
     return replace(settled, changes=(*confirmed, *others))
 
 
-def _content(memory: Memory) -> Memory:
+def _content_of(memory: Memory) -> Memory:
     """A memory without what the store sets by itself."""
     return replace(memory, version=0, state=MemoryState.ACTIVE, purge_at=None, updated_at=memory.created_at)
 
 
-def _apart(statement: IncomingStatement, step: int) -> Resolution:
+def _store_uncompared(statement: IncomingStatement, step: int) -> Resolution:
     """What is compared with nothing: an index card or steps, once for each exchange, however often it is looked at."""
     memory = statement.memory
     is_card = CARD in memory.tags
@@ -333,7 +333,7 @@ def _apart(statement: IncomingStatement, step: int) -> Resolution:
     return Resolution((put,), (), Outcome.CREATED, memory.id, "an index card" if is_card else "steps")
 
 
-def _as_applied(settled: Resolution, receipt: Receipt) -> Resolution:
+def _match_receipt(settled: Resolution, receipt: Receipt) -> Resolution:
     """What the caller is told, where the store had kept it before, under the id of that time."""
     first = settled.changes[0]
     if receipt.replayed or not isinstance(first, Put) or first.source_key is None:
@@ -342,19 +342,19 @@ def _as_applied(settled: Resolution, receipt: Receipt) -> Resolution:
     return replace(settled, id=known.id, reason=ALREADY) if known.outcome == "duplicate" else settled
 
 
-def _held_back(statement: IncomingStatement, step: int) -> Resolution:
+def _quarantine(statement: IncomingStatement, step: int) -> Resolution:
     """A statement that is stored apart: it is compared with nothing, so that it changes nothing."""
     look, memory = statement.look, statement.memory
     put = Put(memory, statement.signals, state=look.state, step=step, meta={"kinds": list(look.kinds)})
     return Resolution((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
 
 
-def comparable(new: Memory, old: Memory) -> bool:
+def are_comparable(new: Memory, old: Memory) -> bool:
     """Whether the same words mean the same: "I" is somebody else in another mouth, and a page does not correct a
     person. Of two channels only what happened and what is so have to do with each other."""
-    if RANK[new.trust] < RANK[old.trust] or is_card(old):
+    if TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or is_card(old):
         return False
-    if old.channel not in compared_with(new.channel):
+    if old.channel not in channels_compared(new.channel):
         return False
     return new.id != old.id and (new.name, new.role) == (old.name, old.role)
 
@@ -370,9 +370,9 @@ def open_statements(
     return allowed & ~index.mask(_CARDS) if channel == Channel.EPISODIC else allowed
 
 
-def compared_with(channel: str) -> tuple[str, ...]:
+def channels_compared(channel: str) -> tuple[str, ...]:
     """The channels whose statements one of this channel is compared with, its own first."""
-    other = _TOLD_ELSEWHERE.get(channel)
+    other = _OTHER_CHANNEL.get(channel)
     return (channel,) if other is None else (channel, other)
 
 

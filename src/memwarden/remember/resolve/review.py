@@ -10,7 +10,7 @@ from memwarden import filters
 from memwarden.errors import Conflict, Denied, NotFound, Stale
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import signals_of
+from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.records import (
     APART,
     Batch,
@@ -27,27 +27,27 @@ from memwarden.records import (
     Trust,
     WriteResult,
 )
-from memwarden.remember.resolve.candidates import WAS, latest
+from memwarden.remember.resolve.candidates import STATE_BEFORE, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.stores.protocol import Store
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 """A decision that others overtake is made anew so often."""
-DECIDED_HERE = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
+REVIEWED_STATES = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
 """The states of what waits for a word here. What is proposed for the user context waits for consent instead."""
 
 
-async def waiting(
+async def list_pending(
     store: Store, namespace: Namespace, states: Sequence[MemoryState], readable: Collection[str] | None, limit: int
 ) -> list[PendingReview]:
     """What waits in some of the states, the newest first, at most ``limit``. readable: categories; None for all."""
     where = () if readable is None else filters.parse({"category": sorted(readable)})
     found = [item for state in states for item in await store.find(namespace, where, limit=limit, state=state)]
     found.sort(key=lambda item: (item.created_at, item.id), reverse=True)
-    return [PendingReview(item, await _why(store, item)) for item in found[:limit]]
+    return [PendingReview(item, await _why_pending(store, item)) for item in found[:limit]]
 
 
-async def _why(store: Store, memory: Memory) -> str:
+async def _why_pending(store: Store, memory: Memory) -> str:
     """Why it was stored apart, as the entry of that time tells."""
     born = await store.journal(memory.namespace, memory_id=memory.id, limit=1)
     told = (born[0].meta or {}) if born else {}
@@ -56,7 +56,7 @@ async def _why(store: Store, memory: Memory) -> str:
     return str(told.get("why", ""))
 
 
-async def release(
+async def approve(
     store: Store,
     facts: Resolver,
     embedder: Embedder | None,
@@ -74,20 +74,20 @@ async def release(
     Raises NotFound, Denied, Conflict for what does not wait any more, and Stale when it kept changing.
     """
     namespace = scope.namespace
-    for tries_left in range(MOST_TRIES - 1, -1, -1):
+    for tries_left in range(MAX_TRIES - 1, -1, -1):
         rev = (await store.head(namespace)).rev  # first: what changes after it makes the decision Stale
-        apart = await _read(store, scope, memory_id, readable)
+        apart = await _read_pending(store, scope, memory_id, readable)
         trust = Trust.PERSON if vouch else apart.trust
         memory = replace(apart, state=MemoryState.ACTIVE, purge_at=None, trust=trust, updated_at=at)
-        (signals,) = await signals_of([(memory.text, memory.created_at)], embedder)
+        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], embedder)
         told = {"why": "vouched for" if vouch else "let in"}
         try:
             receipt, (settled,) = await facts.write(
                 [IncomingStatement(memory, signals, meta=told, apart=apart)],
                 readable,
                 at,
-                actor=_by(scope),
-                candidates=lambda: latest(store, namespace),
+                actor=_actor_of(scope),
+                candidates=lambda: latest_candidates(store, namespace),
                 read_at=rev,
                 last_try=not tries_left,
             )
@@ -99,7 +99,7 @@ async def release(
     raise AssertionError  # the last try returns or raises
 
 
-async def discard(
+async def reject(
     store: Store, scope: Scope, memory_id: str, at: datetime, readable: Collection[str] | None
 ) -> WriteResult:
     """Give up what waited: it is kept for 30 days more, in case that is undone.
@@ -107,10 +107,10 @@ async def discard(
     Raises NotFound, Denied, Conflict for what does not wait any more.
     """
     rev = (await store.head(scope.namespace)).rev
-    apart = await _read(store, scope, memory_id, readable)
-    told = {"why": "given up", WAS: str(apart.state)}
+    apart = await _read_pending(store, scope, memory_id, readable)
+    told = {"why": "given up", STATE_BEFORE: str(apart.state)}
     gone = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=told)
-    receipt = await store.apply(Batch(scope.namespace, (gone,), at, actor=_by(scope), decided_at=rev))
+    receipt = await store.apply(Batch(scope.namespace, (gone,), at, actor=_actor_of(scope), decided_at=rev))
     return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
 
 
@@ -123,25 +123,25 @@ def check_agent(scope: Scope, state: str) -> None:
         )
 
 
-def check_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
+def check_review_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
     """Raise Denied for an undo by which an agent would let in, or see decided, a text that was held back."""
     for entry in entries:
         if entry.event == Event.QUARANTINE:
             check_agent(scope, MemoryState.QUARANTINED)
-        check_agent(scope, (entry.meta or {}).get(WAS, ""))
+        check_agent(scope, (entry.meta or {}).get(STATE_BEFORE, ""))
 
 
 async def check_restore(store: Store, namespace: Namespace, memory_id: str) -> None:
     """Raise Conflict for what waited and was given up: it was no memory that somebody forgot."""
     last = await store.journal(namespace, memory_id=memory_id, descending=True, limit=1)
-    if last and last[0].event == Event.DELETE and WAS in (last[0].meta or {}):
+    if last and last[0].event == Event.DELETE and STATE_BEFORE in (last[0].meta or {}):
         raise Conflict(
             f"memory {memory_id!r} was never forgotten: it waited apart and was given up; undo change {last[0].step}, "
             "and it waits again"
         )
 
 
-async def _read(store: Store, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:
+async def _read_pending(store: Store, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:
     """What waits under an id."""
     found = await store.get(scope.namespace, [memory_id], removed=True)
     if not found or (readable is not None and found[0].category not in readable):
@@ -155,6 +155,6 @@ async def _read(store: Store, scope: Scope, memory_id: str, readable: Collection
     return item
 
 
-def _by(scope: Scope) -> str:
+def _actor_of(scope: Scope) -> str:
     """Who decides, for the journal."""
     return scope.actor or scope.agent or scope.user

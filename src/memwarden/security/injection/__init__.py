@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from memwarden.security.injection import classifier, known_attacks, markup, obfuscation, quotations, redact
 
-_LONGEST_EVIDENCE = 200
+_MAX_EVIDENCE = 200
 # So far over the line a text is held back although its other sentences could be shown; and so far it has to lie by the
 # quotations that it announces as examples. Not out of reach: an attacker can announce an example as well.
-_FAR_OVER = 1.0
+_CLEARLY_OVER = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +33,47 @@ class Suspicion:
         return bool(self.kinds)
 
 
-def suspicion(text: str) -> Suspicion:
+def find_suspicion(text: str) -> Suspicion:
     """Judge a text that nobody vouches for. Never raises for a text."""
-    plain = quotations.without_mentions(text)
-    found = _open(plain)
+    plain = quotations.drop_quotations(text)
+    found = _readings(plain)
     if not found and plain != text:
-        found = _worded("wording", obfuscation.fold(text), _FAR_OVER)
-    concealed = obfuscation.invisible(text)
+        found = _by_classifier("wording", obfuscation.fold_lookalikes(text), _CLEARLY_OVER)
+    concealed = obfuscation.find_invisible(text)
     if concealed is not None:
         found.append(("hidden", concealed))
     if not found:
-        found += [("hidden", evidence) for inner in obfuscation.decoded(plain) for _, evidence in _open(inner)[:1]]
-    return Suspicion(
-        tuple(sorted({kind for kind, _ in found})), found[0][1][:_LONGEST_EVIDENCE].strip() if found else ""
-    )
+        found += [
+            ("hidden", evidence) for inner in obfuscation.decode_hidden(plain) for _, evidence in _readings(inner)[:1]
+        ]
+    return Suspicion(tuple(sorted({kind for kind, _ in found})), found[0][1][:_MAX_EVIDENCE].strip() if found else "")
 
 
-def fit_for_prompt(text: str) -> str:
+def redact_for_prompt(text: str) -> str:
     """What of a text that nobody vouches for may stand in a prompt: without the sentences that read like orders.
 
     Of a text that would be held back, and was let in by somebody's word, nothing but the mark when what is left is
     suspicious, too. Never raises for a text.
     """
-    rest = redact.without_orders(text)
-    return redact.LEFT_OUT if suspicion(text) and (rest == text or suspicion(rest)) else rest
+    rest = redact.redact_orders(text)
+    return redact.LEFT_OUT if find_suspicion(text) and (rest == text or find_suspicion(rest)) else rest
 
 
-def _open(text: str) -> list[tuple[str, str]]:
+def _readings(text: str) -> list[tuple[str, str]]:
     """What can be read in the text as it stands or under a disguise: kinds and words."""
-    folded = obfuscation.fold(text)
+    folded = obfuscation.fold_lookalikes(text)
     # What can be shown without its orders is not held back for a little.
-    line = _FAR_OVER if redact.without_orders(text) != text else classifier.lower_line()
+    line = _CLEARLY_OVER if redact.redact_orders(text) != text else classifier.lower_line()
     found = [
-        *known_attacks.find(folded),
-        *_worded("wording", folded, line),
-        *markup.find(quotations.without_fences(text)),
+        *known_attacks.find_known_attacks(folded),
+        *_by_classifier("wording", folded, line),
+        *markup.find_markup(quotations.drop_fences(text)),
     ]
-    for reading in obfuscation.disguised(text, folded):
-        found += _worded("hidden", reading) if not found else []
+    for reading in obfuscation.find_disguise(text, folded):
+        found += _by_classifier("hidden", reading) if not found else []
     return found
 
 
-def _worded(kind: str, folded: str, far: float = 0.0) -> list[tuple[str, str]]:
-    judged = classifier.judge(folded)
+def _by_classifier(kind: str, folded: str, far: float = 0.0) -> list[tuple[str, str]]:
+    judged = classifier.classify(folded)
     return [(kind, judged.words)] if judged.over > far else []

@@ -29,7 +29,7 @@ _ORDERS = frozenset("MUST REMEMBER FORGET SAY RECOMMEND SEND TREAT PAY HIDE DO N
 _NEAR = 3
 
 
-def how(tokens: Sequence[Token]) -> Iterator[str]:
+def find_addressee(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the ways in which the sentence addresses a machine; the same way may come twice."""
     start = next((place for place, (word, _) in enumerate(tokens) if word not in _OPEN), 0)
     for place, (_, sense) in enumerate(tokens):

@@ -18,20 +18,20 @@ from math import sqrt
 from typing import NamedTuple, TypeVar
 
 from memwarden.security.injection import addressee
-from memwarden.security.injection.obfuscation import fold
+from memwarden.security.injection.obfuscation import fold_lookalikes
 
 # In characters: a sentence is looked at in pieces of this length at most (each begins in the middle of the one before),
 # and up to three of them together.
 _PIECE = 240
-STRETCH = 360
-MOST_TOGETHER = 3
-_LONGEST_WORD = 30
+STRETCH_TOKENS = 360
+MAX_TOGETHER = 3
+_MAX_WORD = 30
 # How many senses back one is still thought to belong to the other.
 _GAP = 5
 # So many letters of a longer word stand for all its forms.
 _STEM = 5
 # A stretch with fewer features counts as if it had so many: one word alone says little.
-FEWEST = 12
+MIN_TOKENS = 12
 LOWER = "!lower"
 """Under this name the weights say where the lower line lies, below zero."""
 
@@ -49,7 +49,7 @@ _TOKEN = re.compile(
 )
 
 
-Shown = TypeVar("Shown", frozenset[str], dict[str, float])
+ShownText = TypeVar("ShownText", frozenset[str], dict[str, float])
 
 
 class InjectionScore(NamedTuple):
@@ -59,7 +59,7 @@ class InjectionScore(NamedTuple):
     words: str
 
 
-class Stretch(NamedTuple):
+class TextStretch(NamedTuple):
     """Up to three sentences that follow each other: their words, and the features that they show."""
 
     words: str
@@ -74,28 +74,28 @@ class TextSentence(NamedTuple):
     words: str
 
 
-def judge(folded: str) -> InjectionScore:
+def classify(folded: str) -> InjectionScore:
     """Weigh every stretch of a folded text; the heaviest counts, so that a page around an order changes nothing."""
     worst = InjectionScore(_weights()[""], "")
-    for words, known in _runs([(piece, _known(of_sentence(piece))) for piece in _pieces(folded)]):
+    for words, known in _runs([(piece, _known_words(features_of(piece))) for piece in _pieces(folded)]):
         over = _sum(known)
         if over > worst.over:
             worst = InjectionScore(over, words)
     return worst
 
 
-def weigh(features: Iterable[str]) -> float:
+def score_features(features: Iterable[str]) -> float:
     """How far over the line what shows these features lies."""
-    return _sum(_known(features))
+    return _sum(_known_words(features))
 
 
-def _known(features: Iterable[str]) -> dict[str, float]:
+def _known_words(features: Iterable[str]) -> dict[str, float]:
     weights = _weights()
     return {feature: weights[feature] for feature in features if feature in weights}
 
 
 def _sum(known: Mapping[str, float]) -> float:
-    return sum(known.values()) / sqrt(max(len(known), FEWEST)) + _weights()[""]
+    return sum(known.values()) / sqrt(max(len(known), MIN_TOKENS)) + _weights()[""]
 
 
 def lower_line() -> float:
@@ -103,7 +103,7 @@ def lower_line() -> float:
     return _weights()[LOWER]
 
 
-def sentences_of(text: str) -> list[TextSentence]:
+def split_sentences(text: str) -> list[TextSentence]:
     """The sentences and lines of a text that is not folded."""
     return [
         TextSentence(match.start(), match.end(), match.group())
@@ -112,17 +112,17 @@ def sentences_of(text: str) -> list[TextSentence]:
     ]
 
 
-def stretches(folded: str) -> Iterator[Stretch]:
+def find_stretches(folded: str) -> Iterator[TextStretch]:
     """Every stretch of a folded text, each sentence also alone."""
-    return (Stretch(*run) for run in _runs([(piece, of_sentence(piece)) for piece in _pieces(folded)]))
+    return (TextStretch(*run) for run in _runs([(piece, features_of(piece)) for piece in _pieces(folded)]))
 
 
-def _runs(pieces: Sequence[tuple[str, Shown]]) -> Iterator[tuple[str, Shown]]:
+def _runs(pieces: Sequence[tuple[str, ShownText]]) -> Iterator[tuple[str, ShownText]]:
     for first, (begin, its) in enumerate(pieces):
         words, shown = begin, its
         yield words, shown
-        for piece, more in pieces[first + 1 : first + MOST_TOGETHER]:
-            if len(words) + len(piece) > STRETCH:
+        for piece, more in pieces[first + 1 : first + MAX_TOGETHER]:
+            if len(words) + len(piece) > STRETCH_TOKENS:
                 break
             words, shown = f"{words} {piece}", shown | more
             yield words, shown
@@ -137,7 +137,7 @@ def _pieces(folded: str) -> list[str]:
     ]
 
 
-def of_sentence(piece: str) -> frozenset[str]:
+def features_of(piece: str) -> frozenset[str]:
     """The features that a folded sentence shows."""
     tokens = [token for match in _TOKEN.finditer(piece) for token in _tokens(match)]
     words = [word for word, _ in tokens]
@@ -156,7 +156,7 @@ def of_sentence(piece: str) -> frozenset[str]:
     features.update(f"c:{sense}" for sense in seen)
     for place, sense in enumerate(seen):
         features.update(f"p:{sense} {later}" for later in seen[place + 1 : place + 1 + _GAP])
-    features.update(f"a:{kind}" for kind in addressee.how(tokens))
+    features.update(f"a:{kind}" for kind in addressee.find_addressee(tokens))
     return frozenset(features)
 
 
@@ -167,7 +167,7 @@ def _tokens(match: re.Match[str]) -> Iterator[tuple[str, str]]:
     elif kind == "sign":
         yield token, token
     elif kind == "word":
-        word = token[:_LONGEST_WORD]
+        word = token[:_MAX_WORD]
         yield word, _sense(word)
     else:
         yield from _read_close(token)
@@ -217,9 +217,9 @@ def _senses() -> _Senses:
     stems: dict[str, str] = {}
     parts: dict[str, str] = {}
     for sense, scripts in source.items():
-        for word in fold(f"{scripts.get('latin', '')} {scripts.get('other', '')}").split():
+        for word in fold_lookalikes(f"{scripts.get('latin', '')} {scripts.get('other', '')}").split():
             (stems if word.endswith("*") else whole).setdefault(word.rstrip("*").replace("_", " "), sense.upper())
-        for word in fold(scripts.get("within", "")).split():
+        for word in fold_lookalikes(scripts.get("within", "")).split():
             parts.setdefault(word, sense.upper())
     longest_first = sorted(parts, key=len, reverse=True)
     return _Senses(whole, stems, parts, re.compile("|".join(map(re.escape, longest_first))))

@@ -47,7 +47,7 @@ _CLASSICS: Final[tuple[re.Pattern[str], ...]] = tuple(
 )
 
 
-def find(folded: str) -> Iterator[tuple[str, str]]:
+def find_known_attacks(folded: str) -> Iterator[tuple[str, str]]:
     """Yield the kind ``classic`` and the words of each that stands in a folded text."""
     for pattern in _CLASSICS:
         found = pattern.search(folded)

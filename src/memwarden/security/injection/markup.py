@@ -56,7 +56,7 @@ _CARRIES = re.compile(
 )
 
 
-def find(text: str) -> Iterator[tuple[str, str]]:
+def find_markup(text: str) -> Iterator[tuple[str, str]]:
     """Each kind of mark in the text, with the words that show it."""
     for kind, patterns in _KINDS:
         for pattern in patterns:

@@ -45,7 +45,7 @@ _AI = re.compile(r"\bAIs?\b|\b[Aa]i(?=[:_-]|\s(?:agent|assistant|model|system|to
 _LOOKALIKE = str.maketrans("авсԁеһіјкӏмоԛрѕтԝухєԍαεικνορτυχ", "abcdehijklmoqpstwyxegaeiknoptux")
 _WORD = re.compile(r"[^\W\d_]{2,60}")
 _LATIN = re.compile("[A-Za-z]")
-_ALIKE = re.compile("[\u0370-\u03ff\u0400-\u052f]")
+_LOOKALIKES = re.compile("[\u0370-\u03ff\u0400-\u052f]")
 _DIGITS_AS_LETTERS = str.maketrans("013457@$!", "oieastasi")
 _WITH_DIGITS = re.compile(r"\b(?=\w{0,40}[a-z])(?=[\w@$!]{0,40}[013457@$])[a-z0-9@$!]{3,40}")
 _BROKEN = re.compile(r"(?<=[^\W\d_])-\n[ \t]{0,20}(?=[^\W\d_])")
@@ -57,21 +57,21 @@ _TAGS = re.compile("[\U000e0020-\U000e007e]{2,}")
 _TURNED = re.compile("[\u202d\u202e]")
 _IN_WORDS = re.compile("(?<=[A-Za-zА-я])[\u200b-\u200d\u2060\u2062-\u2064\ufeff](?=[A-Za-zА-я])")
 _MANY = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{8,}")
-_LEAST_IN_WORDS = 3
+_MIN_IN_WORDS = 3
 # So many words of letters of two scripts, and so many letters apart from each other.
-_LEAST_MIXED = 3
-_LEAST_SPACED = 30
+_MIN_MIXED = 3
+_MIN_SPACED = 30
 # Fewer words with digits in them are versions, sizes and names.
-_LEAST_WITH_DIGITS = 3
+_MIN_WITH_DIGITS = 3
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){16,}")
 _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
 _QUERY = re.compile(r"[?&]\w{1,20}=((?:[^\s&+]{1,60}\+){4,200}[^\s&+]{1,60})")
-_MOST_DECODED = 20_000
+_MAX_DECODED = 20_000
 
 
-def fold(text: str) -> str:
+def fold_lookalikes(text: str) -> str:
     """Lower case, without accents, invisible signs and forms of compatibility; white space becomes one blank.
 
     "AI" reads as "llm".
@@ -83,21 +83,21 @@ def fold(text: str) -> str:
     return _APART.sub("", re.sub(r"[^\S\n]+", " ", text))
 
 
-def disguised(text: str, folded: str) -> Iterator[str]:
+def find_disguise(text: str, folded: str) -> Iterator[str]:
     """The text as it would read without disguise, for each disguise that it wears: other scripts, digits, "
     "spaced letters."""
-    latin = _WORD.sub(_in_one_script, folded) if _ALIKE.search(folded) else folded
+    latin = _WORD.sub(_in_one_script, folded) if _LOOKALIKES.search(folded) else folded
     if latin != folded:
         yield latin
-    if len(_WITH_DIGITS.findall(folded)) >= _LEAST_WITH_DIGITS:
+    if len(_WITH_DIGITS.findall(folded)) >= _MIN_WITH_DIGITS:
         yield _WITH_DIGITS.sub(lambda match: match.group().translate(_DIGITS_AS_LETTERS), folded)
     # Words that were broken at the end of a line.
     if _BROKEN.search(text):
-        yield fold(_BROKEN.sub("", text))
+        yield fold_lookalikes(_BROKEN.sub("", text))
     # On the text as it is written: how many blanks there are tells where words end.
     joined = _SPACED.sub(_closed_up, text)
     if joined != text:
-        yield fold(joined)
+        yield fold_lookalikes(joined)
 
 
 def _in_one_script(word: re.Match[str]) -> str:
@@ -105,7 +105,7 @@ def _in_one_script(word: re.Match[str]) -> str:
 
 
 def _mixes(word: str) -> bool:
-    return bool(_ALIKE.search(word) and _LATIN.search(word))
+    return bool(_LOOKALIKES.search(word) and _LATIN.search(word))
 
 
 def _closed_up(match: re.Match[str]) -> str:
@@ -113,23 +113,23 @@ def _closed_up(match: re.Match[str]) -> str:
     return " ".join(re.sub(r"[^\w]", "", word) for word in re.split(r" {2,}|\n", match.group()))
 
 
-def invisible(text: str) -> str | None:
+def find_invisible(text: str) -> str | None:
     """What invisible writing the text holds that no honest text does, or None."""
     if tags := _TAGS.search(_FLAG.sub("", text)):
         return "".join(chr(ord(sign) - 0xE0000) for sign in tags.group())
     if (turned := _TURNED.search(text)) is not None:
         return text[turned.start() : turned.start() + 80]
-    if _MANY.search(text) or len(_IN_WORDS.findall(text)) >= _LEAST_IN_WORDS:
+    if _MANY.search(text) or len(_IN_WORDS.findall(text)) >= _MIN_IN_WORDS:
         return "zero-width signs"
-    if len(mixed := [word for word in _WORD.findall(text) if _mixes(word)]) >= _LEAST_MIXED:
+    if len(mixed := [word for word in _WORD.findall(text) if _mixes(word)]) >= _MIN_MIXED:
         return " ".join(mixed)
     for match in _SPACED.finditer(text):
-        if sum(map(str.isalpha, match.group())) >= _LEAST_SPACED:
+        if sum(map(str.isalpha, match.group())) >= _MIN_SPACED:
             return match.group()
     return None
 
 
-def decoded(text: str) -> Iterator[str]:
+def decode_hidden(text: str) -> Iterator[str]:
     """What the text holds in another coding: Base64, hexadecimal, escapes, entities, percent signs, ROT13, "
     "backwards."""
     for match in _BASE64.finditer(text):
@@ -154,19 +154,19 @@ def decoded(text: str) -> Iterator[str]:
 def _from_base64(written: str) -> bytes:
     written = written.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        return base64.b64decode(written[: len(written) // 4 * 4] + _padded(written))
+        return base64.b64decode(written[: len(written) // 4 * 4] + _pad(written))
     except (binascii.Error, ValueError):
         return b""
 
 
-def _padded(written: str) -> str:
+def _pad(written: str) -> str:
     rest = written[len(written) // 4 * 4 :]
     return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""
 
 
 def _read_bytes(raw: bytes) -> Iterator[str]:
     try:
-        text = raw[:_MOST_DECODED].decode("utf-8")
+        text = raw[:_MAX_DECODED].decode("utf-8")
     except UnicodeDecodeError:
         return
     if len(text) >= 12 and all(sign.isprintable() or sign.isspace() for sign in text):

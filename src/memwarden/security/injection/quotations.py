@@ -25,19 +25,21 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.S)
 _NEAR = 100
 
 
-def without_mentions(text: str) -> str:
+def drop_quotations(text: str) -> str:
     """The text without quotations that it announces as examples, attacks or lyrics; blanks keep its length."""
     if not _ABOUT.search(text):
         return text
-    return _QUOTED.sub(lambda match: "…".center(len(match.group())) if _announced(text, match) else match.group(), text)
+    return _QUOTED.sub(
+        lambda match: "…".center(len(match.group())) if _is_announced(text, match) else match.group(), text
+    )
 
 
-def without_fences(text: str) -> str:
+def drop_fences(text: str) -> str:
     """The text without the blocks of code that it shows, if it says anything beside them."""
     rest = _FENCE.sub("\n", text)
     return rest if len(rest.strip()) > 20 else text
 
 
-def _announced(text: str, quotation: re.Match[str]) -> bool:
+def _is_announced(text: str, quotation: re.Match[str]) -> bool:
     before = text[max(0, quotation.start() - _NEAR) : quotation.start()]
     return bool(_ABOUT.search(before) or _ABOUT.search(text[quotation.end() : quotation.end() + _NEAR // 2]))

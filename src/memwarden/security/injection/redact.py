@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memwarden.security.injection import classifier, quotations
-from memwarden.security.injection.obfuscation import fold
+from memwarden.security.injection.obfuscation import fold_lookalikes
 
 LEFT_OUT = "[left out: reads like an order]"
 
 
-def without_orders(text: str) -> str:
+def redact_orders(text: str) -> str:
     """The text with a mark in the place of sentences that read like orders; as it is when nothing else would be left.
 
     Never raises for a text.
     """
-    sentences = classifier.sentences_of(quotations.without_mentions(text))
-    over = _over([fold(sentence.words).strip() for sentence in sentences])
+    sentences = classifier.split_sentences(quotations.drop_quotations(text))
+    over = _over([fold_lookalikes(sentence.words).strip() for sentence in sentences])
     if not over or not any(any(map(str.isalnum, item.words)) for n, item in enumerate(sentences) if n not in over):
         return text
     kept, at = [], 0
@@ -35,17 +35,19 @@ def without_orders(text: str) -> str:
 
 def _over(sentences: Sequence[str]) -> set[int]:
     """The sentences over the lower line: alone, else with neighbours none of which is over it alone."""
-    shown = [classifier.of_sentence(sentence) for sentence in sentences]
-    over = {number for number, features in enumerate(shown) if classifier.weigh(features) > classifier.lower_line()}
+    shown = [classifier.features_of(sentence) for sentence in sentences]
+    over = {
+        number for number, features in enumerate(shown) if classifier.score_features(features) > classifier.lower_line()
+    }
     together = []
     for first in range(len(sentences)):
         length, features = len(sentences[first]), shown[first]
-        for last in range(first + 1, min(first + classifier.MOST_TOGETHER, len(sentences))):
+        for last in range(first + 1, min(first + classifier.MAX_TOGETHER, len(sentences))):
             length += 1 + len(sentences[last])
-            if length > classifier.STRETCH:
+            if length > classifier.STRETCH_TOKENS:
                 break
             features = features | shown[last]
-            together.append((classifier.weigh(features), range(first, last + 1)))
+            together.append((classifier.score_features(features), range(first, last + 1)))
     for weight, numbers in sorted(together, key=lambda item: -item[0]):
         if weight > classifier.lower_line() and over.isdisjoint(numbers):
             over.update(numbers)

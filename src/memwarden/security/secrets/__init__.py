@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memwarden.security.secrets import formats, phrases, providers
-from memwarden.security.secrets.spans import SecretSpan, joined
+from memwarden.security.secrets.spans import SecretSpan, join_spans
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
@@ -35,27 +35,27 @@ def redact(text: str) -> RedactedText:
     """
     kinds: list[str] = []
     # A mark can set free what was glued to the secret: go on until nothing is found. Each round takes text away.
-    while spans := _outside_marks(text, joined(_found(text))):
+    while spans := _drop_marked(text, join_spans(_find_spans(text))):
         kinds += [span.kind for span in spans]
-        text = _marked(text, spans)
+        text = _mark_spans(text, spans)
     return RedactedText(text, tuple(kinds))
 
 
-def _found(text: str) -> Iterator[SecretSpan]:
+def _find_spans(text: str) -> Iterator[SecretSpan]:
     # In the order of rank: who knows a secret by name gives it its kind.
-    yield from providers.find(text)
-    yield from formats.find(text)
-    yield from phrases.find(text)
+    yield from providers.find_provider_tokens(text)
+    yield from formats.find_formats(text)
+    yield from phrases.find_phrases(text)
 
 
-def _outside_marks(text: str, spans: Iterable[SecretSpan]) -> list[SecretSpan]:
+def _drop_marked(text: str, spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     if "[redacted:" not in text:
         return list(spans)
     marks = [mark.span() for mark in _MARK.finditer(text)]
     return [span for span in spans if not any(start < span.end and span.start < end for start, end in marks)]
 
 
-def _marked(text: str, spans: Iterable[SecretSpan]) -> str:
+def _mark_spans(text: str, spans: Iterable[SecretSpan]) -> str:
     parts: list[str] = []
     at = 0
     for span in spans:

@@ -57,20 +57,20 @@ _WALLET = re.compile(r"[5KL9c](?<![A-Za-z0-9].)[1-9A-HJ-NP-Za-km-z]{50,51}(?![A-
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-def find(text: str) -> Iterator[SecretSpan]:
+def find_formats(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that shows by its form; spans may overlap."""
     if "-----BEGIN" in text:
         yield from _private_keys(text)
     if "://" in text:
         yield from _passwords_in_addresses(text)
-    yield from _labelled(lower_in_place(text))
+    yield from _label_values(lower_in_place(text))
     yield from _cards(text)
     for match in _WALLET.finditer(text):
         if _is_wallet_key(match.group()):
             yield SecretSpan(*match.span(), "wallet-key")
 
 
-def _labelled(lower: str) -> Iterator[SecretSpan]:
+def _label_values(lower: str) -> Iterator[SecretSpan]:
     for stem, pattern, kind in _LABELLED:
         at = lower.find(stem)
         while at != -1:

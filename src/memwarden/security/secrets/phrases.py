@@ -15,7 +15,7 @@ from typing import Final
 from memwarden.security.secrets.spans import SecretSpan, lower_in_place
 
 
-class Noun(Enum):
+class SecretNoun(Enum):
     """What a word promises to be followed by."""
 
     PASSWORD = "password"
@@ -25,48 +25,52 @@ class Noun(Enum):
 
 
 # Stem, the whole word as a pattern (on the text in lower case), and what it promises. Stems are what is searched for.
-_NOUNS: Final[tuple[tuple[str, str, Noun], ...]] = (
-    ("pass", r"pass(?:word|wort|wd|code|phrase|wörter)s?|(?<![a-z])pass(?=[=:])|(?<=[_-])pass(?![a-z])", Noun.PASSWORD),
-    ("pwd", r"pwd(?![a-z])", Noun.PASSWORD),
-    ("kennwort", r"kennwort", Noun.PASSWORD),
-    ("contrase", r"contrase(?:ñ|n|n\u0303)a", Noun.PASSWORD),
-    ("clave", r"clave(?![a-z])", Noun.PASSWORD),
-    ("mot de passe", r"mot de passe", Noun.PASSWORD),
-    ("mdp", r"(?<![a-z])mdp(?![a-z])", Noun.PASSWORD),
-    ("parola", r"parola(?: d['’]ordine| chiave)?", Noun.PASSWORD),
-    ("senha", r"senha", Noun.PASSWORD),
-    ("palavra-passe", r"palavra-passe", Noun.PASSWORD),
-    ("парол", r"парол[ьяеё]м?", Noun.PASSWORD),
-    ("密码", r"密码", Noun.PASSWORD),
-    ("密碼", r"密碼", Noun.PASSWORD),
-    ("口令", r"口令", Noun.PASSWORD),
-    ("パスワード", r"パスワード", Noun.PASSWORD),
-    ("暗証番号", r"暗証番号", Noun.PIN),
-    ("كلمة", r"كلمة (?:ال)?(?:مرور|سر)(?:ي|ك)?(?: الخاصة بي| ال\w{1,12}){0,2}", Noun.PASSWORD),
-    ("wachtwoord", r"wachtwoord", Noun.PASSWORD),
-    ("hasło", r"hasło", Noun.PASSWORD),
-    ("şifre", r"şifre(?:m|si)?", Noun.PASSWORD),
-    ("비밀번호", r"비밀번호", Noun.PASSWORD),
-    ("key", r"key(?![a-z])", Noun.KEY),
-    ("token", r"tokens?(?![a-z])", Noun.KEY),
-    ("secret", r"secret(?![a-z])", Noun.KEY),
-    ("credential", r"credentials?", Noun.KEY),
-    ("schlüssel", r"schlüssel", Noun.KEY),
-    ("chave", r"chave(?: d[ae] api)?", Noun.KEY),
-    ("clé", r"clé (?:d['’])?api|clé secrète", Noun.KEY),
-    ("chiave", r"chiave(?: api| segreta)?", Noun.KEY),
-    ("ключ", r"ключ(?: api)?", Noun.KEY),
-    ("токен", r"токен", Noun.KEY),
-    ("密钥", r"密钥", Noun.KEY),
-    ("キー", r"キー", Noun.KEY),
-    ("トークン", r"トークン", Noun.KEY),
-    ("مفتاح", r"مفتاح(?: api| ال\w{1,12})?", Noun.KEY),
-    ("pin", r"(?<![a-z])pin(?:[ -]?(?:code|number|nummer))?(?![a-z])", Noun.PIN),
-    ("пин", r"(?<!\w)пин(?:-?код)?(?!\w)", Noun.PIN),
-    ("cvv", r"(?<![a-z])cvv2?(?![a-z])", Noun.PIN),
-    ("cvc", r"(?<![a-z])cvc2?(?![a-z])", Noun.PIN),
-    ("phrase", r"(?:seed|recovery|backup|mnemonic|secret)[ -]phrase", Noun.PHRASE),
-    ("mnemonic", r"mnemonic(?![ -]phrase)", Noun.PHRASE),
+_NOUNS: Final[tuple[tuple[str, str, SecretNoun], ...]] = (
+    (
+        "pass",
+        r"pass(?:word|wort|wd|code|phrase|wörter)s?|(?<![a-z])pass(?=[=:])|(?<=[_-])pass(?![a-z])",
+        SecretNoun.PASSWORD,
+    ),
+    ("pwd", r"pwd(?![a-z])", SecretNoun.PASSWORD),
+    ("kennwort", r"kennwort", SecretNoun.PASSWORD),
+    ("contrase", r"contrase(?:ñ|n|n\u0303)a", SecretNoun.PASSWORD),
+    ("clave", r"clave(?![a-z])", SecretNoun.PASSWORD),
+    ("mot de passe", r"mot de passe", SecretNoun.PASSWORD),
+    ("mdp", r"(?<![a-z])mdp(?![a-z])", SecretNoun.PASSWORD),
+    ("parola", r"parola(?: d['’]ordine| chiave)?", SecretNoun.PASSWORD),
+    ("senha", r"senha", SecretNoun.PASSWORD),
+    ("palavra-passe", r"palavra-passe", SecretNoun.PASSWORD),
+    ("парол", r"парол[ьяеё]м?", SecretNoun.PASSWORD),
+    ("密码", r"密码", SecretNoun.PASSWORD),
+    ("密碼", r"密碼", SecretNoun.PASSWORD),
+    ("口令", r"口令", SecretNoun.PASSWORD),
+    ("パスワード", r"パスワード", SecretNoun.PASSWORD),
+    ("暗証番号", r"暗証番号", SecretNoun.PIN),
+    ("كلمة", r"كلمة (?:ال)?(?:مرور|سر)(?:ي|ك)?(?: الخاصة بي| ال\w{1,12}){0,2}", SecretNoun.PASSWORD),
+    ("wachtwoord", r"wachtwoord", SecretNoun.PASSWORD),
+    ("hasło", r"hasło", SecretNoun.PASSWORD),
+    ("şifre", r"şifre(?:m|si)?", SecretNoun.PASSWORD),
+    ("비밀번호", r"비밀번호", SecretNoun.PASSWORD),
+    ("key", r"key(?![a-z])", SecretNoun.KEY),
+    ("token", r"tokens?(?![a-z])", SecretNoun.KEY),
+    ("secret", r"secret(?![a-z])", SecretNoun.KEY),
+    ("credential", r"credentials?", SecretNoun.KEY),
+    ("schlüssel", r"schlüssel", SecretNoun.KEY),
+    ("chave", r"chave(?: d[ae] api)?", SecretNoun.KEY),
+    ("clé", r"clé (?:d['’])?api|clé secrète", SecretNoun.KEY),
+    ("chiave", r"chiave(?: api| segreta)?", SecretNoun.KEY),
+    ("ключ", r"ключ(?: api)?", SecretNoun.KEY),
+    ("токен", r"токен", SecretNoun.KEY),
+    ("密钥", r"密钥", SecretNoun.KEY),
+    ("キー", r"キー", SecretNoun.KEY),
+    ("トークン", r"トークン", SecretNoun.KEY),
+    ("مفتاح", r"مفتاح(?: api| ال\w{1,12})?", SecretNoun.KEY),
+    ("pin", r"(?<![a-z])pin(?:[ -]?(?:code|number|nummer))?(?![a-z])", SecretNoun.PIN),
+    ("пин", r"(?<!\w)пин(?:-?код)?(?!\w)", SecretNoun.PIN),
+    ("cvv", r"(?<![a-z])cvv2?(?![a-z])", SecretNoun.PIN),
+    ("cvc", r"(?<![a-z])cvc2?(?![a-z])", SecretNoun.PIN),
+    ("phrase", r"(?:seed|recovery|backup|mnemonic|secret)[ -]phrase", SecretNoun.PHRASE),
+    ("mnemonic", r"mnemonic(?![ -]phrase)", SecretNoun.PHRASE),
 )
 _WORDS = tuple((stem, re.compile(pattern), noun) for stem, pattern, noun in _NOUNS)
 # How far before its stem a word may begin (seed phrase).
@@ -155,7 +159,7 @@ class _Tie:
     kind: str
 
 
-def find(text: str) -> Iterator[SecretSpan]:
+def find_phrases(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that is said to be one; spans may overlap."""
     lower = lower_in_place(text)
     for stem, word, noun in _WORDS:
@@ -167,9 +171,9 @@ def find(text: str) -> Iterator[SecretSpan]:
             at = lower.find(stem, at + len(stem))
 
 
-def _after(text: str, lower: str, at: int, word: re.Pattern[str], noun: Noun) -> SecretSpan | None:
+def _after(text: str, lower: str, at: int, word: re.Pattern[str], noun: SecretNoun) -> SecretSpan | None:
     match = word.match(lower, at)
-    if match is None and noun is Noun.PHRASE:
+    if match is None and noun is SecretNoun.PHRASE:
         match = word.search(lower, max(0, at - _AHEAD), at + len("phrase"))
     if match is None:
         return None
@@ -197,9 +201,9 @@ def _is_mine(text: str, start: int, end: int) -> bool:
     return bool(_MY.search(before) or _MINE_IN_ARABIC.search(text, start, end))
 
 
-def _value(text: str, tie: _Tie, noun: Noun, *, mine: bool) -> tuple[int, int] | None:
-    if noun is Noun.PIN or noun is Noun.PHRASE:
-        match = (_PIN if noun is Noun.PIN else _SEED).match(text, tie.end)
+def _value(text: str, tie: _Tie, noun: SecretNoun, *, mine: bool) -> tuple[int, int] | None:
+    if noun is SecretNoun.PIN or noun is SecretNoun.PHRASE:
+        match = (_PIN if noun is SecretNoun.PIN else _SEED).match(text, tie.end)
         return match.span(1) if match else None
     if quoted := _QUOTED.match(text, tie.end):
         value = quoted.group(quoted.lastindex or 0)
@@ -208,7 +212,7 @@ def _value(text: str, tie: _Tie, noun: Noun, *, mine: bool) -> tuple[int, int] |
     plain = _PLAIN.match(text, tie.end)
     if plain is None:
         return None
-    begin, end = _trimmed(text, *plain.span(), one_field=tie.kind == "tight")
+    begin, end = _trim_value(text, *plain.span(), one_field=tie.kind == "tight")
     value = text[begin:end]
     if len(value) < 4 or _PLACEHOLDER.fullmatch(value) or not _fits_plain(value, noun, tie.kind, mine=mine):
         return None
@@ -217,7 +221,7 @@ def _value(text: str, tie: _Tie, noun: Noun, *, mine: bool) -> tuple[int, int] |
     return begin, end
 
 
-def _trimmed(text: str, begin: int, end: int, *, one_field: bool) -> tuple[int, int]:
+def _trim_value(text: str, begin: int, end: int, *, one_field: bool) -> tuple[int, int]:
     """Without mark-up before, what belongs to the sentence behind, and the next field of an address."""
     if one_field and (field := _NEXT_FIELD.search(text, begin, end)):
         end = field.start()
@@ -228,14 +232,14 @@ def _trimmed(text: str, begin: int, end: int, *, one_field: bool) -> tuple[int, 
     return begin, end
 
 
-def _fits_quoted(value: str, noun: Noun) -> bool:
-    if noun is Noun.PASSWORD:
+def _fits_quoted(value: str, noun: SecretNoun) -> bool:
+    if noun is SecretNoun.PASSWORD:
         return len(value.split()) <= 8 and value.lower() not in _NO_PASSWORDS
     return " " not in value and _is_made(value, 8)
 
 
-def _fits_plain(value: str, noun: Noun, tie: str, *, mine: bool) -> bool:
-    if noun is Noun.KEY:
+def _fits_plain(value: str, noun: SecretNoun, tie: str, *, mine: bool) -> bool:
+    if noun is SecretNoun.KEY:
         return _is_made(value, 10 if mine or tie == "tight" else 16)
     if looks_like_password(value):
         return True

@@ -81,7 +81,7 @@ _MORE: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ProviderRule:
     """One kind of secret: its pattern as text, which group holds the secret (0: the first that matched), and checks.
 
     ``entropy`` is the least entropy of the secret in bits a character. ``by_name`` says that the pattern goes by the
@@ -96,7 +96,7 @@ class Rule:
     by_name: bool = False
 
 
-def find(text: str) -> Iterator[SecretSpan]:
+def find_provider_tokens(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that a rule knows, rule by rule; spans may overlap."""
     near = _near_runs(text)
     if not near:
@@ -104,11 +104,11 @@ def find(text: str) -> Iterator[SecretSpan]:
     for keyword, rules in _by_keyword():
         if keyword in near:
             for rule in rules:
-                yield from _found(rule, text)
+                yield from _match_rule(rule, text)
 
 
-def _found(rule: Rule, text: str) -> Iterator[SecretSpan]:
-    for match in _compiled(rule.pattern).finditer(text):
+def _match_rule(rule: ProviderRule, text: str) -> Iterator[SecretSpan]:
+    for match in _compile_rules(rule.pattern).finditer(text):
         group = rule.group or next((number for number, got in enumerate(match.groups(), 1) if got), 0)
         start, end = match.span(group)
         secret = text[start:end]
@@ -137,12 +137,12 @@ def _entropy(secret: str) -> float:
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def provider_rules() -> tuple[ProviderRule, ...]:
     """All rules: those of gitleaks that are fit for talk, then the further formats."""
     source = resources.files(__package__).joinpath("gitleaks.toml").read_text(encoding="utf-8")
     return (
-        *(_read(entry) for entry in tomllib.loads(source)["rules"] if _fits_talk(entry)),
-        *(Rule(kind, keywords, pattern) for kind, keywords, pattern in _MORE),
+        *(_read_rule(entry) for entry in tomllib.loads(source)["rules"] if _fits_talk(entry)),
+        *(ProviderRule(kind, keywords, pattern) for kind, keywords, pattern in _MORE),
     )
 
 
@@ -151,13 +151,13 @@ def _fits_talk(entry: dict[str, object]) -> bool:
     return "regex" in entry and "path" not in entry and entry["id"] not in _LEFT_OUT
 
 
-def _read(entry: dict[str, object]) -> Rule:
+def _read_rule(entry: dict[str, object]) -> ProviderRule:
     pattern = source = str(entry["regex"])
     for theirs, fit in _BOUNDS:
         pattern = pattern.replace(theirs, fit)
-    return Rule(
+    return ProviderRule(
         kind=str(entry["id"]),
-        keywords=tuple(str(keyword).lower() for keyword in _listed(entry["keywords"])),
+        keywords=tuple(str(keyword).lower() for keyword in _as_list(entry["keywords"])),
         pattern=_in_python(pattern),
         group=int(str(entry.get("secretGroup", 0))),
         entropy=float(str(entry.get("entropy", 0))),
@@ -165,7 +165,7 @@ def _read(entry: dict[str, object]) -> Rule:
     )
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
@@ -204,15 +204,15 @@ def _end_of_group(pattern: str, at: int) -> int:
 
 
 @cache
-def _by_keyword() -> tuple[tuple[str, tuple[Rule, ...]], ...]:
-    found: dict[str, list[Rule]] = {}
-    for rule in rules():
+def _by_keyword() -> tuple[tuple[str, tuple[ProviderRule, ...]], ...]:
+    found: dict[str, list[ProviderRule]] = {}
+    for rule in provider_rules():
         for keyword in rule.keywords:
             found.setdefault(keyword, []).append(rule)
     return tuple((keyword, tuple(of_it)) for keyword, of_it in found.items())
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_rules(pattern: str) -> re.Pattern[str]:
     # ASCII: a token starts behind a Chinese sign as it does behind a blank.
     return re.compile(pattern, re.ASCII)

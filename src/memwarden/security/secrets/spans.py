@@ -15,7 +15,7 @@ class SecretSpan:
     kind: str
 
 
-def joined(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
+def join_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     """The spans from left to right, those that overlap made one, which has the kind of the one that came first.
 
     So the order of ``spans`` is their rank: what knows a secret by its form comes before what only knows its label.

@@ -77,7 +77,7 @@ _FOUND_OUT: Final = re.compile(
 _AFTER_ALL: Final = re.compile(r",? (?:after all|in the end)(?=$|[,.!;])", re.IGNORECASE)
 
 
-def written_out(text: str) -> str:
+def write_out_contractions(text: str) -> str:
     """A sentence with its contractions written out, and without "as we discussed", "it turns out", "after all"."""
     text = _AFTER_ALL.sub("", _FOUND_OUT.sub("", _AS_SAID.sub("", text)))
     for pattern, full in _CONTRACTED:
@@ -85,7 +85,7 @@ def written_out(text: str) -> str:
     return text
 
 
-def clauses(sentence: str) -> list[str]:
+def split_clauses(sentence: str) -> list[str]:
     """The clauses of a sentence (contractions written out), without punctuation at either end.
 
     A comma before "I" only ends a clause when what stands before it is no lead: "Last week, I moved" is one.
@@ -105,7 +105,7 @@ def clauses(sentence: str) -> list[str]:
     return [part for part in (part.strip(_ENDS) for part in parts) if part]
 
 
-def lead_and_rest(clause: str) -> tuple[str, str]:
+def split_lead(clause: str) -> tuple[str, str]:
     """The time or place that a clause begins with ("" for none) and what follows, from its subject on."""
     hit = _LEAD.match(clause)
     if hit is None or not hit[1]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Final
 
-from memwarden.remember.extract.records import Frame
+from memwarden.remember.extract.records import StatementFrame
 from memwarden.remember.extract.rules import english as en
 from memwarden.remember.extract.rules.dating import DatedText
 from memwarden.remember.extract.rules.patterns import OF_THE_PERSON
@@ -69,12 +69,12 @@ _PICTURE: Final = re.compile(
     re.IGNORECASE,
 )
 _TOGETHER: Final = re.compile(r"\btogether\b")
-_FEWEST: Final = 4
-_MOST: Final = 34
+_MIN_WORDS: Final = 4
+_MAX_WORDS: Final = 34
 
 
-def tier_of(
-    frame: Frame,
+def grade_statement(
+    frame: StatementFrame,
     text: str,
     dated: DatedText,
     said: date,
@@ -102,13 +102,13 @@ def tier_of(
 
 
 def _doubt_of_wording(
-    frame: Frame, text: str, about: str, dated: DatedText, *, sure: bool, anchored: bool
+    frame: StatementFrame, text: str, about: str, dated: DatedText, *, sure: bool, anchored: bool
 ) -> str | None:
     if not sure or _TORN.search(about):
         return "its wording is a guess"
     if dated.left is not None:
         return f"depends on when it was said: {dated.left!r}"
-    if not _FEWEST <= len(text.split()) <= _MOST:
+    if not _MIN_WORDS <= len(text.split()) <= _MAX_WORDS:
         return "too short or too long"
     if _UNSURE.search(about):
         return "not certain"
@@ -121,7 +121,7 @@ def _doubt_of_wording(
     return None
 
 
-def _doubt_of_days(frame: Frame, dated: DatedText, said: date) -> str | None:
+def _doubt_of_days(frame: StatementFrame, dated: DatedText, said: date) -> str | None:
     if frame == "plan" and any(last < said for _, last in dated.days):
         return "a plan for a day that has passed"
     if frame == "event" and any(first > said for first, _ in dated.days):
@@ -130,7 +130,7 @@ def _doubt_of_days(frame: Frame, dated: DatedText, said: date) -> str | None:
 
 
 def _doubt_of_worth(
-    frame: Frame, about: str, dated: DatedText, idf: Callable[[str], float], *, anchored: bool
+    frame: StatementFrame, about: str, dated: DatedText, idf: Callable[[str], float], *, anchored: bool
 ) -> str | None:
     placed = bool(dated.days or names_in(about))
     if is_mood(about):
@@ -151,7 +151,7 @@ def _doubt_of_worth(
     return None
 
 
-def _doubt_of_a_task(frame: Frame, about: str, dated: DatedText) -> str | None:
+def _doubt_of_a_task(frame: StatementFrame, about: str, dated: DatedText) -> str | None:
     """What makes a user's statement to an assistant a step of what they do together, or a part of what was said."""
     if frame in _TASKS and not (_LIFE.search(about) or (dated.days and frame != "event")):
         return "a step of a task"
@@ -166,6 +166,6 @@ def _doubt_of_a_task(frame: Frame, about: str, dated: DatedText) -> str | None:
     return None
 
 
-def is_of_the_talk(text: str) -> bool:
+def is_about_the_talk(text: str) -> bool:
     """Whether a plan is about what is done in the talk itself ("going to open a new document")."""
     return _SESSION.search(text) is not None

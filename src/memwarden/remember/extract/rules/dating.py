@@ -54,7 +54,7 @@ class DatedText:
     left: str | None
 
 
-def with_dates(text: str, said: datetime) -> DatedText:
+def resolve_dates(text: str, said: datetime) -> DatedText:
     """Write every day that a text names as a calendar day, told from when it was said."""
     days: list[tuple[date, date]] = []
     at = 0
@@ -72,7 +72,7 @@ def with_dates(text: str, said: datetime) -> DatedText:
         if _HAS_YEAR.search(span.text):
             at = place + len(span.text)
             continue
-        begin, end, written = _written(text, place, span)
+        begin, end, written = _write_date(text, place, span)
         text = text[:begin] + written + text[end:]
         at = begin + len(written)
     bare = re.sub(
@@ -85,7 +85,7 @@ def with_dates(text: str, said: datetime) -> DatedText:
     return DatedText(text, tuple(days), hit[0] if hit else None)
 
 
-def _written(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
+def _write_date(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
     """Where the words of a span and its preposition stand, and what stands there instead."""
     begin, end = place, place + len(span.text)
     word = ""
@@ -111,18 +111,18 @@ def _written(text: str, place: int, span: DaySpan) -> tuple[int, int, str]:
             place + len(span.text),
             f"{span.text} (since about {span.first.year})" if span.first.year < span.last.year else span.text,
         )
-    preposition, day = day_words(span)
+    preposition, day = format_day(span)
     if part:
         preposition, day = "on", f"the {part[1].lower()} of {day}" if preposition == "on" else day
     return begin, end, f"{word or preposition} {day}"
 
 
-def day_words(span: DaySpan) -> tuple[str, str]:
+def format_day(span: DaySpan) -> tuple[str, str]:
     """A span in words, with its preposition: ("on", "6 May 2026"), ("in", "May 2026")."""
     first, last = span.first, span.last
     days = (last - first).days + 1
     if days == 1:
-        return "on", long_date(first)
+        return "on", format_long_date(first)
     if first.day == 1 and last == first.replace(day=monthrange(first.year, first.month)[1]):
         return "in", f"{_MONTHS[first.month - 1]} {first.year}"
     if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31) and first.year == last.year:
@@ -130,17 +130,21 @@ def day_words(span: DaySpan) -> tuple[str, str]:
     if season := _SEASON.search(span.text):
         return "in", f"the {season[1].lower()} of {last.year}"
     if days == 2 and first.weekday() == 5:
-        return "on", f"the weekend of {long_date(first)}"
+        return "on", f"the weekend of {format_long_date(first)}"
     if days == 7 and first.weekday() in (0, 6):
-        return "in", f"the week of {long_date(first)}"
+        return "in", f"the week of {format_long_date(first)}"
     if not span.exact or days > 31:
         middle = first + timedelta(days=days // 2)
         if days > 200:
             return "around", str(middle.year)
-        return ("around", long_date(middle)) if days <= 10 else ("around", f"{_MONTHS[middle.month - 1]} {middle.year}")
-    return "between", f"{long_date(first)} and {long_date(last)}"
+        return (
+            ("around", format_long_date(middle))
+            if days <= 10
+            else ("around", f"{_MONTHS[middle.month - 1]} {middle.year}")
+        )
+    return "between", f"{format_long_date(first)} and {format_long_date(last)}"
 
 
-def long_date(day: date) -> str:
+def format_long_date(day: date) -> str:
     """``6 May 2026``"""
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

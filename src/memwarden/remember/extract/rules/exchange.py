@@ -14,30 +14,30 @@ from memwarden.records import Channel, Kind
 from memwarden.remember.extract import checks
 from memwarden.remember.extract.kinds import kind_of
 from memwarden.remember.extract.records import (
-    MOST_A_TURN,
+    MAX_ITEMS_PER_TURN,
     ExchangeExtract,
     ExtractedItem,
-    Frame,
     RejectedClause,
+    StatementFrame,
     TurnText,
 )
 from memwarden.remember.extract.rules import english as en
-from memwarden.remember.extract.rules.clauses import clauses, lead_and_rest, written_out
-from memwarden.remember.extract.rules.confidence import is_of_the_talk, tier_of
-from memwarden.remember.extract.rules.dating import DatedText, with_dates
-from memwarden.remember.extract.rules.gate import FOR_CARDS, OF_NOTE, Worth, worth
-from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, PatternMatch, framed
-from memwarden.remember.extract.rules.presuppositions import presumed, undertaking
-from memwarden.remember.extract.rules.pronouns import points_outside, without_loose_end, without_pointers
-from memwarden.remember.extract.rules.rejections import vetoed, vetoed_clause
-from memwarden.remember.extract.rules.sentences import StatementSentence, is_somebodys_words, sentences
+from memwarden.remember.extract.rules.clauses import split_clauses, split_lead, write_out_contractions
+from memwarden.remember.extract.rules.confidence import grade_statement, is_about_the_talk
+from memwarden.remember.extract.rules.dating import DatedText, resolve_dates
+from memwarden.remember.extract.rules.gate import MIN_FOR_CARDS, MIN_OF_NOTE, Worth, judge_worth
+from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, PatternMatch, match_frame
+from memwarden.remember.extract.rules.presuppositions import find_presuppositions, find_undertaking
+from memwarden.remember.extract.rules.pronouns import drop_loose_end, drop_pointers, has_outside_pointer
+from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
+from memwarden.remember.extract.rules.sentences import StatementSentence, is_somebodys_words, split_sentences
 from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
-from memwarden.remember.extract.rules.summaries import card_text
-from memwarden.remember.extract.rules.third_person import third_person
+from memwarden.remember.extract.rules.summaries import summarize_exchange
+from memwarden.remember.extract.rules.third_person import to_third_person
 
-Idf = Callable[[str], float]
+TermRarity = Callable[[str], float]
 
-_CATEGORY: Final[dict[Frame, str]] = {
+_CATEGORY: Final[dict[StatementFrame, str]] = {
     "relationship": "relationships",
     "health": "profile",
     "identity": "profile",
@@ -48,12 +48,12 @@ _CATEGORY: Final[dict[Frame, str]] = {
     "possession": "activity",
     "event": "event",
 }
-_KIND: Final[dict[Frame, Kind]] = {
+_KIND: Final[dict[StatementFrame, Kind]] = {
     "preference": Kind.PREFERENCE,
     "decision": Kind.DECISION,
     "habit": Kind.BEHAVIOR,
 }
-_IMPORTANCE: Final[dict[Frame, float]] = {
+_IMPORTANCE: Final[dict[StatementFrame, float]] = {
     "health": 0.9,
     "relationship": 0.8,
     "identity": 0.8,
@@ -85,17 +85,17 @@ _TRAILING: Final = re.compile(
 )
 
 
-def everyday_idf(term: str) -> float:
+def everyday_rarity(term: str) -> float:
     """How rare a term is in everyday talk, for callers that have no counts of their own."""
     return -math.log(everyday_share(term))
 
 
-def exchange_items(
+def extract_exchange(
     turns: Sequence[TurnText],
     *,
     two_person: bool,
     said_at: datetime,
-    idf: Idf = everyday_idf,
+    idf: TermRarity = everyday_rarity,
     partners: Sequence[str] = (),
 ) -> ExchangeExtract:
     """What the turns of one exchange give to remember beside their own words. Never raises on any text.
@@ -108,16 +108,16 @@ def exchange_items(
         partners: names of those who talk, when not all of them speak in these turns.
     """
     known = tuple(dict.fromkeys([*partners, *(turn.name for turn in turns if turn.name)]))
-    kept = [_of_turn(turn, two_person, said_at, idf, known) for turn in turns if _tells(turn, two_person)]
+    kept = [_items_of_turn(turn, two_person, said_at, idf, known) for turn in turns if _may_tell(turn, two_person)]
     return ExchangeExtract(
         facts=tuple(item for items, _ in kept for item in items if item.tier == "fact"),
         candidates=tuple(item for items, _ in kept for item in items if item.tier == "candidate"),
-        card=_card(turns, two_person, said_at, idf, told=any(items for items, _ in kept)),
+        card=_make_card(turns, two_person, said_at, idf, told=any(items for items, _ in kept)),
         passed=tuple(item for _, passed in kept for item in passed),
     )
 
 
-def _tells(turn: TurnText, two_person: bool) -> bool:
+def _may_tell(turn: TurnText, two_person: bool) -> bool:
     """Whether a turn can tell facts about whoever says it."""
     return bool(turn.name and turn.name.strip()) if two_person else turn.role == "user"
 
@@ -128,96 +128,96 @@ def _first_name(turn: TurnText) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Saying:
+class _TurnSentence:
     """A turn as its clauses are read: who speaks, when, and how the item names the speaker."""
 
     turn: TurnText
     at: datetime
     name: str
     two_person: bool
-    idf: Idf
+    idf: TermRarity
     worth: Worth
 
 
-def _of_turn(
-    turn: TurnText, two_person: bool, said_at: datetime, idf: Idf, partners: tuple[str, ...]
+def _items_of_turn(
+    turn: TurnText, two_person: bool, said_at: datetime, idf: TermRarity, partners: tuple[str, ...]
 ) -> tuple[list[ExtractedItem], list[RejectedClause]]:
     if not is_somebodys_words(turn.text) or not is_english(turn.text):
         return [], []
-    judged = worth(turn.text)
+    judged = judge_worth(turn.text)
     if judged.small_talk or not (two_person or judged.may_tell):
         return [], []
     name = _first_name(turn) if two_person else "the user"
-    saying = _Saying(turn, turn.created_at or said_at, name, two_person, idf, judged)
+    saying = _TurnSentence(turn, turn.created_at or said_at, name, two_person, idf, judged)
     found: dict[str, ExtractedItem] = {}
     passed: list[RejectedClause] = []
-    for sentence in sentences(turn.text, partners if two_person else ()):
-        for item in _presumed(sentence, saying):
+    for sentence in split_sentences(turn.text, partners if two_person else ()):
+        for item in _items_presupposed(sentence, saying):
             found.setdefault(item.text, item)
-        for result in _of_sentence(sentence, saying):
+        for result in _items_of_sentence(sentence, saying):
             if isinstance(result, ExtractedItem):
                 found.setdefault(result.text, result)
             else:
                 passed.append(result)
     ranked = sorted(found.values(), key=lambda item: (item.tier != "fact", ORDER.index(item.frame)))
-    passed += [RejectedClause(item.text, "enough of this turn is kept") for item in ranked[MOST_A_TURN:]]
-    return ranked[:MOST_A_TURN], passed
+    passed += [RejectedClause(item.text, "enough of this turn is kept") for item in ranked[MAX_ITEMS_PER_TURN:]]
+    return ranked[:MAX_ITEMS_PER_TURN], passed
 
 
-def _of_sentence(sentence: StatementSentence, saying: _Saying) -> list[ExtractedItem | RejectedClause]:
-    text = written_out(sentence.text)
-    why = vetoed(text, sentence.asks)
+def _items_of_sentence(sentence: StatementSentence, saying: _TurnSentence) -> list[ExtractedItem | RejectedClause]:
+    text = write_out_contractions(sentence.text)
+    why = reject_sentence(text, sentence.asks)
     if why is not None:
         return [RejectedClause(sentence.text, why)]
     results: list[ExtractedItem | RejectedClause] = []
-    for clause in clauses(text):
-        lead, rest = lead_and_rest(clause)
-        why = vetoed_clause(rest, two_person=saying.two_person) or vetoed_clause(clause, two_person=saying.two_person)
+    for clause in split_clauses(text):
+        lead, rest = split_lead(clause)
+        why = reject_clause(rest, two_person=saying.two_person) or reject_clause(clause, two_person=saying.two_person)
         if why is not None:
             results.append(RejectedClause(clause, why))
             continue
-        frame = framed(rest)
+        frame = match_frame(rest)
         if frame is not None:
-            made = _of_clause(lead, rest, frame, saying)
+            made = _item_of_clause(lead, rest, frame, saying)
             results.append(RejectedClause(clause, made) if isinstance(made, str) else made)
     return results
 
 
-def _presumed(sentence: StatementSentence, saying: _Saying) -> list[ExtractedItem]:
+def _items_presupposed(sentence: StatementSentence, saying: _TurnSentence) -> list[ExtractedItem]:
     """What a sentence takes for granted of its speaker."""
     none = DatedText("", (), None)
     return [
-        _item(text, frame, none, True, "taken for granted by what was said", saying)
-        for frame, text in presumed(sentence.text, saying.name, ours=not saying.two_person)
-        if not checks.faults(text)
+        _make_item(text, frame, none, True, "taken for granted by what was said", saying)
+        for frame, text in find_presuppositions(sentence.text, saying.name, ours=not saying.two_person)
+        if not checks.find_faults(text)
     ]
 
 
-def _of_clause(lead: str, rest: str, frame: PatternMatch, saying: _Saying) -> ExtractedItem | str:
+def _item_of_clause(lead: str, rest: str, frame: PatternMatch, saying: _TurnSentence) -> ExtractedItem | str:
     """An item, or why there is none."""
-    cut = rest if _SHORT_AND_WHOLE.match(rest) else without_pointers(rest)
-    if cut is None or (lead and points_outside(lead)):
+    cut = rest if _SHORT_AND_WHOLE.match(rest) else drop_pointers(rest)
+    if cut is None or (lead and has_outside_pointer(lead)):
         return "points outside of itself"
-    again = framed(cut)
+    again = match_frame(cut)
     if again is None:
         return "nothing is left of its frame"
-    if not saying.two_person and is_of_the_talk(cut):
+    if not saying.two_person and is_about_the_talk(cut):
         return "about the talk itself"
     if is_vague(f"{lead} {cut}"):
         return "vague"
-    dated = with_dates(f"{lead}, {cut}" if lead else cut, saying.at)
-    bare = without_loose_end(_TRAILING.sub("", _STRIPPED.sub("", _LEADING.sub("", dated.text))))
-    written = third_person(bare, saying.name, two_person=saying.two_person)
+    dated = resolve_dates(f"{lead}, {cut}" if lead else cut, saying.at)
+    bare = drop_loose_end(_TRAILING.sub("", _STRIPPED.sub("", _LEADING.sub("", dated.text))))
+    written = to_third_person(bare, saying.name, two_person=saying.two_person)
     if isinstance(written, str):
         return written
-    text = checks.trimmed(checks.tidied(_with_topic(written.text, again.frame, saying)))
+    text = checks.shorten_statement(checks.tidy_sentence(_add_topic(written.text, again.frame, saying)))
     if text is None:
         return "too long"
-    if found := checks.faults(text):
+    if found := checks.find_faults(text):
         return found[0]
     if again.frame not in OF_THE_PERSON and not is_concrete(text, saying.idf, dated=bool(dated.days)):
         return "not concrete"
-    fact, reason = tier_of(
+    fact, reason = grade_statement(
         again.frame,
         text,
         dated,
@@ -227,17 +227,19 @@ def _of_clause(lead: str, rest: str, frame: PatternMatch, saying: _Saying) -> Ex
         name=saying.name,
         two_person=saying.two_person,
     )
-    return _item(text, again.frame, dated, fact, reason, saying)
+    return _make_item(text, again.frame, dated, fact, reason, saying)
 
 
-def _with_topic(text: str, frame: Frame, saying: _Saying) -> str:
+def _add_topic(text: str, frame: StatementFrame, saying: _TurnSentence) -> str:
     """A user's decision with the one trip that the message is about, when it does not say for what it is."""
-    topic = None if saying.two_person or frame not in _OF_A_TOPIC else undertaking(saying.turn.text)
+    topic = None if saying.two_person or frame not in _OF_A_TOPIC else find_undertaking(saying.turn.text)
     says_already = topic is None or " for " in text or topic.split()[-1] in text or topic.split()[0] in text
     return text if says_already else f"{text} for {saying.name}'s {topic}"
 
 
-def _item(text: str, frame: Frame, dated: DatedText, fact: bool, reason: str, saying: _Saying) -> ExtractedItem:
+def _make_item(
+    text: str, frame: StatementFrame, dated: DatedText, fact: bool, reason: str, saying: _TurnSentence
+) -> ExtractedItem:
     return ExtractedItem(
         text=text,
         channel=Channel.EPISODIC if frame in _HAPPENED else Channel.SEMANTIC,
@@ -245,7 +247,7 @@ def _item(text: str, frame: Frame, dated: DatedText, fact: bool, reason: str, sa
         category=_CATEGORY[frame],
         importance=round((_IMPORTANCE[frame] + saying.worth.note) / 2, 2),
         sources=(saying.turn.id,),
-        valid_from=_since(frame, dated, saying.at),
+        valid_from=_valid_from(frame, dated, saying.at),
         dates=dated.days,
         frame=frame,
         tier="fact" if fact else "candidate",
@@ -253,36 +255,36 @@ def _item(text: str, frame: Frame, dated: DatedText, fact: bool, reason: str, sa
     )
 
 
-def _since(frame: Frame, dated: DatedText, said: datetime) -> datetime:
+def _valid_from(frame: StatementFrame, dated: DatedText, said: datetime) -> datetime:
     """When a statement became true: an event on its day, anything else when it was said."""
     if frame in _HAPPENED and dated.days and dated.days[0][0] <= said.date():
         return datetime.combine(dated.days[0][0], time(), said.tzinfo or UTC)
     return said
 
 
-def _card(
-    turns: Sequence[TurnText], two_person: bool, said_at: datetime, idf: Idf, *, told: bool
+def _make_card(
+    turns: Sequence[TurnText], two_person: bool, said_at: datetime, idf: TermRarity, *, told: bool
 ) -> ExtractedItem | None:
     """The index card of an exchange, or None for small talk, and for tasks that told nothing of the user."""
     words = [turn for turn in turns if turn.text.strip()]
     if not words:
         return None
     english = is_english("\n".join(turn.text[:1_000] for turn in words))
-    judged = [worth(turn.text) for turn in words if two_person or _tells(turn, two_person)]
+    judged = [judge_worth(turn.text) for turn in words if two_person or _may_tell(turn, two_person)]
     if all(item.small_talk for item in judged):
         return None
     marked = (
-        max(item.note for item in judged) >= OF_NOTE
+        max(item.note for item in judged) >= MIN_OF_NOTE
         if two_person
-        else max(item.personal for item in judged) >= FOR_CARDS
+        else max(item.personal for item in judged) >= MIN_FOR_CARDS
     )
     if english and not (marked or told):
         return None
     at = words[0].created_at or said_at
-    text = card_text(
-        [turn.text for turn in words], _people(words, two_person, english), at.date(), idf, english=english
+    text = summarize_exchange(
+        [turn.text for turn in words], _people_in(words, two_person, english), at.date(), idf, english=english
     )
-    if text is None or checks.faults(text):
+    if text is None or checks.find_faults(text):
         return None
     day: tuple[date, date] = (at.date(), at.date())
     return ExtractedItem(
@@ -300,7 +302,7 @@ def _card(
     )
 
 
-def _people(turns: Sequence[TurnText], two_person: bool, english: bool) -> list[str]:
+def _people_in(turns: Sequence[TurnText], two_person: bool, english: bool) -> list[str]:
     """Who spoke, in the order of first words."""
     if two_person:
         return list(dict.fromkeys(_first_name(turn) for turn in turns))

@@ -11,15 +11,20 @@ from typing import Final
 
 from memwarden.recall.query_analysis import is_small_talk
 from memwarden.remember.extract.rules.gate_weights import NOTE, PERSONAL
-from memwarden.remember.extract.rules.relevance_features import CUES, NOTE_CUES, cues, note_cues
+from memwarden.remember.extract.rules.relevance_features import (
+    FEATURES,
+    NOTE_FEATURES,
+    find_features,
+    find_note_features,
+)
 from memwarden.text.flags import is_chatter
 
-FOR_CARDS: Final = 0.8
+MIN_FOR_CARDS: Final = 0.8
 """How personal a message to an assistant has to be for a card of its own: a card takes any words."""
-OF_NOTE: Final = 0.15
+MIN_OF_NOTE: Final = 0.15
 """And how much of note a turn between two people has to be for one: a quarter of their exchanges only encourages."""
-FOR_FACTS: Final = 0.1
-FOR_FACTS_IN_TASKS: Final = 0.5
+MIN_FOR_FACTS: Final = 0.1
+MIN_FOR_FACTS_IN_TASKS: Final = 0.5
 """And for facts, which take only what has a frame: without and with a sign of a task (a command, a thing to write)."""
 _SHORT: Final = 200
 _IN_A_PART: Final = re.compile(
@@ -52,16 +57,16 @@ class Worth:
     @property
     def may_tell(self) -> bool:
         """Whether a user's message can tell facts of the user."""
-        needed = FOR_FACTS_IN_TASKS if self.task else 0.0 if self.short else FOR_FACTS
+        needed = MIN_FOR_FACTS_IN_TASKS if self.task else 0.0 if self.short else MIN_FOR_FACTS
         return not (self.small_talk or self.part) and self.personal >= needed
 
 
 @lru_cache(maxsize=256)
-def worth(text: str) -> Worth:
+def judge_worth(text: str) -> Worth:
     """Judge one English message. Anything without a letter or digit is small talk."""
     bare = text.strip()
     small = not any(map(str.isalnum, bare)) or is_chatter(bare) or is_small_talk(bare, [])
-    shown = dict(zip(CUES, cues(bare), strict=True))
+    shown = dict(zip(FEATURES, find_features(bare), strict=True))
     personal = _likelihood(shown.items(), PERSONAL)
     task = any(shown[name] for name in _TASK)
     part = _IN_A_PART.search(bare) is not None
@@ -71,7 +76,7 @@ def worth(text: str) -> Worth:
         task,
         part,
         len(bare) <= _SHORT,
-        _likelihood(zip(NOTE_CUES, note_cues(bare), strict=True), NOTE),
+        _likelihood(zip(NOTE_FEATURES, find_note_features(bare), strict=True), NOTE),
     )
 
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from memwarden.remember.extract.records import Frame
+from memwarden.remember.extract.records import StatementFrame
 from memwarden.remember.extract.rules import english as en
 
-ORDER: Final[tuple[Frame, ...]] = get_args(Frame)
+ORDER: Final[tuple[StatementFrame, ...]] = get_args(StatementFrame)
 """Best first: the order in which frames are tried, and in which a turn's statements are kept."""
 
 _ADV: Final = rf"(?:(?:{en.ADVERBS}) )*"
@@ -27,7 +27,7 @@ _FINITE: Final = (
     r"\w+ed|\w{3,}s)\b"
 )
 
-_PATTERNS: Final[tuple[tuple[Frame, str], ...]] = (
+_PATTERNS: Final[tuple[tuple[StatementFrame, str], ...]] = (
     ("health",
         rf"{_SELF} {_ADV}(?:am|was|have been|have|do not have|had|got|developed|suffer from|struggle with|live with|"
         rf"deal with|am on|take|"
@@ -139,11 +139,11 @@ OF_THE_PERSON: Final = frozenset(("relationship", "health"))
 class PatternMatch:
     """A clause with its frame. ``of_self``: its subject is the speaker, not somebody or something of theirs."""
 
-    frame: Frame
+    frame: StatementFrame
     of_self: bool
 
 
-def framed(clause: str) -> PatternMatch | None:
+def match_frame(clause: str) -> PatternMatch | None:
     """The frame of a clause that begins with its subject, contractions written out; None if it has none."""
     for frame, pattern in _COMPILED:
         hit = pattern.match(clause)

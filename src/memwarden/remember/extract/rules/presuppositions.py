@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memwarden.remember.extract.records import Frame
+from memwarden.remember.extract.records import StatementFrame
 
 _WORTH_SAYING: Final = (
     "wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|sisters?|brothers?|sons?|daughters?|kids|children|baby|"
@@ -78,13 +78,13 @@ _NO_NAME: Final = frozenset(
 )
 
 
-def presumed(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[Frame, str]]:
+def find_presuppositions(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[StatementFrame, str]]:
     """Statements that a sentence takes for granted: whom its speaker has, what ails them, which trip they prepare.
 
     ``subject``: how the speaker is named ("the user"). ``ours``: whether "our kids" are the speaker's; between two
     people they may be everybody's. A son of whom nothing else is said is one statement; a mother is none.
     """
-    found: list[tuple[Frame, str]] = []
+    found: list[tuple[StatementFrame, str]] = []
     for hit in _OWN.finditer(sentence):
         if _SUPPOSED.search(sentence, 0, hit.start()) or (not ours and hit[0][:1] in "oO"):
             continue
@@ -95,7 +95,7 @@ def presumed(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[Fr
         if name is None and not re.fullmatch(_WORTH_SAYING, kin):
             continue
         named = f" called {name}" if name and not _AS_PLURAL.search(kin) else ""
-        article = "" if _AS_PLURAL.search(kin) else _article(how or kin)
+        article = "" if _AS_PLURAL.search(kin) else _with_article(how or kin)
         if how.strip() in ("oldest", "youngest", "eldest", "middle", "baby") and not named:
             article, how = ("", how) if article == "" else ("a ", "")
         found.append(("relationship", f"{subject} has {article}{how}{kin}{named}."))
@@ -104,19 +104,20 @@ def presumed(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[Fr
         article = (
             ""
             if re.search(r"(?:pain|issues|problems|surgery|s|anxiety|depression|insomnia|ADHD|asthma)$", what)
-            else _article(what)
+            else _with_article(what)
         )
         found.append(("health", f"{subject} {'had' if what.endswith('surgery') else 'has'} {article}{what}."))
     if _IN_VIEW.search(sentence) and not _BEHIND.search(sentence):
         trips = [hit["what"] for hit in _TRIP.finditer(sentence)]
-        found += [("plan", f"{subject} is planning {_article(what)}{what}.") for what in trips]
+        found += [("plan", f"{subject} is planning {_with_article(what)}{what}.") for what in trips]
     for hit in _BUSY_WITH.finditer(sentence):
         found.append(("plan", f"{subject} is preparing for the {hit['what'] or hit['for']}."))
     found += [
-        ("plan", f"{subject} is writing {_article(hit['what'])}{hit['what']}.") for hit in _WRITING.finditer(sentence)
+        ("plan", f"{subject} is writing {_with_article(hit['what'])}{hit['what']}.")
+        for hit in _WRITING.finditer(sentence)
     ]
     found += [
-        ("identity", f"{subject} has {_article(hit['what'])}{hit['what']}.") for hit in _RUNNING.finditer(sentence)
+        ("identity", f"{subject} has {_with_article(hit['what'])}{hit['what']}.") for hit in _RUNNING.finditer(sentence)
     ]
     for hit in _COUNTED.finditer(sentence):
         where = (hit["where"] or "").replace(" still", "")
@@ -124,13 +125,13 @@ def presumed(sentence: str, subject: str, *, ours: bool = True) -> list[tuple[Fr
     return [(frame, text[:1].upper() + text[1:]) for frame, text in dict.fromkeys(found)]
 
 
-def _article(words: str) -> str:
+def _with_article(words: str) -> str:
     first = words.split()[0]
     spelled = first.isupper() and len(first) > 1
     return "an " if (first[0] in "AEFHILMNORSX" if spelled else first[0].lower() in "aeio") else "a "
 
 
-def undertaking(text: str) -> str | None:
+def find_undertaking(text: str) -> str | None:
     """The one trip that a message speaks of ("RV trip"), which its decisions are about; None for none or several."""
     named = {hit["what"] for hit in _TRIP.finditer(text)}
     return named.pop() if len(named) == 1 else None

@@ -55,16 +55,16 @@ _CONCESSION: Final = re.compile(
     r"ideally|please|as usual|as always)\b.*$",
     re.IGNORECASE,
 )
-_FEWEST_WORDS: Final = 4
+_MIN_WORDS: Final = 4
 
 
-def points_outside(text: str) -> str | None:
+def has_outside_pointer(text: str) -> str | None:
     """The first word of a text that points outside of it ("it", "there", "those"), or None."""
     hit = _POINTS.search(text)
     return hit[0] if hit else None
 
 
-def without_pointers(clause: str) -> str | None:
+def drop_pointers(clause: str) -> str | None:
     """A clause cut back to where nothing points outside of it; None if too little would be left.
 
     It is cut where a clause of its own begins (but, so, because, which, a comma), never at a bare "and", and a
@@ -84,10 +84,10 @@ def without_pointers(clause: str) -> str | None:
         if _CONDITION.search(clause[cut.start() : hit.end()]) or re.match(r"\s*(?:if|unless)", clause[cut.end() :]):
             return None
         clause = clause[: cut.start()]
-    clause = without_loose_end(clause)
-    return clause if len(clause.split()) >= _FEWEST_WORDS else None
+    clause = drop_loose_end(clause)
+    return clause if len(clause.split()) >= _MIN_WORDS else None
 
 
-def without_loose_end(text: str) -> str:
+def drop_loose_end(text: str) -> str:
     """A text without the conjunctions, prepositions and fillers that it ends with."""
     return _DANGLING.sub("", text)

@@ -93,7 +93,7 @@ _WAVERING: Final = re.compile(
 _SPOKEN_TO: Final = re.compile(r"\byou\b|\byour\b", re.IGNORECASE)
 
 
-def vetoed(sentence: str, asks: bool) -> str | None:
+def reject_sentence(sentence: str, asks: bool) -> str | None:
     """Why nothing of a sentence is a statement about its speaker, or None. ``sentence``: contractions written out."""
     if asks:
         return "question"
@@ -102,7 +102,7 @@ def vetoed(sentence: str, asks: bool) -> str | None:
     return None
 
 
-def vetoed_clause(clause: str, *, two_person: bool) -> str | None:
+def reject_clause(clause: str, *, two_person: bool) -> str | None:
     """Why one clause is no statement, or None."""
     if _CHAT.match(clause):
         return "chat"

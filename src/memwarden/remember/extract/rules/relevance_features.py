@@ -98,12 +98,12 @@ _COMPILED: Final = tuple(
     (re.compile(pattern, re.MULTILINE if name in _CASED else re.MULTILINE | re.IGNORECASE), most)
     for name, pattern, most in _PATTERNS
 )
-CUES: Final = (*(name for name, _, _ in _PATTERNS), "short", "length", "long")
-"""The names of the cues, in the order of :func:`cues`."""
+FEATURES: Final = (*(name for name, _, _ in _PATTERNS), "short", "length", "long")
+"""The names of the cues, in the order of :func:`find_features`."""
 
 
-def cues(text: str) -> tuple[float, ...]:
-    """What a message shows of each of :data:`CUES`, 0..1."""
+def find_features(text: str) -> tuple[float, ...]:
+    """What a message shows of each of :data:`FEATURES`, 0..1."""
     text = text[:_LOOKED_AT].replace("’", "'")
     found = [min(sum(1 for _ in pattern.finditer(text)), most) / most for pattern, most in _COMPILED]
     size = len(text.strip())
@@ -115,17 +115,17 @@ def cues(text: str) -> tuple[float, ...]:
     )
 
 
-NOTE_CUES: Final = ("i", "my", "relation", "past", "time", "content", "share", "few")
-"""The names of the cues in the order of :func:`note_cues`."""
+NOTE_FEATURES: Final = ("i", "my", "relation", "past", "time", "content", "share", "few")
+"""The names of the cues in the order of :func:`find_note_features`."""
 _PAST: Final = re.compile(
     r"\b(?:\w{3,}ed|went|got|took|made|had|saw|bought|was|were|did|came|gave|found|won|lost|met|started|told)\b",
     re.IGNORECASE,
 )
-_MOST_CONTENT: Final = 30
+_MAX_CONTENT: Final = 30
 _FEW: Final = 5
 
 
-def note_cues(text: str) -> tuple[float, ...]:
+def find_note_features(text: str) -> tuple[float, ...]:
     """What a message says of its speaker, 0..1 each, whomever they talk with."""
     text = text[:_LOOKED_AT].replace("’", "'")
     own = {name: min(sum(1 for _ in pattern.finditer(text)), most) / most for name, pattern, most in _OF_NOTE}
@@ -133,7 +133,7 @@ def note_cues(text: str) -> tuple[float, ...]:
     return (
         *own.values(),
         float(has_time_word(text)),
-        min(content, _MOST_CONTENT) / _MOST_CONTENT,
+        min(content, _MAX_CONTENT) / _MAX_CONTENT,
         min(1.0, content / max(len(text.split()), 1)),
         float(content < _FEW),
     )
@@ -143,7 +143,7 @@ _OF_NOTE: Final = (
     *(
         (name, pattern, most)
         for (name, _, _), (pattern, most) in zip(_PATTERNS, _COMPILED, strict=True)
-        if name in NOTE_CUES
+        if name in NOTE_FEATURES
     ),
     ("past", _PAST, 4),
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-LONGEST = 1_500
+MAX_SENTENCE_CHARACTERS = 1_500
 """Characters. Longer turns are pasted text more often than somebody's own words."""
 _OPENERS_STRIPPED = 4
 
@@ -59,10 +59,10 @@ class StatementSentence:
 
 def is_somebodys_words(text: str) -> bool:
     """Whether a turn can be looked at for facts: short enough, and no code."""
-    return len(text) <= LONGEST and _CODE.search(text) is None
+    return len(text) <= MAX_SENTENCE_CHARACTERS and _CODE.search(text) is None
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """A text without markdown, links, emoji and asides in brackets; lines stay lines."""
     text = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
     text = _ADDRESS.sub(" ", _LINK.sub(r"\1", text))
@@ -70,21 +70,21 @@ def plain(text: str) -> str:
     return _ASIDE.sub("", _SMILEY.sub(" ", _PICTURES.sub(" ", text)))
 
 
-def sentences(text: str, partners: tuple[str, ...] = ()) -> list[StatementSentence]:
+def split_sentences(text: str, partners: tuple[str, ...] = ()) -> list[StatementSentence]:
     """The sentences of a turn, in order. ``partners``: names with which somebody may be spoken to."""
     found: list[StatementSentence] = []
-    called = _call(partners)
-    for line in plain(text).split("\n"):
+    called = _make_sentence(partners)
+    for line in plain_text(text).split("\n"):
         listed = _LISTED.match(line) is not None
-        for raw in _split(_LISTED.sub("", line)):
+        for raw in _split_text(_LISTED.sub("", line)):
             asks = "?" in raw[-3:]
-            bare = without_openers(raw, called)
+            bare = drop_openers(raw, called)
             if bare:
                 found.append(StatementSentence(bare, found[-1].text if found else "", asks, listed))
     return found
 
 
-def without_openers(text: str, called: re.Pattern[str] | None = None) -> str:
+def drop_openers(text: str, called: re.Pattern[str] | None = None) -> str:
     """A sentence without up to four words of the kind "oh", "yeah", "okay", "Hey Mel!"."""
     text = text.strip(" \t-–—,;:")
     for _ in range(_OPENERS_STRIPPED):
@@ -99,7 +99,7 @@ def without_openers(text: str, called: re.Pattern[str] | None = None) -> str:
     return text
 
 
-def _call(partners: tuple[str, ...]) -> re.Pattern[str] | None:
+def _make_sentence(partners: tuple[str, ...]) -> re.Pattern[str] | None:
     """Finds a partner who is spoken to, by first name or its beginning, before or after the sentence itself."""
     forms = {form for name in partners for first in name.split()[:1] for form in (name.strip(), first, first[:4])}
     if not forms:
@@ -108,7 +108,7 @@ def _call(partners: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile(rf"^(?:{either})\w{{0,2}}\s*[,!.:–—-]+\s*|,\s*(?:{either})\w{{0,2}}(?=\s*[.!?]*$)", re.IGNORECASE)
 
 
-def _split(line: str) -> list[str]:
+def _split_text(line: str) -> list[str]:
     line = _SPACE.sub(" ", line).strip()
     parts: list[str] = []
     begin = 0

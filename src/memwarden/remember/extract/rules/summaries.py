@@ -9,13 +9,13 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from memwarden.remember.extract.checks import LOUD
-from memwarden.remember.extract.records import MOST_CHARACTERS
-from memwarden.remember.extract.rules.dating import long_date
-from memwarden.remember.extract.rules.sentences import plain
+from memwarden.remember.extract.checks import EXCITED_WORDS
+from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
+from memwarden.remember.extract.rules.dating import format_long_date
+from memwarden.remember.extract.rules.sentences import plain_text
 from memwarden.text.tokenizer import GLUED_SCRIPT, terms
 
-FEWEST_WORDS: Final = 3
+MIN_WORDS: Final = 3
 """A card of fewer keywords says nothing that the date does not say."""
 _LOOKED_AT: Final = 6_000
 _WORD: Final = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -34,7 +34,7 @@ _TALK: Final = frozenset(
 """Words of talking itself: they tell no exchange from another for whoever looks for it."""
 
 
-def card_text(
+def summarize_exchange(
     texts: Sequence[str], people: Sequence[str], day: date, idf: Callable[[str], float], *, english: bool
 ) -> str | None:
     """The card of an exchange, at most 280 characters; None if it has too few words of its own.
@@ -46,36 +46,38 @@ def card_text(
         english: a sentence; else a line without words of a language.
     """
     head = (
-        f"On {long_date(day)} {_joined(people)} discussed " if english else f"{day.isoformat()} {', '.join(people)}: "
+        f"On {format_long_date(day)} {_join_phrases(people)} discussed "
+        if english
+        else f"{day.isoformat()} {', '.join(people)}: "
     )
     runs = [run for text in texts for run in _runs(text, people)]
     times = Counter(stem for run in runs for _, stem in run)
     ranked = sorted(times, key=lambda stem: -idf(stem) * (1 + times[stem]) ** 0.5)
     kept: set[str] = set()
-    room = MOST_CHARACTERS - len(head) - len(" and .")
+    room = MAX_STATEMENT_CHARACTERS - len(head) - len(" and .")
     spelled = {stem: word for run in reversed(runs) for word, stem in reversed(run)}
     for stem in ranked:
         cost = len(spelled[stem]) + len(", ")
         if cost <= room and idf(stem) > 0:
             room -= cost
             kept.add(stem)
-    if len(kept) < FEWEST_WORDS:
+    if len(kept) < MIN_WORDS:
         return None
     named = _phrases(runs, kept)
-    return f"{head}{_joined(named) if english else ', '.join(named)}."
+    return f"{head}{_join_phrases(named) if english else ', '.join(named)}."
 
 
 def _runs(text: str, people: Sequence[str]) -> list[list[tuple[str, str]]]:
     """Neighbouring words of content, as (word, term)."""
     names = {term for name in people for term in terms(name)} | _TALK
     found: list[list[tuple[str, str]]] = []
-    for part in _BREAK.split(plain(text[:_LOOKED_AT])):
+    for part in _BREAK.split(plain_text(text[:_LOOKED_AT])):
         found.append([])
         for word in _WORD.findall(part):
             held = _terms_of(word)
             if GLUED_SCRIPT.search(word):
                 found += [[(term, term)] for term in held if len(term) > 1]
-            elif len(held) == 1 and held[0] not in names and not LOUD.search(word):
+            elif len(held) == 1 and held[0] not in names and not EXCITED_WORDS.search(word):
                 found[-1].append((word, held[0]))
             else:
                 found.append([])
@@ -106,5 +108,5 @@ def _phrases(runs: Sequence[Sequence[tuple[str, str]]], kept: set[str]) -> list[
     return found
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_phrases(parts: Sequence[str]) -> str:
     return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])} and {parts[-1]}"

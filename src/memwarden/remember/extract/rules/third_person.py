@@ -38,14 +38,14 @@ class ThirdPersonText:
     sure: bool
 
 
-def possessive(name: str) -> str:
+def make_possessive(name: str) -> str:
     """``Mel's``"""
     return f"{name}'s"
 
 
-def third_person(clause: str, name: str, *, two_person: bool) -> ThirdPersonText | str:
+def to_third_person(clause: str, name: str, *, two_person: bool) -> ThirdPersonText | str:
     """A clause about its speaker in the third person, or why it cannot be written so."""
-    own = possessive(name)
+    own = make_possessive(name)
     sure = True
     plural = False
     if hit := _WITH_KIN.search(clause) or _AND_KIN.search(clause):
@@ -66,12 +66,12 @@ def third_person(clause: str, name: str, *, two_person: bool) -> ThirdPersonText
         clause = _OUR_NAMED.sub(own, clause)
     if re.search(r"\b[Oo]ur\b", clause):
         return "our: nobody says whose"
-    verbs = _agreeing(clause, name)
+    verbs = _agree_verb(clause, name)
     if isinstance(verbs, str):
         return verbs
     clause, sure_verbs, present = verbs
     if present and not plural:
-        joined = _joined_verbs(clause)
+        joined = _conjugate_joined_verbs(clause)
         clause, sure_joined = joined
         sure &= sure_joined
     clause = re.sub(r"\b[Mm]y own\b", f"{own} own", clause)
@@ -93,7 +93,7 @@ def _we(clause: str, name: str, *, two_person: bool, named: bool) -> tuple[str, 
     if named:
         return None
     if (group := _GROUP.search(clause)) and len(re.findall(r"\b[Ww]e\b", clause)) == 1:
-        who = group["group"].replace("my ", f"{possessive(name)} ")
+        who = group["group"].replace("my ", f"{make_possessive(name)} ")
         clause = clause[: group.start()] + clause[group.end() :]
         return re.sub(r"\b[Ww]e\b", f"{name} and {who}", clause), True
     if not two_person or len(re.findall(r"\b[Ww]e\b", clause)) > 1:
@@ -101,7 +101,7 @@ def _we(clause: str, name: str, *, two_person: bool, named: bool) -> tuple[str, 
     return re.sub(r"\b[Ww]e\b", f"{name} and others", clause), False
 
 
-def _agreeing(clause: str, name: str) -> tuple[str, bool, bool] | str:
+def _agree_verb(clause: str, name: str) -> tuple[str, bool, bool] | str:
     """ "I" as a name, with the form of the verb after it; also whether all is sure and the first verb is present."""
     present = False
     sure = True
@@ -110,7 +110,7 @@ def _agreeing(clause: str, name: str) -> tuple[str, bool, bool] | str:
     def write(hit: re.Match[str]) -> str:
         nonlocal present, sure
         verb = hit["verb"] or ""
-        form = third_form(verb)
+        form = third_person_verb(verb)
         if form is None:
             unknown.append(verb)
             return hit[0]
@@ -125,7 +125,7 @@ def _agreeing(clause: str, name: str) -> tuple[str, bool, bool] | str:
     return f"no form known of {unknown[0]!r}" if unknown else (text, sure, present)
 
 
-def third_form(verb: str) -> str | None:
+def third_person_verb(verb: str) -> str | None:
     """The form of a verb after "she", for its form after "I"; None for a word that is not known to be a verb."""
     if verb in ("am", "have", "do"):
         return {"am": "is", "have": "has", "do": "does"}[verb]
@@ -135,10 +135,10 @@ def third_form(verb: str) -> str | None:
         return verb
     if verb in en.SAME_PAST:
         return verb  # "I put" told of the past more often than not
-    return _with_s(verb) if verb in en.BASE_VERBS else None
+    return _add_s(verb) if verb in en.BASE_VERBS else None
 
 
-def _with_s(verb: str) -> str:
+def _add_s(verb: str) -> str:
     if verb == "be":
         return "is"
     if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -148,7 +148,7 @@ def _with_s(verb: str) -> str:
     return verb + "s"
 
 
-def _joined_verbs(clause: str) -> tuple[str, bool]:
+def _conjugate_joined_verbs(clause: str) -> tuple[str, bool]:
     """Verbs that "and" joins to one in the present: "lives in York and teach" needs "teaches". Unsure: "and work"."""
     sure = True
     out = []
@@ -160,6 +160,6 @@ def _joined_verbs(clause: str) -> tuple[str, bool]:
         if verb in en.AMBIGUOUS_BASES:
             sure = False
             continue
-        out.append(clause[at : hit.start("verb")] + (third_form(verb) or verb))
+        out.append(clause[at : hit.start("verb")] + (third_person_verb(verb) or verb))
         at = hit.end("verb")
     return "".join(out) + clause[at:], sure

@@ -11,12 +11,12 @@ import numpy as np
 from memwarden import clock, filters
 from memwarden.filters import Condition, Where
 from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
-from memwarden.recall.nearby import MOST, nearby
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
+from memwarden.recall.nearby import MAX_NEIGHBOURS, find_nearby
 from memwarden.records import Audit, AuditFinding, Channel, Memory, MemoryState, Namespace, RelationType, StateCount
 from memwarden.remember.resolve.audit import findings as judge
-from memwarden.remember.resolve.audit.findings import ForgottenTurns, OrderedMemory, Twins
-from memwarden.remember.resolve.resolver import compared_with, open_statements
+from memwarden.remember.resolve.audit.findings import FactPair, ForgottenTurns, OrderedMemory
+from memwarden.remember.resolve.resolver import channels_compared, open_statements
 from memwarden.stores.protocol import Store
 
 PAGE = 200
@@ -31,7 +31,7 @@ class _Notes:
 
     looked_at: int = 0
     findings: list[AuditFinding] = field(default_factory=list)
-    twins: list[Twins] = field(default_factory=list)
+    twins: list[FactPair] = field(default_factory=list)
     compared: set[frozenset[str]] = field(default_factory=set)
 
 
@@ -62,10 +62,10 @@ class Auditor:
             await self._look_at(ids[first : first + PAGE], gone, notes)
             if progress is not None:
                 progress(min(first + PAGE, len(ids)), len(ids))
-        going = judge.goes(notes.findings)
-        notes.findings += judge.duplicates(notes.twins, going)
-        notes.findings += judge.contradictions(notes.twins, judge.goes(notes.findings))
-        return Audit(judge.in_order(notes.findings), await self._counts(), notes.looked_at)
+        going = judge.ids_to_forget(notes.findings)
+        notes.findings += judge.find_duplicates(notes.twins, going)
+        notes.findings += judge.find_contradictions(notes.twins, judge.ids_to_forget(notes.findings))
+        return Audit(judge.order_findings(notes.findings), await self._counts(), notes.looked_at)
 
     def _newest(self, limit: int) -> list[str]:
         """The ids of the memories that are looked at, those written last first."""
@@ -87,7 +87,7 @@ class Auditor:
         found = []
         for memory in memories:
             place = self._index.place(memory.id)
-            found += judge.alone(memory, 0 if place is None else int(self._index.flags[place]))
+            found += judge.check_memory(memory, 0 if place is None else int(self._index.flags[place]))
             rootless = gone.under(memory)
             found += [rootless] if rootless else []
         return found
@@ -109,12 +109,10 @@ class Auditor:
         over = {fact.id: fact for fact in facts if fact.valid_to is not None and fact.valid_to <= now}
         successors = await self._successors(over)
         active = {item for each in successors.values() for item in each if self._index.place(item) is not None}
-        by = {item: last for item in over if (last := judge.last_successor(item, successors, active))}
+        by = {item: last for item in over if (last := judge.find_last_successor(item, successors, active))}
         found = {item.id: item for item in await self._store.get(self._namespace, [*by.values()], removed=True)}
         told = [
-            judge.without_successor(over[item], found[last], self._readable)
-            for item, last in by.items()
-            if last in found
+            judge.check_successor(over[item], found[last], self._readable) for item, last in by.items() if last in found
         ]
         return [item for item in told if item is not None]
 
@@ -131,7 +129,7 @@ class Auditor:
             waiting = {by for item in waiting for by in successors.get(item, ()) if by not in passed}
         return successors
 
-    async def _twins(self, facts: Sequence[Memory], compared: set[frozenset[str]]) -> list[Twins]:
+    async def _twins(self, facts: Sequence[Memory], compared: set[frozenset[str]]) -> list[FactPair]:
         pairs: dict[frozenset[str], tuple[str, str, float | None]] = {}
         for fact in facts:
             for other, cosine in self._near(fact):
@@ -154,9 +152,9 @@ class Auditor:
         vector = None if vectors is None or not vectors[place].any() else vectors[place].astype("<f2").tobytes()
         near = [
             item
-            for channel in compared_with(fact.channel)
-            for item in nearby(
-                self._index, fact.text, vector, self._mask(channel, fact.name), model=None, most=MOST + 1
+            for channel in channels_compared(fact.channel)
+            for item in find_nearby(
+                self._index, fact.text, vector, self._mask(channel, fact.name), model=None, most=MAX_NEIGHBOURS + 1
             )
         ]
         return [(item.id, item.cosine) for item in near if item.id != fact.id]
@@ -168,9 +166,9 @@ class Auditor:
             self._masks[key] = open_statements(self._index, channel, name)[: len(self._looked_at)] & self._looked_at
         return self._masks[key]
 
-    def _judged(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[Twins]:
+    def _judged(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[FactPair]:
         judged = [
-            judge.twins(self._known(known[item]), self._known(known[other]), cosine)
+            judge.compare_facts(self._known(known[item]), self._known(known[other]), cosine)
             for item, other, cosine in pairs
             if other in known and judge.is_open_fact(known[other])
         ]
@@ -191,9 +189,9 @@ class Auditor:
         return StateCount(state, count, oldest[0].updated_at if oldest else None)
 
 
-async def audit(
+async def audit_namespace(
     store: Store,
-    indexes: Indexes,
+    indexes: NamespaceIndexes,
     namespace: Namespace,
     readable: Collection[str] | None,
     *,

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from memwarden.ids import DEFAULT_THREAD
 from memwarden.records import AuditFinding, Channel, Fix, Flaw, Memory, MemoryState
-from memwarden.remember.ingest.intake import without_secrets
-from memwarden.remember.ingest.strip_context import holds_injected
+from memwarden.remember.ingest.intake import redact_secrets
+from memwarden.remember.ingest.strip_context import holds_context
 from memwarden.remember.resolve.resolution import may_merge
-from memwarden.remember.resolve.resolver import DERIVED, comparable, is_card
+from memwarden.remember.resolve.resolver import DERIVED_CHANNELS, are_comparable, is_card
 from memwarden.remember.resolve.same_fact import judge
 from memwarden.text.flags import Flag, content_terms
 
@@ -41,7 +41,7 @@ class OrderedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Twins:
+class FactPair:
     """Two facts of which the rules say ``label``, "same" or "supersede"."""
 
     older: OrderedMemory
@@ -52,65 +52,65 @@ class Twins:
 
 def is_open_fact(memory: Memory) -> bool:
     """Whether a memory is compared with others: a fact that is not over, and no index card of what was said."""
-    return memory.channel in DERIVED and memory.valid_to is None and not is_card(memory)
+    return memory.channel in DERIVED_CHANNELS and memory.valid_to is None and not is_card(memory)
 
 
-def alone(memory: Memory, flags: int) -> list[AuditFinding]:
+def check_memory(memory: Memory, flags: int) -> list[AuditFinding]:
     """What is wrong with one memory by itself. flags: of :class:`memwarden.text.flags.Flag`."""
     found = []
-    cleaned, kinds = without_secrets(memory)
+    cleaned, kinds = redact_secrets(memory)
     if kinds:
         why = f"it holds a secret: {', '.join(kinds)}"
-        found.append(AuditFinding(Flaw.SECRET, (memory.id,), why, _without(cleaned)))
-    if _restates(memory):
-        found.append(_forgotten(Flaw.RESTATED_PROMPT, memory, "it repeats what memwarden put into a prompt"))
-    elif _is_chatter(memory, flags):
-        found.append(_forgotten(Flaw.CHATTER, memory, "greeting, thanks or small talk alone, kept as a fact"))
+        found.append(AuditFinding(Flaw.SECRET, (memory.id,), why, _fix_for_secret(cleaned)))
+    if _restates_prompt(memory):
+        found.append(_finding_to_forget(Flaw.RESTATED_PROMPT, memory, "it repeats what memwarden put into a prompt"))
+    elif _is_small_talk(memory, flags):
+        found.append(_finding_to_forget(Flaw.CHATTER, memory, "greeting, thanks or small talk alone, kept as a fact"))
     return found
 
 
-def _restates(memory: Memory) -> bool:
-    return any(holds_injected(text) for text in (memory.text, memory.summary, memory.context) if text)
+def _restates_prompt(memory: Memory) -> bool:
+    return any(holds_context(text) for text in (memory.text, memory.summary, memory.context) if text)
 
 
-def _is_chatter(memory: Memory, flags: int) -> bool:
+def _is_small_talk(memory: Memory, flags: int) -> bool:
     # An item with a payload says what its text does not.
-    if memory.channel not in DERIVED or memory.payload is not None:
+    if memory.channel not in DERIVED_CHANNELS or memory.payload is not None:
         return False
     return bool(flags & Flag.CHATTER) or not content_terms(memory.text)
 
 
-def _without(cleaned: Memory) -> Fix:
+def _fix_for_secret(cleaned: Memory) -> Fix:
     """Every correction takes secrets out of all fields. What was said is not corrected."""
     if cleaned.channel == Channel.TURN or not cleaned.text:
         return Fix("forget", cleaned.id)
     return Fix("update", cleaned.id, {"text": cleaned.text})
 
 
-def twins(memory: OrderedMemory, other: OrderedMemory, cosine: float | None) -> Twins | None:
+def compare_facts(memory: OrderedMemory, other: OrderedMemory, cosine: float | None) -> FactPair | None:
     """Judge two facts as ``remember`` would, the older one first; None when both may stand as they are."""
     older, newer = sorted((memory, other), key=lambda known: known.time)
-    if not comparable(newer.memory, older.memory):
+    if not are_comparable(newer.memory, older.memory):
         return None
     judgement = judge(older.memory.text, newer.memory.text, cosine=cosine)
     same = judgement.label == "same" and may_merge(newer.memory, older.memory)
     if not same and judgement.label != "supersede":
         return None
-    return Twins(older, newer, judgement.label, judgement.rule)
+    return FactPair(older, newer, judgement.label, judgement.rule)
 
 
-def duplicates(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[AuditFinding]:
+def find_duplicates(pairs: Iterable[FactPair], leave_out: Collection[str]) -> list[AuditFinding]:
     """Facts that say what another one says: each goes once at most, and none that another one goes for.
 
     leave_out: ids of memories that go anyhow.
     """
     same = sorted(
-        (pair for pair in pairs if pair.label == "same"), key=lambda item: [_rank(each) for each in _stays(item)]
+        (pair for pair in pairs if pair.label == "same"), key=lambda item: [_rank(each) for each in _order_pair(item)]
     )
     gone = set(leave_out)
     found = []
     for item in same:
-        stays, goes = (each.memory.id for each in _stays(item))
+        stays, goes = (each.memory.id for each in _order_pair(item))
         if gone.isdisjoint((stays, goes)):
             gone.add(goes)
             why = f"they say the same (rule: {item.rule})"
@@ -118,7 +118,7 @@ def duplicates(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[Audit
     return found
 
 
-def _stays(twins: Twins) -> list[OrderedMemory]:
+def _order_pair(twins: FactPair) -> list[OrderedMemory]:
     """The two facts, the one that stays first."""
     return sorted((twins.older, twins.newer), key=_rank)
 
@@ -128,12 +128,12 @@ def _rank(known: OrderedMemory) -> tuple[bool, datetime, int]:
     return not known.memory.pinned, known.memory.since, known.n
 
 
-def contradictions(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[AuditFinding]:
+def find_contradictions(pairs: Iterable[FactPair], leave_out: Collection[str]) -> list[AuditFinding]:
     """Facts that a newer one replaces by the rules, although both hold now: each with the next newer one.
 
     leave_out: ids of memories that go anyhow.
     """
-    next_one: dict[str, Twins] = {}
+    next_one: dict[str, FactPair] = {}
     for pair in pairs:
         ids = {pair.older.memory.id, pair.newer.memory.id}
         if pair.label == "supersede" and ids.isdisjoint(leave_out):
@@ -143,7 +143,7 @@ def contradictions(pairs: Iterable[Twins], leave_out: Collection[str]) -> list[A
     return [_contradiction(item) for item in sorted(next_one.values(), key=lambda item: item.older.time)]
 
 
-def _contradiction(twins: Twins) -> AuditFinding:
+def _contradiction(twins: FactPair) -> AuditFinding:
     older, newer = twins.older.memory, twins.newer.memory
     why = f"the newer one gives a new value (rule: {twins.rule}), and both hold now"
     return AuditFinding(
@@ -173,7 +173,7 @@ class ForgottenTurns:
         return self._ids.get((None, source)) or self._ids.get((fact.thread_id or DEFAULT_THREAD, source))
 
 
-def last_successor(replaced: str, successors: Mapping[str, Sequence[str]], active: Collection[str]) -> str | None:
+def find_last_successor(replaced: str, successors: Mapping[str, Sequence[str]], active: Collection[str]) -> str | None:
     """What replaced a fact last, when neither it nor anything else that did is active; else None.
 
     Args:
@@ -189,7 +189,7 @@ def last_successor(replaced: str, successors: Mapping[str, Sequence[str]], activ
     return last
 
 
-def without_successor(fact: Memory, last: Memory, readable: Collection[str] | None) -> AuditFinding | None:
+def check_successor(fact: Memory, last: Memory, readable: Collection[str] | None) -> AuditFinding | None:
     """The finding for a fact whose last successor was forgotten; None when that may not be seen or is only merged."""
     if last.state != MemoryState.SOFT_DELETED or (readable is not None and last.category not in readable):
         return None
@@ -197,12 +197,12 @@ def without_successor(fact: Memory, last: Memory, readable: Collection[str] | No
     return AuditFinding(Flaw.SUCCESSOR_GONE, (fact.id, last.id), why, Fix("restore", last.id))
 
 
-def goes(findings: Iterable[AuditFinding]) -> set[str]:
+def ids_to_forget(findings: Iterable[AuditFinding]) -> set[str]:
     """The ids of memories that findings would have forgotten."""
     return {finding.fix.memory_id for finding in findings if finding.fix.verb == "forget"}
 
 
-def in_order(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
+def order_findings(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
     """The findings so that their fixes can be applied one after the other: nothing is forgotten or restored twice."""
     kept = []
     mended: set[tuple[str, str]] = set()
@@ -214,5 +214,5 @@ def in_order(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
     return tuple(kept)
 
 
-def _forgotten(kind: Flaw, memory: Memory, why: str) -> AuditFinding:
+def _finding_to_forget(kind: Flaw, memory: Memory, why: str) -> AuditFinding:
     return AuditFinding(kind, (memory.id,), why, Fix("forget", memory.id))

@@ -15,17 +15,17 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from memwarden.remember.resolve.consent.user_context import GOALS_REMOVE, Edit
+from memwarden.remember.resolve.consent.user_context import GOALS_REMOVE, ContextEdit
 
 _NOT_WORDS: Final = re.compile(r"[^\w\s'{}/+-]")
 _QUOTES: Final = re.compile(r"[\"“”„«»‚‘「」『』]")
 _VALUE: Final = "{v}"
-_LONGEST_ANSWER: Final = 60
+_MAX_ANSWER_WORDS: Final = 60
 """Whoever says more than a yes or a no says something else, too."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Language:
+class _AnswerWords:
     """How one language asks and answers.
 
     Attributes:
@@ -43,10 +43,10 @@ class _Language:
 
 
 @cache
-def _languages() -> tuple[_Language, ...]:
+def _languages() -> tuple[_AnswerWords, ...]:
     raw = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))
     return tuple(
-        _Language(
+        _AnswerWords(
             spaced=item["spaced"],
             yes=frozenset(item["yes"]),
             no=frozenset(item["no"]),
@@ -59,7 +59,7 @@ def _languages() -> tuple[_Language, ...]:
     )
 
 
-def acknowledged(assistant_asked: str, answer: str, proposal: Edit) -> bool | None:
+def read_answer(assistant_asked: str, answer: str, proposal: ContextEdit) -> bool | None:
     """Whether an answer approves (True) or declines (False) a proposed change; None when that is not plain.
 
     Args:
@@ -74,7 +74,7 @@ def acknowledged(assistant_asked: str, answer: str, proposal: Edit) -> bool | No
 
 
 def _yes_or_no(answer: str) -> bool | None:
-    if len(answer) > _LONGEST_ANSWER or "?" in _folded(answer):
+    if len(answer) > _MAX_ANSWER_WORDS or "?" in _fold(answer):
         return None
     words = _plain(answer)
     if any(words in language.yes for language in _languages()):
@@ -84,15 +84,15 @@ def _yes_or_no(answer: str) -> bool | None:
 
 def _only_question(text: str) -> str | None:
     """The one question of a text, if it is the last thing that it says."""
-    text = re.sub(r"か。\s*$", "か?", _folded(text).strip())
+    text = re.sub(r"か。\s*$", "か?", _fold(text).strip())
     if not text.endswith("?") or text.count("?") != 1:
         return None
     return re.split(r"[.!。\n](?=\s|$)|。", text[:-1].strip())[-1]
 
 
-def _names(question: str, proposal: Edit, language: _Language) -> bool:
+def _names(question: str, proposal: ContextEdit, language: _AnswerWords) -> bool:
     """Whether a question asks to keep a proposal's value for its field, in one language."""
-    value = _folded(proposal.value or "")
+    value = _fold(proposal.value or "")
     question = _QUOTES.sub("", question)
     edge = (r"(?<!\w)", r"(?!\w)") if language.spaced else ("", "")
     places = list(re.finditer(edge[0] + re.escape(_QUOTES.sub("", value)) + edge[1], question))
@@ -100,13 +100,13 @@ def _names(question: str, proposal: Edit, language: _Language) -> bool:
         return False
     start, end = places[0].span()
     around = f"{question[:start]} . {question[end:]}"  # its own words are no words of the question
-    if not _has(around, language.keep, language) or _has(around, language.veto, language):
+    if not _has_words(around, language.keep, language) or _has_words(around, language.veto, language):
         return False
     asked = _plain(f"{question[:start]}{_VALUE}{question[end:]}")
     return any(_is_worded(asked, wording, language) for wording in language.fields[proposal.field])
 
 
-def _is_worded(asked: str, wording: str, language: _Language) -> bool:
+def _is_worded(asked: str, wording: str, language: _AnswerWords) -> bool:
     """Whether a wording stands in a question, with nothing around it that makes the value a part of another."""
     at = asked.find(wording)
     if at < 0:
@@ -122,16 +122,16 @@ def _is_worded(asked: str, wording: str, language: _Language) -> bool:
     return not after.strip() or after.split()[0] in language.after
 
 
-def _has(text: str, words: tuple[str, ...], language: _Language) -> bool:
+def _has_words(text: str, words: tuple[str, ...], language: _AnswerWords) -> bool:
     if not language.spaced:
         return any(word in text for word in words)
     return not set(_plain(text).split()).isdisjoint(words)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
 
 
 def _plain(text: str) -> str:
     """Words alone, one blank apart."""
-    return " ".join(_NOT_WORDS.sub(" ", _folded(text)).split())
+    return " ".join(_NOT_WORDS.sub(" ", _fold(text)).split())

@@ -18,17 +18,17 @@ class GuardedStore:
 
     async def apply(self, batch: Any) -> Any:
         """As the store's. Raises Denied for a change of a user context or of a proposal for one."""
-        check(batch)
+        check_batch(batch)
         return await self._store.apply(batch)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
 
-def check(batch: Batch) -> None:
+def check_batch(batch: Batch) -> None:
     """Raise Denied if a batch touches a user context, or a proposal for one, otherwise than by an undo."""
     for change in batch.changes:
-        for item in _ids(change):
+        for item in _changed_ids(change):
             if is_reserved(item) and "undoes" not in (change.meta or {}):
                 raise Denied(
                     f"{item!r} is the user context or a proposal for it: it changes by propose_context and decide "
@@ -37,7 +37,7 @@ def check(batch: Batch) -> None:
                 )
 
 
-def _ids(change: BatchChange) -> tuple[str, ...]:
+def _changed_ids(change: BatchChange) -> tuple[str, ...]:
     if isinstance(change, Link | Unlink):
         return ()  # an edge changes nothing of what it joins
     return (change.memory.id,) if isinstance(change, Put) else (change.id,)

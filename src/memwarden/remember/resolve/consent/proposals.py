@@ -12,7 +12,7 @@ import uuid_utils
 from memwarden import clock, filters
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import signals_of
+from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.records import (
     Batch,
     BatchChange,
@@ -33,36 +33,43 @@ from memwarden.records import (
     WriteMode,
     WriteResult,
 )
-from memwarden.remember.resolve.consent.answers import acknowledged
-from memwarden.remember.resolve.consent.rules import WAITS, ConsentVerdict, PendingProposal, Step, judge, state_after
+from memwarden.remember.resolve.consent.answers import read_answer
+from memwarden.remember.resolve.consent.rules import (
+    PROPOSAL_LIFETIME,
+    ConsentStep,
+    ConsentVerdict,
+    PendingProposal,
+    judge_edit,
+    state_after,
+)
 from memwarden.remember.resolve.consent.user_context import (
     CATEGORY,
     CONTEXT_ID,
-    MOST_GOALS,
+    MAX_GOALS,
     VALUES,
-    Edit,
-    by_the_person,
-    edited,
+    ContextEdit,
+    apply_decision,
+    apply_edit,
+    context_payload,
+    context_text,
     is_empty,
-    payload_of,
     read_context,
-    text_of,
 )
 from memwarden.stores.protocol import Store
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 """A decision that others overtake is made anew so often."""
-MOST_WAITING = 1_000
+MAX_PENDING = 1_000
 """So many proposals are looked at; a person who is asked that much is asked nothing."""
-LATELY = 50
+MAX_TURNS_BACK = 50
 """An answer is looked for among so many turns of its thread, the newest."""
-KEPT_AFTER_DECISION = timedelta(days=30)
+RETENTION_AFTER_DECISION = timedelta(days=30)
 """So long a proposal's words stay after the decision, as what is forgotten does; its journal entries stay on."""
 _PROPOSALS = filters.parse({"source": CONTEXT_ID, "channel": Channel.STATE})
 
 
 @dataclass(frozen=True, slots=True)
-class _Now:
+class _Snapshot:
     """What is known when a decision is made."""
 
     rev: int
@@ -86,33 +93,35 @@ class Proposals:
         return read_context(await self._held(namespace))
 
     async def propose(
-        self, scope: Scope, edits: Sequence[Edit], sources: Sequence[str], confident: bool
+        self, scope: Scope, edits: Sequence[ContextEdit], sources: Sequence[str], confident: bool
     ) -> WriteResult:
         """Make those changes that need no consent, and keep the others waiting for it."""
-        from memwarden.security.injection import suspicion  # their word lists are for those alone who propose something
+        from memwarden.security.injection import (
+            find_suspicion,  # their word lists are for those alone who propose something
+        )
         from memwarden.security.secrets import redact
 
         namespace = scope.namespace
         edits = [replace(edit, value=None if edit.value is None else redact(edit.value).text) for edit in edits]
         signals = await self._signals(namespace, sources)
-        suspicious = [edit.value is not None and bool(suspicion(edit.value)) for edit in edits]
-        for tries_left in range(MOST_TRIES - 1, -1, -1):
+        suspicious = [edit.value is not None and bool(find_suspicion(edit.value)) for edit in edits]
+        for tries_left in range(MAX_TRIES - 1, -1, -1):
             now = await self._read(namespace)
             context, verdicts = now.context, list[ConsentVerdict]()
-            waiting = [_waiting(item) for item in now.waiting]
+            waiting = [_pending_proposal(item) for item in now.waiting]
             for edit, doubt in zip(edits, suspicious, strict=True):
-                verdict = judge(context, waiting, edit, signals, confident=confident, suspicious=doubt)
-                context = edited(context, edit) if verdict.step == Step.APPLY else context
+                verdict = judge_edit(context, waiting, edit, signals, confident=confident, suspicious=doubt)
+                context = apply_edit(context, edit) if verdict.step == ConsentStep.APPLY else context
                 verdicts.append(verdict)
             ids = [_proposal_id(verdict) for verdict in verdicts]
-            changes = [*_expire(now), *await self._changes(scope, now, context, verdicts, ids)]
+            changes = [*_expire_proposals(now), *await self._changes(scope, now, context, verdicts, ids)]
             try:
                 rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
             except Conflict:
                 if not tries_left:
                     raise
                 continue
-            return WriteResult(rev, tuple(_told(item, name) for item, name in zip(verdicts, ids, strict=True)))
+            return WriteResult(rev, tuple(_result_of(item, name) for item, name in zip(verdicts, ids, strict=True)))
         raise AssertionError  # the last try returns or raises
 
     async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
@@ -121,7 +130,7 @@ class Proposals:
         found = [*now.waiting, *now.expired]
         if state not in (ConsentState.PENDING,):
             for closed in (MemoryState.SOFT_DELETED, MemoryState.MERGED):
-                found += await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=closed)
+                found += await self._store.find(namespace, _PROPOSALS, limit=MAX_PENDING, state=closed)
         ours = [item for item in found if item.id.startswith(CONTEXT_ID)]
         ours.sort(key=lambda item: (item.created_at, item.id), reverse=True)
         told: list[Consent] = []
@@ -139,14 +148,14 @@ class Proposals:
         Raises NotFound, Conflict for one that was decided on already, by whoever, or that has expired.
         """
         namespace = scope.namespace
-        for tries_left in range(MOST_TRIES - 1, -1, -1):
+        for tries_left in range(MAX_TRIES - 1, -1, -1):
             now = await self._read(namespace)
             chosen = next((item for item in now.waiting if item.id == consent_id), None)
             if chosen is None:
                 raise await self._refusal(namespace, consent_id, now, by)
             changes = await self._decision(scope, now, chosen, approve, {"by": by, "way": way}, turns)
             try:
-                await self._apply(namespace, [*_expire(now), *changes], now, scope.actor or scope.agent or by)
+                await self._apply(namespace, [*_expire_proposals(now), *changes], now, scope.actor or scope.agent or by)
             except Conflict:
                 if not tries_left:
                     raise
@@ -164,7 +173,7 @@ class Proposals:
         decided: list[Consent] = []
         for item in (await self._read(namespace)).waiting:
             # Asked before it was proposed: that question was about something else.
-            answer = acknowledged(asked.text, said.text, _edit(item)) if item.created_at <= asked.updated_at else None
+            answer = read_answer(asked.text, said.text, _edit_of(item)) if item.created_at <= asked.updated_at else None
             if answer is None:
                 continue
             turns = (asked.id, said.id)
@@ -184,7 +193,7 @@ class Proposals:
         if said.role != "user" or said.trust != Trust.PERSON or not theirs:
             raise NotFound(f"{turn_id!r} is no turn of {user!r} in {namespace.path}: nobody else can consent")
         where = filters.parse({"thread_id": {"$eq": said.thread_id}, "channel": Channel.TURN})
-        last = await self._store.find(namespace, where, limit=LATELY, order_by=filters.WRITTEN)
+        last = await self._store.find(namespace, where, limit=MAX_TURNS_BACK, order_by=filters.WRITTEN)
         places = [place for place, item in enumerate(last) if item.id == turn_id]
         before = last[places[0] + 1] if places and places[0] + 1 < len(last) else None
         return (before if before is not None and before.role == "assistant" else None), said
@@ -193,15 +202,15 @@ class Proposals:
         found = await self._store.get(namespace, [CONTEXT_ID])
         return found[0] if found else None
 
-    async def _read(self, namespace: Namespace) -> _Now:
+    async def _read(self, namespace: Namespace) -> _Snapshot:
         rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
         at = self._now()
         held = await self._held(namespace)
-        found = await self._store.find(namespace, _PROPOSALS, limit=MOST_WAITING, state=MemoryState.PROPOSED)
+        found = await self._store.find(namespace, _PROPOSALS, limit=MAX_PENDING, state=MemoryState.PROPOSED)
         ours = [item for item in found if item.id.startswith(CONTEXT_ID)]
-        waiting = tuple(our for our in ours if not _is_over(our, at))
-        expired = tuple(our for our in ours if _is_over(our, at))
-        return _Now(rev, at, held, read_context(held), waiting, expired)
+        waiting = tuple(our for our in ours if not _is_expired(our, at))
+        expired = tuple(our for our in ours if _is_expired(our, at))
+        return _Snapshot(rev, at, held, read_context(held), waiting, expired)
 
     async def _signals(self, namespace: Namespace, sources: Sequence[str]) -> frozenset[str]:
         """The turns of the person that sources rest on, each once. What nobody said is no signal."""
@@ -214,22 +223,24 @@ class Proposals:
         )
 
     async def _changes(
-        self, scope: Scope, now: _Now, context: UserContext, verdicts: Sequence[ConsentVerdict], ids: Sequence[str]
+        self, scope: Scope, now: _Snapshot, context: UserContext, verdicts: Sequence[ConsentVerdict], ids: Sequence[str]
     ) -> list[BatchChange]:
         """What is written for verdicts. What is made at once is one decision, each proposal one of its own."""
         changes: list[BatchChange] = []
         for step, (entry, name) in enumerate(zip(verdicts, ids, strict=True), 2):
-            if entry.step == Step.PROPOSE:
+            if entry.step == ConsentStep.PROPOSE:
                 state = ConsentState.REPLACED
-                changes += [_close(closed, now.at, state, {"field": entry.edit.field}, step) for closed in entry.closes]
-                put = _proposed(scope, name, entry, now.at)
+                changes += [
+                    _close_proposal(closed, now.at, state, {"field": entry.edit.field}, step) for closed in entry.closes
+                ]
+                put = _memory_of_proposal(scope, name, entry, now.at)
                 meta = {"field": entry.edit.field, "signals": len(entry.signals)}
-                expires = now.at + WAITS
+                expires = now.at + PROPOSAL_LIFETIME
                 changes.append(Put(put, Signals(), state=MemoryState.PROPOSED, purge_at=expires, step=step, meta=meta))
-        made = [verdict for verdict in verdicts if verdict.step == Step.APPLY]
+        made = [verdict for verdict in verdicts if verdict.step == ConsentStep.APPLY]
         for item in made:
             rule = {"field": item.edit.field, "rule": item.reason}
-            changes += [_close(closed, now.at, ConsentState.APPLIED, rule, 1) for closed in item.closes]
+            changes += [_close_proposal(closed, now.at, ConsentState.APPLIED, rule, 1) for closed in item.closes]
         if made:
             told = {"fields": [item.edit.field for item in made], "rules": [item.reason for item in made]}
             meta = {"consent": ConsentState.APPLIED, **told}
@@ -239,33 +250,33 @@ class Proposals:
     async def _decision(
         self,
         scope: Scope,
-        now: _Now,
+        now: _Snapshot,
         chosen: Memory,
         approve: bool,
         told: dict[str, Any],
         turns: Sequence[str],
     ) -> list[BatchChange]:
-        edit = _edit(chosen)
+        edit = _edit_of(chosen)
         state = ConsentState.APPROVED if approve else ConsentState.DECLINED
         told = {"field": edit.field, **told, **({"turns": list(turns)} if turns else {})}
-        changes: list[BatchChange] = [_close(chosen.id, now.at, state, told, 1)]
-        context = by_the_person(now.context, edit)
+        changes: list[BatchChange] = [_close_proposal(chosen.id, now.at, state, told, 1)]
+        context = apply_decision(now.context, edit)
         if approve and context != now.context:
-            if len(context.goals) > MOST_GOALS:
-                raise InvalidInput(f"there are {MOST_GOALS} goals, the most; remove one first, then approve this one")
+            if len(context.goals) > MAX_GOALS:
+                raise InvalidInput(f"there are {MAX_GOALS} goals, the most; remove one first, then approve this one")
             meta = {"consent": state, **told, "proposal": chosen.id}
             changes += await self._write(scope, now, context, meta, 1)
         return changes
 
     async def _write(
-        self, scope: Scope, now: _Now, context: UserContext, meta: dict[str, Any], step: int
+        self, scope: Scope, now: _Snapshot, context: UserContext, meta: dict[str, Any], step: int
     ) -> list[BatchChange]:
         """What makes a context the one that holds. It names no sources: a memory stands for its turns in answers, and
         those say more than a city."""
         if is_empty(context):
-            gone = Remove(CONTEXT_ID, purge_at=now.at + KEPT_AFTER_DECISION, step=step, meta=meta)
+            gone = Remove(CONTEXT_ID, purge_at=now.at + RETENTION_AFTER_DECISION, step=step, meta=meta)
             return [] if now.held is None else [gone]
-        text = text_of(context)
+        text = context_text(context)
         created_at = now.held.created_at if now.held is not None else now.at
         memory = Memory(
             id=CONTEXT_ID,
@@ -275,23 +286,25 @@ class Proposals:
             updated_at=now.at,
             channel=Channel.STATE,
             category=CATEGORY,
-            payload=payload_of(context),
+            payload=context_payload(context),
             user_id=scope.user,
         )
-        (signals,) = await signals_of([(text, created_at)], self._embedder)
+        (signals,) = await make_signals_in_thread([(text, created_at)], self._embedder)
         mode = WriteMode.UPSERT if now.held is None else WriteMode.UPDATE
         return [Put(memory, signals, mode, step=step, meta=meta)]
 
-    async def _apply(self, namespace: Namespace, changes: Sequence[BatchChange], now: _Now, actor: str | None) -> int:
+    async def _apply(
+        self, namespace: Namespace, changes: Sequence[BatchChange], now: _Snapshot, actor: str | None
+    ) -> int:
         if not changes:
             return now.rev
         batch = Batch(namespace, tuple(changes), now.at, actor=actor, decided_at=now.rev)
         return (await self._store.apply(batch)).rev
 
-    async def _refusal(self, namespace: Namespace, consent_id: str, now: _Now, by: str) -> NotFound | Conflict:
+    async def _refusal(self, namespace: Namespace, consent_id: str, now: _Snapshot, by: str) -> NotFound | Conflict:
         """Why there is nothing to decide."""
         if any(item.id == consent_id for item in now.expired):
-            await self._apply(namespace, list(_expire(now)), now, by)
+            await self._apply(namespace, list(_expire_proposals(now)), now, by)
         found = await self._store.get(namespace, [consent_id], removed=True)
         if not found or not consent_id.startswith(CONTEXT_ID + "."):
             return NotFound(f"no consent {consent_id!r} in {namespace.path}; consents lists them")
@@ -300,18 +313,18 @@ class Proposals:
         when = f" at {was.decided_at:%Y-%m-%d %H:%M} UTC" if was.decided_at else ""
         return Conflict(f"consent {consent_id!r} is {was.state} already{who}{when}; propose the change again")
 
-    async def _consent(self, memory: Memory, now: _Now) -> Consent:
+    async def _consent(self, memory: Memory, now: _Snapshot) -> Consent:
         """A proposal as it is told. What became of it stands in the journal."""
-        edit = _edit(memory)
+        edit = _edit_of(memory)
         plain = Consent(
             memory.id,
             edit.field,
             edit.value,
             getattr(now.context, edit.field) if edit.field in VALUES else None,
-            ConsentState.EXPIRED if _is_over(memory, now.at) else ConsentState.PENDING,
+            ConsentState.EXPIRED if _is_expired(memory, now.at) else ConsentState.PENDING,
             memory.sources,
             memory.created_at,
-            memory.purge_at if memory.state == MemoryState.PROPOSED else memory.created_at + WAITS,
+            memory.purge_at if memory.state == MemoryState.PROPOSED else memory.created_at + PROPOSAL_LIFETIME,
         )
         if memory.state == MemoryState.PROPOSED:
             return plain
@@ -327,41 +340,41 @@ class Proposals:
         )
 
 
-def _is_over(memory: Memory, at: datetime) -> bool:
+def _is_expired(memory: Memory, at: datetime) -> bool:
     return memory.purge_at is not None and memory.purge_at <= at
 
 
-def _edit(memory: Memory) -> Edit:
+def _edit_of(memory: Memory) -> ContextEdit:
     held = memory.payload or {}
-    return Edit(held["field"], held["value"])
+    return ContextEdit(held["field"], held["value"])
 
 
-def _waiting(memory: Memory) -> PendingProposal:
-    return PendingProposal(memory.id, _edit(memory), frozenset(memory.sources))
+def _pending_proposal(memory: Memory) -> PendingProposal:
+    return PendingProposal(memory.id, _edit_of(memory), frozenset(memory.sources))
 
 
-def _close(proposal: str, at: datetime, state: ConsentState, told: dict[str, Any], step: int) -> Remove:
+def _close_proposal(proposal: str, at: datetime, state: ConsentState, told: dict[str, Any], step: int) -> Remove:
     into, event = state_after(state in (ConsentState.APPROVED, ConsentState.APPLIED))
     meta = {"consent": state, **told}
-    return Remove(proposal, into, event, at + KEPT_AFTER_DECISION, step=step, meta=meta)
+    return Remove(proposal, into, event, at + RETENTION_AFTER_DECISION, step=step, meta=meta)
 
 
-def _expire(now: _Now) -> list[Remove]:
+def _expire_proposals(now: _Snapshot) -> list[Remove]:
     """Close what waited too long."""
     return [
-        _close(item.id, now.at, ConsentState.EXPIRED, {"field": _edit(item).field}, -number)
+        _close_proposal(item.id, now.at, ConsentState.EXPIRED, {"field": _edit_of(item).field}, -number)
         for number, item in enumerate(now.expired, 1)
     ]
 
 
 def _proposal_id(verdict: ConsentVerdict) -> str:
     """The id of what a verdict leaves behind."""
-    if verdict.step == Step.WAIT:
+    if verdict.step == ConsentStep.WAIT:
         return verdict.closes[0]
-    return f"{CONTEXT_ID}.{uuid_utils.uuid7()}" if verdict.step == Step.PROPOSE else CONTEXT_ID
+    return f"{CONTEXT_ID}.{uuid_utils.uuid7()}" if verdict.step == ConsentStep.PROPOSE else CONTEXT_ID
 
 
-def _proposed(scope: Scope, name: str, verdict: ConsentVerdict, at: datetime) -> Memory:
+def _memory_of_proposal(scope: Scope, name: str, verdict: ConsentVerdict, at: datetime) -> Memory:
     edit = verdict.edit
     return Memory(
         id=name,
@@ -382,9 +395,9 @@ def _proposed(scope: Scope, name: str, verdict: ConsentVerdict, at: datetime) ->
     )
 
 
-def _told(verdict: ConsentVerdict, name: str) -> MessageResult:
-    outcomes = {Step.NOTHING: Outcome.REJECTED, Step.APPLY: Outcome.UPDATED}
+def _result_of(verdict: ConsentVerdict, name: str) -> MessageResult:
+    outcomes = {ConsentStep.NOTHING: Outcome.REJECTED, ConsentStep.APPLY: Outcome.UPDATED}
     outcome = outcomes.get(verdict.step, Outcome.PROPOSED)
     return MessageResult(
-        None if verdict.step == Step.NOTHING else name, outcome, f"{verdict.edit.field}: {verdict.reason}"
+        None if verdict.step == ConsentStep.NOTHING else name, outcome, f"{verdict.edit.field}: {verdict.reason}"
     )

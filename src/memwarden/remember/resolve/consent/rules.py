@@ -11,24 +11,24 @@ from memwarden.errors import Conflict
 from memwarden.records import Event, MemoryState, UserContext
 from memwarden.records import JournalEntry as Entry
 from memwarden.remember.resolve.consent.user_context import (
-    ASKED,
+    CONSENT_FIELDS,
     CONTEXT_ID,
     GOALS_ADD,
-    MOST_GOALS,
+    MAX_GOALS,
     TONE,
-    Edit,
-    edited,
+    ContextEdit,
+    apply_edit,
     is_reserved,
     is_same,
 )
 
-WAITS = timedelta(days=7)
+PROPOSAL_LIFETIME = timedelta(days=7)
 """So long a proposal waits for consent (B10); then it expires."""
-SIGNALS = 2
+MIN_SIGNALS = 2
 """What the person said so often, in different turns, needs no question where no consent is asked for (B10)."""
 
 
-class Step(StrEnum):
+class ConsentStep(StrEnum):
     """What is done about a proposed change."""
 
     NOTHING = "nothing"
@@ -42,7 +42,7 @@ class PendingProposal:
     """A proposal that waits. signals: the turns that speak for it."""
 
     id: str
-    edit: Edit
+    edit: ContextEdit
     signals: frozenset[str]
 
 
@@ -55,17 +55,17 @@ class ConsentVerdict:
         signals: every turn that speaks for it.
     """
 
-    edit: Edit
-    step: Step
+    edit: ContextEdit
+    step: ConsentStep
     reason: str
     closes: tuple[str, ...] = ()
     signals: frozenset[str] = frozenset()
 
 
-def judge(
+def judge_edit(
     context: UserContext,
     waiting: Iterable[PendingProposal],
-    edit: Edit,
+    edit: ContextEdit,
     signals: frozenset[str],
     *,
     confident: bool = False,
@@ -78,26 +78,28 @@ def judge(
         confident: an insight that is sure of it says so. suspicious: its words look like orders for an assistant.
     """
     waiting = list(waiting)
-    if edited(context, edit) == context:
-        return ConsentVerdict(edit, Step.NOTHING, "nothing to change: the user context says so already")
-    if edit.field == GOALS_ADD and len(context.goals) >= MOST_GOALS:
-        return ConsentVerdict(edit, Step.NOTHING, f"there are {MOST_GOALS} goals, the most; remove one first")
+    if apply_edit(context, edit) == context:
+        return ConsentVerdict(edit, ConsentStep.NOTHING, "nothing to change: the user context says so already")
+    if edit.field == GOALS_ADD and len(context.goals) >= MAX_GOALS:
+        return ConsentVerdict(edit, ConsentStep.NOTHING, f"there are {MAX_GOALS} goals, the most; remove one first")
     same = [item for item in waiting if is_same(item.edit, edit)]
     ids = tuple(item.id for item in same)
     heard = signals.union(*(item.signals for item in same))
     asks = _why_ask(context, waiting, edit, suspicious)
-    if asks is None and (confident or len(heard) >= SIGNALS):
-        reason = f"heard in {len(heard)} turns" if len(heard) >= SIGNALS else "a confident insight"
-        return ConsentVerdict(edit, Step.APPLY, reason, ids, heard)
-    reason = asks or f"heard in {len(heard)} of {SIGNALS} turns; waits for more or for consent"
-    if same and (edit.field in ASKED or any(heard == item.signals for item in same)):
-        return ConsentVerdict(edit, Step.WAIT, f"it waits already: {reason}", ids[:1], heard)
-    return ConsentVerdict(edit, Step.PROPOSE, reason, ids, heard)
+    if asks is None and (confident or len(heard) >= MIN_SIGNALS):
+        reason = f"heard in {len(heard)} turns" if len(heard) >= MIN_SIGNALS else "a confident insight"
+        return ConsentVerdict(edit, ConsentStep.APPLY, reason, ids, heard)
+    reason = asks or f"heard in {len(heard)} of {MIN_SIGNALS} turns; waits for more or for consent"
+    if same and (edit.field in CONSENT_FIELDS or any(heard == item.signals for item in same)):
+        return ConsentVerdict(edit, ConsentStep.WAIT, f"it waits already: {reason}", ids[:1], heard)
+    return ConsentVerdict(edit, ConsentStep.PROPOSE, reason, ids, heard)
 
 
-def _why_ask(context: UserContext, waiting: Sequence[PendingProposal], edit: Edit, suspicious: bool) -> str | None:
+def _why_ask(
+    context: UserContext, waiting: Sequence[PendingProposal], edit: ContextEdit, suspicious: bool
+) -> str | None:
     """Why the person has to be asked, however often it was heard; None when that is not so."""
-    if edit.field in ASKED:
+    if edit.field in CONSENT_FIELDS:
         return f"{edit.field} changes with consent only"
     if edit.field not in (TONE, GOALS_ADD) or edit.value is None:
         return "what is taken out is taken out with consent only"
@@ -110,7 +112,7 @@ def _why_ask(context: UserContext, waiting: Sequence[PendingProposal], edit: Edi
     return None
 
 
-def check_undo(entries: Sequence[Entry]) -> None:
+def check_context_undo(entries: Sequence[Entry]) -> None:
     """Raise Conflict for a decision on a user context that cannot be taken back by an undo.
 
     An undo takes an approval back. It does not take the undo back: that would bring a value without consent.
@@ -126,7 +128,7 @@ def check_undo(entries: Sequence[Entry]) -> None:
         )
 
 
-def was_closed_apart(entry: Entry) -> bool:
+def was_closed_while_pending(entry: Entry) -> bool:
     """Whether an entry says that something stored apart was closed. An undo leaves it closed."""
     closed = entry.event in (Event.DELETE, Event.CONFIRM)
     return closed and entry.old_version is None and entry.new_version is None

@@ -15,20 +15,20 @@ CONTEXT_ID = "user-context"
 CATEGORY = "profile"
 """Who may not read this category sees nothing of it."""
 
-ASKED = ("preferred_name", "pronouns", "city", "language")
+CONSENT_FIELDS = ("preferred_name", "pronouns", "city", "language")
 """What changes with the person's consent only."""
 TONE, GOALS_ADD, GOALS_REMOVE = "tone", "goals_add", "goals_remove"
-VALUES = (*ASKED, TONE)
+VALUES = (*CONSENT_FIELDS, TONE)
 """The fields that hold one value, or None."""
 EDITABLE = (*VALUES, GOALS_ADD, GOALS_REMOVE)
-LONGEST = 200
+MAX_VALUE_CHARACTERS = 200
 """A value has at most so many characters: a name or a goal, not a text."""
-MOST_GOALS = 20
+MAX_GOALS = 20
 """The context stands in every prompt, so it stays short."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class ContextEdit:
     """One change of a user context: a field and its new value, or a goal that comes or goes."""
 
     field: str
@@ -40,30 +40,32 @@ def is_reserved(memory_id: str) -> bool:
     return memory_id == CONTEXT_ID or memory_id.startswith(CONTEXT_ID + ".")
 
 
-def read_patch(patch: Any) -> tuple[Edit, ...]:
+def read_patch(patch: Any) -> tuple[ContextEdit, ...]:
     """Turn a caller's patch into changes. Raises InvalidInput that names the field and what is wrong with it.
 
     A mapping of field to value; None empties a field; ``goals_add`` and ``goals_remove`` take a text or a list.
     """
     if not isinstance(patch, Mapping) or not patch:
         raise InvalidInput(f"patch is a mapping such as {{'city': 'Lisbon'}}, not {patch!r:.80}")
-    edits: list[Edit] = []
+    edits: list[ContextEdit] = []
     for field, value in patch.items():
         if field not in EDITABLE:
             raise InvalidInput(f"a user context has {', '.join(EDITABLE)}, not {field!r:.80}")
         if field in VALUES:
-            edits.append(Edit(field, None if value is None else _checked(value, field)))
+            edits.append(ContextEdit(field, None if value is None else _check_value(value, field)))
             continue
         goals = value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [value]
         if not goals:
             raise InvalidInput(f"{field} is an empty list; name a goal or leave it out")
-        edits += [Edit(field, _checked(goal, field)) for goal in goals]
+        edits += [ContextEdit(field, _check_value(goal, field)) for goal in goals]
     return tuple(dict.fromkeys(edits))
 
 
-def _checked(value: Any, field: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
-        raise InvalidInput(f"{field} is one line of 1 to {LONGEST} printable characters, not {value!r:.80}")
+def _check_value(value: Any, field: str) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_VALUE_CHARACTERS or not value.isprintable():
+        raise InvalidInput(
+            f"{field} is one line of 1 to {MAX_VALUE_CHARACTERS} printable characters, not {value!r:.80}"
+        )
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -71,36 +73,36 @@ def _checked(value: Any, field: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).split())
 
 
-def is_same(edit: Edit, two: Edit) -> bool:
+def is_same(edit: ContextEdit, two: ContextEdit) -> bool:
     """Whether two changes are one and the same.
 
     Stricter than for memories: the same words, and for what needs consent the same letters. Likeness never counts.
     """
-    if edit.field != two.field or edit.value is None or two.value is None or edit.field in ASKED:
+    if edit.field != two.field or edit.value is None or two.value is None or edit.field in CONSENT_FIELDS:
         return edit == two
-    return _folded(edit.value) == _folded(two.value)
+    return _fold(edit.value) == _fold(two.value)
 
 
-def _folded(value: str) -> str:
+def _fold(value: str) -> str:
     return unicodedata.normalize("NFKC", value).casefold()
 
 
-def edited(context: UserContext, edit: Edit) -> UserContext:
+def apply_edit(context: UserContext, edit: ContextEdit) -> UserContext:
     """Return the context with a change made; an equal one when it changes nothing."""
     if edit.field in VALUES:
-        held = Edit(edit.field, getattr(context, edit.field))
+        held = ContextEdit(edit.field, getattr(context, edit.field))
         value: dict[str, Any] = {edit.field: edit.value}
         return context if is_same(held, edit) else replace(context, **value)
-    known = [goal for goal in context.goals if is_same(Edit(edit.field, goal), edit)]
+    known = [goal for goal in context.goals if is_same(ContextEdit(edit.field, goal), edit)]
     if edit.field == GOALS_ADD:
         return context if known or edit.value is None else replace(context, goals=(*context.goals, edit.value))
     return replace(context, goals=tuple(goal for goal in context.goals if goal not in known))
 
 
-def by_the_person(context: UserContext, edit: Edit) -> UserContext:
+def apply_decision(context: UserContext, edit: ContextEdit) -> UserContext:
     """The context after a change that the person decided on."""
     field = edit.field if edit.field in VALUES else "goals"
-    return replace(edited(context, edit), decided=tuple(sorted({*context.decided, field})))
+    return replace(apply_edit(context, edit), decided=tuple(sorted({*context.decided, field})))
 
 
 def is_empty(context: UserContext) -> bool:
@@ -108,7 +110,7 @@ def is_empty(context: UserContext) -> bool:
     return not context.goals and all(getattr(context, field) is None for field in VALUES)
 
 
-def text_of(context: UserContext) -> str:
+def context_text(context: UserContext) -> str:
     """The context as it stands in a prompt, one line."""
     parts = [f"{_label(field)}: {getattr(context, field)}" for field in VALUES if getattr(context, field) is not None]
     return ". ".join([*parts, *(["Goals: " + "; ".join(context.goals)] if context.goals else [])]) + "."
@@ -118,7 +120,7 @@ def _label(field: str) -> str:
     return field.replace("_", " ").capitalize()
 
 
-def payload_of(context: UserContext) -> dict[str, Any]:
+def context_payload(context: UserContext) -> dict[str, Any]:
     """The context as its memory holds it."""
     values: dict[str, Any] = {field: getattr(context, field) for field in VALUES}
     return values | {"goals": list(context.goals), "decided": list(context.decided)}

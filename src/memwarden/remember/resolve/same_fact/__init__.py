@@ -5,6 +5,6 @@
 
 from memwarden.remember.resolve.same_fact.judgement import Judgement, Label
 from memwarden.remember.resolve.same_fact.rules import judge
-from memwarden.remember.resolve.same_fact.signature import Signature, signature
+from memwarden.remember.resolve.same_fact.signature import Signature, sign_text
 
-__all__ = ["Judgement", "Label", "Signature", "judge", "signature"]
+__all__ = ["Judgement", "Label", "Signature", "judge", "sign_text"]

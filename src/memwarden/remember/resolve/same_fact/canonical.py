@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.remember.resolve.same_fact.verbs import NOUN_AFTER, BaseForms, based
-from memwarden.remember.resolve.same_fact.word_lists import Listing, Rewrite
+from memwarden.remember.resolve.same_fact.verbs import NOUN_AFTER, BaseForms, find_base_forms
+from memwarden.remember.resolve.same_fact.word_lists import Rewrite, WordLists
 
 _KINDS: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 _NOT_AFTER: Final = re.compile(r"\b(be|can|will|would|could|should|may|might|must|shall|have) (not|nolonger|never)\b")
@@ -26,33 +26,33 @@ class CanonicalSentence:
     """In the order of the active sentence."""
     words: tuple[str, ...]
     tense: str
-    based: BaseForms
+    base_forms: BaseForms
     """Before any rewrite."""
 
 
-def canonical(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> CanonicalSentence:
+def canonicalize(tokens: Sequence[str], lists: WordLists, names: frozenset[str] = frozenset()) -> CanonicalSentence:
     """The canonical words of a sentence of canonical tokens; `names` are no verbs."""
-    text = _rewritten(" ".join(tokens), lists.early)
-    base = based(text.split(), lists, names)
+    text = _rewrite(" ".join(tokens), lists.early)
+    base = find_base_forms(text.split(), lists, names)
     tense = _tense(base.tenses)
     line = " ".join(base.words)
     line = _NOT_AFTER.sub(r"\2 \1", line)
     line = re.sub(r"\bhave no (?!1\b)", "not have ", line)
-    line = _rewritten(line, lists.rewrites)
+    line = _rewrite(line, lists.rewrites)
     words = line.split()
     if "@" in words:
         words = [word for word in words if word != "@"]
         tense = "any"
-    words = _active(words, lists)
+    words = _to_active(words, lists)
     spoken = tuple(lists.synonyms.get(word, word) for word in words)
-    words = _rewritten(" ".join(words), lists.late).split()
-    words = _balanced(words, lists)
-    words = _listed(words, lists)
+    words = _rewrite(" ".join(words), lists.late).split()
+    words = _split_balanced(words, lists)
+    words = _order_lists(words, lists)
     words = [word for word in words if word not in lists.dropped]
     words = [lists.synonyms.get(word, word) for word in words]
     if tense == "present" and "|" not in words and not set(words) & lists.conjunctions:
         words = [word for word in words if word != "now"]
-    return CanonicalSentence(spoken, tuple(_timed_last(words, lists)), tense, base)
+    return CanonicalSentence(spoken, tuple(_move_times_last(words, lists)), tense, base)
 
 
 def _tense(found: frozenset[str]) -> str:
@@ -64,7 +64,7 @@ def _tense(found: frozenset[str]) -> str:
     return "present" if "present" in found else ""
 
 
-def _rewritten(line: str, rewrites: Sequence[Rewrite]) -> str:
+def _rewrite(line: str, rewrites: Sequence[Rewrite]) -> str:
     for rewrite in rewrites:
         if rewrite.need in line:
             line, changed = rewrite.pattern.subn(f" {rewrite.into} ", line)
@@ -73,7 +73,7 @@ def _rewritten(line: str, rewrites: Sequence[Rewrite]) -> str:
     return line
 
 
-def _active(words: list[str], lists: Listing) -> list[str]:
+def _to_active(words: list[str], lists: WordLists) -> list[str]:
     """ "X be led by Y" as "Y lead X", if there is one "by" with somebody behind it."""
     agent = {"en": "by", "de": "von", "es": "por", "fr": "par"}[lists.code]
     if words.count(agent) != 1 or "|" in words or words.count("be") != 1:
@@ -97,7 +97,7 @@ def _active(words: list[str], lists: Listing) -> list[str]:
 _AFTER_AGENT: Final = frozenset("in on at for to with from since until during as per because and but".split())
 
 
-def _balanced(words: list[str], lists: Listing) -> list[str]:
+def _split_balanced(words: list[str], lists: WordLists) -> list[str]:
     """The two sides of one "is" between names or descriptions in alphabetical order: "A is B" says "B is A"."""
     if words.count("be") != 1 or "|" in words:
         return words
@@ -129,7 +129,7 @@ _ONE_WAY: Final = frozenset("than as like more less not".split())
 _PLACES: Final = frozenset("in on at of for with to by".split())
 
 
-def _definite(side: list[str], lists: Listing) -> bool:
+def _definite(side: list[str], lists: WordLists) -> bool:
     return (
         "'s" in side
         or bool(side and side[0] in lists.articles - lists.indefinite)
@@ -137,7 +137,7 @@ def _definite(side: list[str], lists: Listing) -> bool:
     )
 
 
-def _listed(words: list[str], lists: Listing) -> list[str]:
+def _order_lists(words: list[str], lists: WordLists) -> list[str]:
     """ "tea and cake" at the end, after a verb or a preposition, in alphabetical order."""
     joiner = {"en": "and", "de": "und", "es": "y", "fr": "et"}[lists.code]
     if words.count(joiner) != 1 or "|" in words or "respectively" in words:
@@ -156,7 +156,7 @@ def _listed(words: list[str], lists: Listing) -> list[str]:
             and (opener in lists.forms or opener in _OPENERS)
             and words[first - 1 : first] != ["be"]
         ):
-            return [*words[:first], *_joined(sorted(listed), joiner)]
+            return [*words[:first], *_join_list(sorted(listed), joiner)]
     if at == 1 and len(words) > 3 and words[3 - 1].isalpha() and words[0].isalpha() and words[3] in lists.forms:
         item, two = sorted((words[0], words[2]))
         if not {item, two} & lists.persons:
@@ -167,11 +167,11 @@ def _listed(words: list[str], lists: Listing) -> list[str]:
 _OPENERS: Final = frozenset("with to of for from in between both and ,".split()) - {",", "and"}
 
 
-def _joined(items: list[str], joiner: str) -> list[str]:
+def _join_list(items: list[str], joiner: str) -> list[str]:
     return [*(word for item in items[:-1] for word in (item, joiner)), items[-1]]
 
 
-def _timed_last(words: list[str], lists: Listing) -> list[str]:
+def _move_times_last(words: list[str], lists: WordLists) -> list[str]:
     """Times at the end where it cannot matter where they stand: one clause, one of each kind."""
     if (
         "|" in words

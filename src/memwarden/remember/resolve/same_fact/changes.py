@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memwarden.remember.resolve.same_fact.word_lists import Listing, Rewrite
+from memwarden.remember.resolve.same_fact.word_lists import Rewrite, WordLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,17 @@ class ChangeReading:
     ended: tuple[str, ...] = ()
 
 
-def change(words: tuple[str, ...], lists: Listing) -> ChangeReading:
+def read_change(words: tuple[str, ...], lists: WordLists) -> ChangeReading:
     """Read the words of a statement as a change, if they tell of one."""
     told = " ".join(word for word in words if word not in lists.present)
     line = told
     for item in lists.changes:
         if item.need in line:
             line = " ".join(item.pattern.sub(f"{item.into} ", line).split())
-    return ChangeReading(tuple(line.split()), line != told, _named(told, lists.gone), _named(told, lists.ended))
+    return ChangeReading(tuple(line.split()), line != told, _find_name(told, lists.gone), _find_name(told, lists.ended))
 
 
-def _named(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
+def _find_name(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
     for pattern in patterns:
         if pattern.need in line and (met := pattern.pattern.search(line)) is not None:
             return tuple(met[1].split()) if met.re.groups else ()

@@ -14,14 +14,14 @@ from typing import Final
 
 from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES
 from memwarden.remember.resolve.same_fact.signature import Signature, is_grammar, stem
-from memwarden.remember.resolve.same_fact.word_lists import Listing, listing
+from memwarden.remember.resolve.same_fact.word_lists import WordLists, load_word_lists
 
-LONGEST: Final = 4
+MAX_CONTENT: Final = 4
 """Words of a value. What is longer is a story, not a value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class ClaimGap:
     """The one place where two statements differ: what stands before and behind it, and what fills it in each."""
 
     before: tuple[str, ...]
@@ -30,7 +30,7 @@ class Gap:
     after: tuple[str, ...]
 
 
-def gap(signature: Signature, two: Signature) -> Gap | None:
+def find_gap(signature: Signature, two: Signature) -> ClaimGap | None:
     """The gap of two statements, or None if one of them has nothing there."""
     first, second = signature.state, _main(two.state, signature.state)
     head = 0
@@ -40,7 +40,7 @@ def gap(signature: Signature, two: Signature) -> Gap | None:
     while tail < min(len(first), len(second)) - head and first[-1 - tail] == second[-1 - tail]:
         tail += 1
     old, new = first[head : len(first) - tail], second[head : len(second) - tail]
-    return Gap(first[:head], old, new, first[len(first) - tail :]) if old and new else None
+    return ClaimGap(first[:head], old, new, first[len(first) - tail :]) if old and new else None
 
 
 def _main(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def _main(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...]:
 _REASONS: Final = frozenset("since because seit weil desde porque depuis".split())
 
 
-def is_measure(found: Gap, lists: Listing) -> bool:
+def is_measure(found: ClaimGap, lists: WordLists) -> bool:
     """Both sides of the gap are a number or an amount, or both days or times; and it is no part of a name."""
     words = [word for word in (*found.old, *found.new) if lists.quantifiers.get(word) != "only"]
     numbers = [word for word in words if NUMBER.match(word)]
@@ -65,7 +65,7 @@ def is_measure(found: Gap, lists: Listing) -> bool:
     return all(_counts(word, lists) for word in words) and _kind(plain[0]) == _kind(plain[1])
 
 
-def _counts(word: str, lists: Listing) -> bool:
+def _counts(word: str, lists: WordLists) -> bool:
     return bool(NUMBER.match(word)) or word.startswith(TIMES) or word in lists.units.values()
 
 
@@ -73,7 +73,7 @@ def _kind(words: set[str]) -> set[str]:
     return {word[:2] if word.startswith(TIMES) else "number" if NUMBER.match(word) else word for word in words}
 
 
-def is_event(signature: Signature, two: Signature, lists: Listing) -> bool:
+def is_event(signature: Signature, two: Signature, lists: WordLists) -> bool:
     """Both tell what happened: it can have happened twice, with another number and on another day."""
     if signature.tense != "past" or two.tense != "past" or two.changed:
         return False
@@ -85,15 +85,15 @@ def is_event(signature: Signature, two: Signature, lists: Listing) -> bool:
 _DATED: Final = ("o:", "d:", "y:", "m:")
 
 
-def is_rhythm(found: Gap, lists: Listing) -> bool:
+def is_rhythm(found: ClaimGap, lists: WordLists) -> bool:
     """On another weekday the same is done again: plays chess on Mondays, on Fridays."""
     days = all(word.startswith("w:") for word in (*found.old, *found.new))
     return days and not BE & set(found.before) and not _heads(lists.code) & set(found.before)
 
 
-def is_changed(found: Gap, signature: Signature, lists: Listing) -> bool:
+def is_changed(found: ClaimGap, signature: Signature, lists: WordLists) -> bool:
     """The new statement tells of a change: any one place may have another value, but not all that somebody "is"."""
-    if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
+    if max(len(found.old), len(found.new)) > MAX_CONTENT or not _alike(found, lists):
         return False
     if any(_counts(word, lists) for word in (*found.old, *found.new)):
         return False
@@ -102,34 +102,34 @@ def is_changed(found: Gap, signature: Signature, lists: Listing) -> bool:
         return False
     if found.before[-1] not in BE:
         return True
-    return _opposed(found, lists)
+    return _are_opposed(found, lists)
 
 
-def _opposed(found: Gap, lists: Listing) -> bool:
+def _are_opposed(found: ClaimGap, lists: WordLists) -> bool:
     """Healthy, sick: one word and its opposite."""
     return (found.old, found.new) in _opposites(lists.code)
 
 
 @cache
 def _opposites(code: str) -> frozenset[tuple[tuple[str], tuple[str]]]:
-    lists = listing(code)
+    lists = load_word_lists(code)
     return frozenset(((stem(item, lists),), (stem(two, lists),)) for item, two in lists.antonyms)
 
 
-def are_alike(found: Gap, signature: Signature, two: Signature, lists: Listing) -> bool:
+def are_alike(found: ClaimGap, signature: Signature, two: Signature, lists: WordLists) -> bool:
     """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast.
 
     Two common words behind "is" are two values only where such words are values: a colour, a status.
     """
-    if _favourite(lists.code) & set(found.before) or _scale(found, lists) or _opposed(found, lists):
+    if _favourite(lists.code) & set(found.before) or _scale(found, lists) or _are_opposed(found, lists):
         return True
     named = [_is_named(side, words, lists) for side, words in ((signature, found.old), (two, found.new))]
     if any(named) or not found.before or found.before[-1] not in BE:
         return all(named) or not any(named)
-    return bool(_described(lists.code) & set(found.before))
+    return bool(_describes(lists.code) & set(found.before))
 
 
-def _is_named(signature: Signature, words: tuple[str, ...], lists: Listing) -> bool:
+def _is_named(signature: Signature, words: tuple[str, ...], lists: WordLists) -> bool:
     smalls = {stem(name, lists) for name in signature.smalls}
     return any(
         (word.isalpha() and word not in smalls) or _CODE.search(word) for word in words if not is_grammar(word, lists)
@@ -140,24 +140,24 @@ _CODE: Final = re.compile(r"[\d@:/._#]")
 
 
 @cache
-def _described(code: str) -> frozenset[str]:
+def _describes(code: str) -> frozenset[str]:
     """Stems of the attributes whose values are common words."""
-    lists = listing(code)
+    lists = load_word_lists(code)
     return frozenset(stem(word, lists) for word in lists.described)
 
 
-def is_value(found: Gap, lists: Listing) -> bool:
+def is_value(found: ClaimGap, lists: WordLists) -> bool:
     """What stands around the gap has one value at a time, and both sides of the gap can be such a value."""
     if _scale(found, lists):
         return True
-    if max(len(found.old), len(found.new)) > LONGEST or not _alike(found, lists):
+    if max(len(found.old), len(found.new)) > MAX_CONTENT or not _alike(found, lists):
         return False
     if set(found.after) & BE:
         return _office(found, lists)
     return _before(found, lists) or _after(found, lists) or _purpose(found, lists)
 
 
-def _alike(found: Gap, lists: Listing) -> bool:
+def _alike(found: ClaimGap, lists: WordLists) -> bool:
     """Neither side begins with a preposition or has a verb of its own, and they tell a number or a time both or not."""
     if any(word.startswith(TIMES) for word in (*found.old, *found.new)) and not is_measure(found, lists):
         return False
@@ -177,7 +177,7 @@ _LINKING: Final = JOINING | {"like", "comme", "como", "als"}
 _VERBS: Final = BE | {"have", "haben", "tener", "avoir", "'s"}
 
 
-def _before(found: Gap, lists: Listing) -> bool:
+def _before(found: ClaimGap, lists: WordLists) -> bool:
     """The attribute stands right before the gap: live in _, favourite colour be _; or it is what is spoken of."""
     words, heads = list(found.before), _heads(lists.code)
     is_said = bool(words) and words[-1] in BE
@@ -196,14 +196,14 @@ def _before(found: Gap, lists: Listing) -> bool:
 @cache
 def _favourite(code: str) -> frozenset[str]:
     words = {"en": "favourite default", "es": "favorito favorita", "fr": "préféré préférée favori"}.get(code, "")
-    return frozenset(stem(word, listing(code)) for word in words.split())
+    return frozenset(stem(word, load_word_lists(code)) for word in words.split())
 
 
 _PLACED: Final = frozenset("work live sleep arbeit leb trabaj viv travaill habit".split())
 _OF: Final = frozenset("of for in von für de pour para du".split())
 
 
-def _scale(found: Gap, lists: Listing) -> bool:
+def _scale(found: ClaimGap, lists: WordLists) -> bool:
     """Both are words of one list of which one can be true: is red, is blue; is single, is married to Bo."""
     said = bool(found.before) and found.before[-1] in BE
     whole = all(len(side) == 1 or side[1] in _WITH for side in (found.old, found.new))
@@ -215,11 +215,11 @@ _WITH: Final = frozenset("to mit con à avec".split())
 
 @cache
 def _scales(code: str) -> tuple[frozenset[str], ...]:
-    lists = listing(code)
+    lists = load_word_lists(code)
     return tuple(frozenset(stem(word, lists) for word in words.split()) for words in lists.scales)
 
 
-def replaced(signature: Signature, two: Signature, lists: Listing) -> bool:
+def is_replaced(signature: Signature, two: Signature, lists: WordLists) -> bool:
     """The new one says itself that what the old one says is no longer so: tea instead of coffee.
 
     What is gone has to be what the old one begins or ends with; all else that it says has to be in the new one, but
@@ -233,7 +233,7 @@ def replaced(signature: Signature, two: Signature, lists: Listing) -> bool:
     return set(signature.content) - {*gone, *two.content} <= _uses(lists.code)
 
 
-def over(signature: Signature, two: Signature, lists: Listing) -> bool:
+def is_over(signature: Signature, two: Signature, lists: WordLists) -> bool:
     """The new one says that what the old one says has come to an end: has a boat, sold the boat.
 
     The old one says nothing but who has what, or does what.
@@ -249,20 +249,20 @@ def over(signature: Signature, two: Signature, lists: Listing) -> bool:
 @cache
 def _uses(code: str) -> frozenset[str]:
     """Stems of verbs that say no more than that something is made use of."""
-    lists = listing(code)
+    lists = load_word_lists(code)
     return frozenset(stem(word, lists) for word in lists.uses)
 
 
-def _office(found: Gap, lists: Listing) -> bool:
+def _office(found: ClaimGap, lists: WordLists) -> bool:
     """_ be mayor of Graz: one person is."""
     return not found.before and found.after[0] in BE and bool(lists.holders & set(found.after[1:3]))
 
 
-def _after(found: Gap, lists: Listing) -> bool:
+def _after(found: ClaimGap, lists: WordLists) -> bool:
     return bool(found.after) and found.after[0] in lists.graded
 
 
-def _purpose(found: Gap, lists: Listing) -> bool:
+def _purpose(found: ClaimGap, lists: WordLists) -> bool:
     """Something else is used for the same purpose: use _ for the cache."""
     return bool(found.before and found.after) and found.before[-1] in _USED and found.after[0] in _FOR
 
@@ -274,6 +274,6 @@ _USED: Final = frozenset("use run nutz us utilis".split())
 @cache
 def _heads(code: str) -> frozenset[str]:
     """Stems of the things that have one value at a time."""
-    lists = listing(code)
+    lists = load_word_lists(code)
     done = {stem(word, lists) for word in lists.holders & lists.bases}  # leads, heads
     return frozenset(stem(word, lists) for word in lists.attributes | lists.holders) - done

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from memwarden.remember.resolve.same_fact.signature import Signature
-from memwarden.remember.resolve.same_fact.word_lists import LISTED, listing
+from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, load_word_lists
 
 Guard = Callable[[Signature, Signature], bool]
 
@@ -104,9 +104,9 @@ def quote(signature: Signature, two: Signature) -> bool:
 
 def case(signature: Signature, two: Signature) -> bool:
     """A word whose meaning hangs on its capital letter: US, us."""
-    if signature.language not in LISTED:
+    if signature.language not in LISTED_LANGUAGES:
         return False
-    telling = listing(signature.language).case_matters
+    telling = load_word_lists(signature.language).case_matters
     return bool(telling & ((signature.capitals & two.smalls) | (two.capitals & signature.smalls)))
 
 
@@ -144,6 +144,6 @@ GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
 """The guards by name, in alphabetical order."""
 
 
-def fired(signature: Signature, two: Signature) -> tuple[str, ...]:
+def find_guards(signature: Signature, two: Signature) -> tuple[str, ...]:
     """The names of the guards that speak against a merge, in alphabetical order."""
     return tuple(name for name, guard in GUARDS.items() if guard(signature, two))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memwarden.remember.resolve.same_fact.word_lists import Listing
+from memwarden.remember.resolve.same_fact.word_lists import WordLists
 
 NUMBER: Final = re.compile(r"[-+]?\d")
 TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
@@ -22,7 +22,7 @@ BE: Final = frozenset("be sein ser estar être heißen llamar".split())
 _VERBS: Final = frozenset("be have 's sein haben ser estar tener être avoir turn reach".split())
 
 
-def names(words: tuple[str, ...], lists: Listing) -> Iterator[tuple[str, str]]:
+def find_names(words: tuple[str, ...], lists: WordLists) -> Iterator[tuple[str, str]]:
     """Noun and number of every number among canonical words that is a name."""
     first = next((at for at in range(len(words)) if _is_verb(words, at, lists)), len(words))
     for at, word in enumerate(words):
@@ -39,7 +39,7 @@ def names(words: tuple[str, ...], lists: Listing) -> Iterator[tuple[str, str]]:
         yield noun, word.removeprefix("#")
 
 
-def _stands(words: tuple[str, ...], at: int, lists: Listing) -> bool:
+def _stands(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
     """In apartment 12, is grade 4, on port 80: where or what something is. Not: takes flight 12."""
     before = next((word for word in reversed(words[:at]) if word not in lists.articles), "")
     return words[at] in _ALWAYS or before in _VERBS or before in JOINING or before in lists.prepositions
@@ -48,13 +48,13 @@ def _stands(words: tuple[str, ...], at: int, lists: Listing) -> bool:
 _ALWAYS: Final = frozenset({"version", "port", "limit", "timeout"})
 
 
-def _counts(words: tuple[str, ...], at: int, lists: Listing) -> bool:
+def _counts(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
     """Something stands behind the number that there is so much of."""
     after = words[at + 1] if at + 1 < len(words) else ""
     return after.isalpha() and not (_is_verb(words, at + 1, lists) or _is_small(after, lists))
 
 
-def _is_noun(words: tuple[str, ...], at: int, lists: Listing) -> bool:
+def _is_noun(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
     return (
         at >= 0
         and words[at].removesuffix("-ing").isalpha()
@@ -62,7 +62,7 @@ def _is_noun(words: tuple[str, ...], at: int, lists: Listing) -> bool:
     )
 
 
-def _is_verb(words: tuple[str, ...], at: int, lists: Listing) -> bool:
+def _is_verb(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
     """A form of a verb, where no noun has to stand: the invoice, of invoice, pay invoice."""
     bare = words[at].removesuffix("-ed").removesuffix("-ing")
     if bare in _VERBS:
@@ -75,7 +75,7 @@ def _is_verb(words: tuple[str, ...], at: int, lists: Listing) -> bool:
     return before in _VERBS or not _is_verb(words, at - 1, lists)
 
 
-def _is_small(word: str, lists: Listing) -> bool:
+def _is_small(word: str, lists: WordLists) -> bool:
     return (
         word in JOINING
         or word in ("about", "very", "a")

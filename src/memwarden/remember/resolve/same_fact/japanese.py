@@ -104,7 +104,7 @@ class JapaneseParts:
     asks: bool
 
 
-def parts(text: str) -> JapaneseParts:
+def split_japanese(text: str) -> JapaneseParts:
     """The plain form as one word, what stands before は, and numbers, weekdays, negation and tense."""
     line = plain_form(text)
     topic, found, rest = line.partition("は")

@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.remember.resolve.same_fact.word_lists import Listing
+from memwarden.remember.resolve.same_fact.word_lists import WordLists
 
 _QUOTES: Final = str.maketrans(
     {
@@ -59,13 +59,13 @@ class NormalText:
     quotes: int
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """The text without what carries no meaning: case, spaces, points and commas at the ends of words."""
     chunks = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split()
-    return " ".join(part for chunk in chunks if (part := _trimmed(chunk)))
+    return " ".join(part for chunk in chunks if (part := _trim(chunk)))
 
 
-def _trimmed(chunk: str) -> str:
+def _trim(chunk: str) -> str:
     if not any(sign.isalnum() for sign in chunk):
         return "" if all(sign in ".,;:!…" for sign in chunk) else chunk
     bare = chunk.rstrip(".,;:!…。、！")
@@ -73,7 +73,7 @@ def _trimmed(chunk: str) -> str:
     return bare + "," if keep.startswith(",") and bare in ("no", "yes", "nein", "ja", "non", "oui", "sí") else bare
 
 
-def plain(text: str, lists: Listing) -> NormalText:
+def normalize(text: str, lists: WordLists) -> NormalText:
     """The canonical tokens of a text in the language of `lists`."""
     straight = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     words: list[str] = []
@@ -99,7 +99,7 @@ def plain(text: str, lists: Listing) -> NormalText:
         start = ends
     while words and words[-1] == "|":
         words.pop()
-    tokens = _timed(_numbered(words, lists), lists)
+    tokens = _find_times(_merge_number(words, lists), lists)
     stripped = straight.rstrip().rstrip("\"')")
     return NormalText(
         tuple(tokens),
@@ -125,7 +125,7 @@ def _is_code(bare: str) -> bool:
     )
 
 
-def _pieces(chunk: str, bare: str, lists: Listing) -> list[str]:
+def _pieces(chunk: str, bare: str, lists: WordLists) -> list[str]:
     """The tokens of one run of signs between spaces."""
     if not bare:
         if (sign := chunk.strip(_ENDS)) in _MONEY or (sign := chunk[:1]) in _MONEY:
@@ -143,7 +143,7 @@ def _pieces(chunk: str, bare: str, lists: Listing) -> list[str]:
     return out
 
 
-def _word(low: str, lists: Listing) -> list[str]:
+def _word(low: str, lists: WordLists) -> list[str]:
     if (amount := _AMOUNT.match(low)) is not None:
         return _amount(amount, lists)
     if (glued := _GLUED.match(low)) is not None:
@@ -169,7 +169,7 @@ def _word(low: str, lists: Listing) -> list[str]:
     return [low]
 
 
-def _decimal(number: str, lists: Listing) -> str:
+def _decimal(number: str, lists: WordLists) -> str:
     """A number without thousands separators; a point before decimals."""
     if lists.code != "en":
         if re.fullmatch(r"[-+]?\d{1,3}(?:\.\d{3})+(?:,\d+)?", number):
@@ -180,7 +180,7 @@ def _decimal(number: str, lists: Listing) -> str:
     return re.sub(r"(?<=\d)\.0+$", "", number) if number.count(".") == 1 and number.endswith(".00") else number
 
 
-def _amount(found: re.Match[str], lists: Listing) -> list[str]:
+def _amount(found: re.Match[str], lists: WordLists) -> list[str]:
     sign, number, scale, after = found.groups()
     number = _decimal(number.strip(".,'"), lists)
     if scale and re.fullmatch(r"\d+(?:\.\d+)?", number):
@@ -197,7 +197,7 @@ def _amount(found: re.Match[str], lists: Listing) -> list[str]:
     return out
 
 
-def _numbered(words: list[str], lists: Listing) -> list[str]:
+def _merge_number(words: list[str], lists: WordLists) -> list[str]:
     """Number words as figures; a unit that follows a figure by its short name."""
     out: list[str] = []
     for word in words:
@@ -210,7 +210,7 @@ def _numbered(words: list[str], lists: Listing) -> list[str]:
                 out[-1] = str(int(out[-1][:12]) * int(number))
             else:
                 out.append(number)
-        elif word in _SCALES and _scaled(out, _SCALES[word]):
+        elif word in _SCALES and _scale_number(out, _SCALES[word]):
             continue
         elif word in lists.ordinals:
             out.append(lists.ordinals[word])
@@ -224,7 +224,7 @@ def _numbered(words: list[str], lists: Listing) -> list[str]:
 _SCALES: Final = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
 
 
-def _scaled(out: list[str], scale: int) -> bool:
+def _scale_number(out: list[str], scale: int) -> bool:
     """Multiply the figure that was just said, behind its currency or not. False if there is none."""
     at = len(out) - (2 if len(out) > 1 and out[-1] in _MONEY.values() else 1)
     if at < 0 or not re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", out[at]):
@@ -248,7 +248,7 @@ _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _DAY: Final = re.compile(r"([12]?\d|3[01])(?:th|st|nd|rd|\.)?")
 
 
-def _timed(words: list[str], lists: Listing) -> list[str]:
+def _find_times(words: list[str], lists: WordLists) -> list[str]:
     """Times, days, months, years, weekdays and what comes back, as one token each."""
     out: list[str] = []
     at = 0
@@ -259,7 +259,7 @@ def _timed(words: list[str], lists: Listing) -> list[str]:
     return out
 
 
-def _time_at(words: list[str], at: int, lists: Listing, before: list[str]) -> tuple[int, list[str]]:
+def _time_at(words: list[str], at: int, lists: WordLists, before: list[str]) -> tuple[int, list[str]]:
     word = words[at]
     after = words[at + 1] if at + 1 < len(words) else ""
     last = words[at + 2] if at + 2 < len(words) else ""

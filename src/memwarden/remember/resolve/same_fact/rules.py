@@ -9,20 +9,20 @@ from typing import Final
 from memwarden.remember.resolve.same_fact import guards, languages
 from memwarden.remember.resolve.same_fact.claim import (
     are_alike,
-    gap,
+    find_gap,
     is_changed,
     is_event,
     is_measure,
+    is_over,
+    is_replaced,
     is_rhythm,
     is_value,
-    over,
-    replaced,
 )
 from memwarden.remember.resolve.same_fact.judgement import Judgement, Label
-from memwarden.remember.resolve.same_fact.signature import Signature, is_content, signature
-from memwarden.remember.resolve.same_fact.word_lists import Listing, listing
+from memwarden.remember.resolve.same_fact.signature import Signature, is_content, sign_text
+from memwarden.remember.resolve.same_fact.word_lists import WordLists, load_word_lists
 
-NEAR: Final = 0.55
+MIN_COSINE: Final = 0.55
 """Cosine from which two statements about one subject that no rule decides are worth a model's look."""
 
 
@@ -32,20 +32,20 @@ def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
     `cosine` (-1 to 1) is the similarity of their vectors, if there are any: it only sends undecided pairs to "check",
     it never merges. Never raises. "same" is symmetric; the other labels depend on which statement is the newer one.
     """
-    item, two = signature(old), signature(new)
-    language = languages.together(item.votes, two.votes)
+    item, two = sign_text(old), sign_text(new)
+    language = languages.combine_votes(item.votes, two.votes)
     if item.folded == two.folded:
         return _equal(item, two)
-    item = item if item.language == language else signature(old, language)
-    two = two if two.language == language else signature(new, language)
+    item = item if item.language == language else sign_text(old, language)
+    two = two if two.language == language else sign_text(new, language)
     if not language or item.language != two.language or not item.language:
-        return _unlisted(item, two, cosine)
-    found = guards.fired(item, two)
+        return _judge_without_lists(item, two, cosine)
+    found = guards.find_guards(item, two)
     if item.words == two.words and item.words and not found:
         return Judgement("same", "covered")
     if language == "ja":
         return _japanese(item, two, found, cosine)
-    return _listed(item, two, found, cosine, listing(language))
+    return _judge_with_lists(item, two, found, cosine, load_word_lists(language))
 
 
 def _equal(signature: Signature, two: Signature) -> Judgement:
@@ -53,20 +53,20 @@ def _equal(signature: Signature, two: Signature) -> Judgement:
     return Judgement("different", "written alike", found) if found else Judgement("same", "equal")
 
 
-def _unlisted(signature: Signature, two: Signature, cosine: float | None) -> Judgement:
+def _judge_without_lists(signature: Signature, two: Signature, cosine: float | None) -> Judgement:
     """Languages without lists: what is not equal is linked at most."""
     shared = sum((Counter(signature.content) & Counter(two.content)).values())
-    near = cosine is not None and cosine >= NEAR
+    near = cosine is not None and cosine >= MIN_COSINE
     half = shared * 2 >= max(len(signature.content), len(two.content), 1)
     return Judgement("link", "no lists, near") if near or half else Judgement("different", "no lists")
 
 
-def _listed(
-    signature: Signature, two: Signature, found: tuple[str, ...], cosine: float | None, lists: Listing
+def _judge_with_lists(
+    signature: Signature, two: Signature, found: tuple[str, ...], cosine: float | None, lists: WordLists
 ) -> Judgement:
     pair = SignaturePair(signature, two, lists)
-    label, rule = _decided(pair, found)
-    if rule in ("apart", "more on one side") and pair.one_subject and cosine is not None and cosine >= NEAR:
+    label, rule = _decide(pair, found)
+    if rule in ("apart", "more on one side") and pair.one_subject and cosine is not None and cosine >= MIN_COSINE:
         label, rule = "check", "near"
     return Judgement(label, rule, found)
 
@@ -76,7 +76,7 @@ class SignaturePair:
 
     __slots__ = ("cue", "first", "lists", "one", "one_subject", "second", "two")
 
-    def __init__(self, signature: Signature, two: Signature, lists: Listing) -> None:
+    def __init__(self, signature: Signature, two: Signature, lists: WordLists) -> None:
         self.one, self.two, self.lists = signature, two, lists
         self.first, self.second = _alone(signature.content, two.content), _alone(two.content, signature.content)
         self.cue = bool(two.cues - signature.cues)
@@ -146,17 +146,17 @@ def _subject_inside(signature: Signature, two: Signature) -> bool:
     )
 
 
-def _decided(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str]:
+def _decide(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str]:
     for rule in (
-        _ended,
-        _changed,
+        _check_ended,
+        _check_changed,
         _another,
         _subject,
         _order,
         _question,
         _modality,
         _tense,
-        _denied,
+        _check_denied,
         _opposite,
         _amount,
         _more,
@@ -183,13 +183,13 @@ def _subject(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] |
     return "different", "other subject"
 
 
-def _ended(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
-    if replaced(pair.one, pair.two, pair.lists):
+def _check_ended(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+    if is_replaced(pair.one, pair.two, pair.lists):
         return "supersede", "replaced"
-    return ("supersede", "over") if over(pair.one, pair.two, pair.lists) else None
+    return ("supersede", "over") if is_over(pair.one, pair.two, pair.lists) else None
 
 
-def _changed(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _check_changed(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The new one tells of a change that has come about."""
     return _value(pair, found) if pair.two.changed and pair.two.modality - pair.one.modality <= {"-"} else None
 
@@ -244,7 +244,7 @@ def _tense(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | N
     return ("link", "tense") if pair.one.tense == "past" else None
 
 
-def _denied(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
+def _check_denied(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     if len(pair.one.negations) % 2 == len(pair.two.negations) % 2 or not _close(pair, 1, 1):
         return None
     if pair.first and (pair.second or "date" in found or "and" in pair.one.raw):
@@ -294,7 +294,7 @@ def _another(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] |
 
 def _value(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | None:
     """The two differ in one place, and what stands there has one value at a time."""
-    place = gap(pair.one, pair.two)
+    place = find_gap(pair.one, pair.two)
     if pair.two.changed and not pair.one.changed and pair.one.tense == "past":
         return None
     against = {"order"} if pair.two.changed else {"order", "tense"}
@@ -314,7 +314,7 @@ def _value(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | N
 
 def _japanese(signature: Signature, two: Signature, found: tuple[str, ...], cosine: float | None) -> Judgement:
     label, rule = _japanese_rule(signature, two)
-    if rule == "apart" and cosine is not None and cosine >= NEAR and signature.subject == two.subject:
+    if rule == "apart" and cosine is not None and cosine >= MIN_COSINE and signature.subject == two.subject:
         label, rule = "check", "near"
     return Judgement(label, rule, found or ("words",))
 

@@ -8,14 +8,14 @@ from functools import lru_cache
 from typing import Final
 
 from memwarden.remember.resolve.same_fact import japanese, languages
-from memwarden.remember.resolve.same_fact.canonical import CanonicalSentence, canonical
-from memwarden.remember.resolve.same_fact.changes import change
-from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, names
-from memwarden.remember.resolve.same_fact.normal import NormalText, folded, plain
-from memwarden.remember.resolve.same_fact.word_lists import LISTED, Listing, listing
+from memwarden.remember.resolve.same_fact.canonical import CanonicalSentence, canonicalize
+from memwarden.remember.resolve.same_fact.changes import read_change
+from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, find_names
+from memwarden.remember.resolve.same_fact.normal import NormalText, fold_text, normalize
+from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, WordLists, load_word_lists
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, stemmer
 
-LONGEST: Final = 60
+MAX_WORDS: Final = 60
 """Words. A longer text is no single fact: it only merges with a text that is equal."""
 
 _STEMS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
@@ -74,30 +74,32 @@ class Signature:
 
 
 @lru_cache(maxsize=4096)
-def signature(text: str, language: str | None = None) -> Signature:
+def sign_text(text: str, language: str | None = None) -> Signature:
     """Take a text apart, in `language` (en, de, es, fr, ja, "" for none) or in the one that its words show.
 
     Never raises. Cached, so that one new text against many old ones is taken apart once.
     """
-    votes = languages.votes(text)
-    code = languages.chosen(votes) if language is None else language
+    votes = languages.count_votes(text)
+    code = languages.choose_language(votes) if language is None else language
     if code == "ja":
-        return japanese_signature(text, votes)
-    if code not in LISTED or len(text) > 20 * LONGEST or len(text.split()) > LONGEST:
-        return Signature(text, folded(text), "", votes, content=_loose(text))
-    lists = listing(code)
-    found = plain(text, lists)
-    return _of(text, votes, found, canonical(found.tokens, lists, found.capitals - found.smalls), lists)
+        return sign_japanese(text, votes)
+    if code not in LISTED_LANGUAGES or len(text) > 20 * MAX_WORDS or len(text.split()) > MAX_WORDS:
+        return Signature(text, fold_text(text), "", votes, content=_words_of_any_language(text))
+    lists = load_word_lists(code)
+    found = normalize(text, lists)
+    return _build_signature(text, votes, found, canonicalize(found.tokens, lists, found.capitals - found.smalls), lists)
 
 
-def _of(text: str, votes: languages.Votes, found: NormalText, sentence: CanonicalSentence, lists: Listing) -> Signature:
+def _build_signature(
+    text: str, votes: languages.LanguageVotes, found: NormalText, sentence: CanonicalSentence, lists: WordLists
+) -> Signature:
     spoken = sentence.spoken
     content = _content(spoken, lists)
-    told = change(_called(spoken, sentence.based.words), lists)
+    told = read_change(_mark_occupation(spoken, sentence.base_forms.words), lists)
     spread = set(spoken) | {part for word in spoken for part in word.split("-")[:1] if word.endswith(("-ed", "-ing"))}
     return Signature(
         text=text,
-        folded=folded(text),
+        folded=fold_text(text),
         language=lists.code,
         votes=votes,
         words=sentence.words,
@@ -106,7 +108,7 @@ def _of(text: str, votes: languages.Votes, found: NormalText, sentence: Canonica
         subject=content[0] if content else "",
         numbers=tuple(word for word in spoken if NUMBER.match(word)),
         times=tuple(word for word in spoken if word.startswith(TIMES)),
-        negations=tuple(_bound(spoken, lists)),
+        negations=tuple(_bind_negations(spoken, lists)),
         quantifiers=frozenset(lists.quantifiers[word] for word in spoken if word in lists.quantifiers),
         modality=frozenset(lists.modality[word] for word in spread if word in lists.modality),
         tense=sentence.tense,
@@ -115,16 +117,16 @@ def _of(text: str, votes: languages.Votes, found: NormalText, sentence: Canonica
         codes=found.codes,
         capitals=found.capitals,
         smalls=found.smalls,
-        articles=frozenset(_articles(sentence.based.words, lists)),
-        kin=frozenset(lists.kin[word] for word in sentence.based.words if word in lists.kin),
-        bare=sentence.based.bare,
-        marked=sentence.based.marked,
+        articles=frozenset(_articles(sentence.base_forms.words, lists)),
+        kin=frozenset(lists.kin[word] for word in sentence.base_forms.words if word in lists.kin),
+        bare=sentence.base_forms.bare,
+        marked=sentence.base_forms.marked,
         cues=lists.cues & ({*found.tokens, *spread}),
-        state=state(told.after, lists),
-        changed=told.changed or bool(_BECOME.search(" ".join(sentence.based.words))),
+        state=state_words(told.after, lists),
+        changed=told.changed or bool(_BECOME.search(" ".join(sentence.base_forms.words))),
         gone=_content(told.gone, lists),
         ended=_content(told.ended, lists),
-        named=tuple(names(spoken, lists)),
+        named=tuple(find_names(spoken, lists)),
         topic=_topic(spoken, lists),
         verbs=frozenset(stem(word, lists) for at, word in enumerate(spoken) if _verb(word, at, spoken, lists)),
         asks=found.asks,
@@ -132,7 +134,7 @@ def _of(text: str, votes: languages.Votes, found: NormalText, sentence: Canonica
     )
 
 
-def _content(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
+def _content(words: tuple[str, ...], lists: WordLists) -> tuple[str, ...]:
     """Stems of what is not grammar, a number or a time. "I" and "my" are one subject."""
     out = []
     for place, word in enumerate(words):
@@ -158,7 +160,7 @@ _PERSON: Final = {
 }
 
 
-def is_grammar(word: str, lists: Listing) -> bool:
+def is_grammar(word: str, lists: WordLists) -> bool:
     """Whether a canonical word carries no content of its own."""
     return (
         word in ("be", "have", "|", "'s", ",", "be-ing", "?")
@@ -176,7 +178,7 @@ def is_grammar(word: str, lists: Listing) -> bool:
     )
 
 
-def is_content(word: str, lists: Listing) -> bool:
+def is_content(word: str, lists: WordLists) -> bool:
     """Whether a canonical word is a noun, a verb, a name or the like."""
     return not is_grammar(word, lists) and word not in lists.persons
 
@@ -187,18 +189,18 @@ _SMALL: Final = frozenset(
 
 
 @lru_cache(maxsize=50_000)
-def _stemmed(word: str, code: str) -> str:
+def _stem_words(word: str, code: str) -> str:
     return fold(str(stemmer(_STEMS[code]).stemWord(word)))
 
 
-def stem(word: str, lists: Listing) -> str:
+def stem(word: str, lists: WordLists) -> str:
     """The stem of a canonical word, of its group of synonyms if it has one."""
     bare = word.removesuffix("-ing").removesuffix("-ed")
     bare = lists.synonyms.get(bare, bare)
-    return _stemmed(bare, lists.code) if bare.isalpha() else bare
+    return _stem_words(bare, lists.code) if bare.isalpha() else bare
 
 
-def _bound(words: tuple[str, ...], lists: Listing) -> list[str]:
+def _bind_negations(words: tuple[str, ...], lists: WordLists) -> list[str]:
     """The word that each negation binds to."""
     out = []
     for place, word in enumerate(words):
@@ -207,7 +209,7 @@ def _bound(words: tuple[str, ...], lists: Listing) -> list[str]:
     return sorted(out)
 
 
-def _articles(words: tuple[str, ...], lists: Listing) -> list[tuple[str, str]]:
+def _articles(words: tuple[str, ...], lists: WordLists) -> list[tuple[str, str]]:
     out = []
     for place, word in enumerate(words):
         if word not in lists.articles:
@@ -222,7 +224,7 @@ def _articles(words: tuple[str, ...], lists: Listing) -> list[tuple[str, str]]:
     return out
 
 
-def _topic(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
+def _topic(words: tuple[str, ...], lists: WordLists) -> tuple[str, ...]:
     """Canonical words before the first verb, with numbers and times."""
     end = next((at for at, word in enumerate(words) if _verb(word, at, words, lists)), 0)
     return (
@@ -231,7 +233,7 @@ def _topic(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
     )
 
 
-def _verb(word: str, at: int, words: tuple[str, ...], lists: Listing) -> bool:
+def _verb(word: str, at: int, words: tuple[str, ...], lists: WordLists) -> bool:
     bare = word.removesuffix("-ed").removesuffix("-ing")
     return at > 0 and bare in lists.bases and words[at - 1] not in lists.articles and words[at - 1] != "'s"
 
@@ -239,7 +241,7 @@ def _verb(word: str, at: int, words: tuple[str, ...], lists: Listing) -> bool:
 _BECOME: Final = re.compile(r"\bget (?:engaged|married|divorced|separated)\b")
 
 
-def _called(words: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
+def _mark_occupation(words: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
     """Who "works as" something has one such work, and what "is called" something has one name: "is" alone would not
     tell them from what else somebody is."""
     line = " ".join(said)
@@ -251,7 +253,7 @@ def _called(words: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
     return (*words[: at + 1], "called", *words[at + 1 :]) if " be call-ed " in line else words
 
 
-def state(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
+def state_words(words: tuple[str, ...], lists: WordLists) -> tuple[str, ...]:
     """Stems of the words of a statement but for articles and what says that it is so now."""
     left_out = lists.articles | lists.present | _TITLES
     return tuple(
@@ -266,15 +268,15 @@ def state(words: tuple[str, ...], lists: Listing) -> tuple[str, ...]:
 _TITLES: Final = frozenset("| , dr prof mr mrs ms".split())
 
 
-def _loose(text: str) -> tuple[str, ...]:
-    return tuple(folded(text).split()) if not GLUED_SCRIPT.search(text) else tuple(folded(text))
+def _words_of_any_language(text: str) -> tuple[str, ...]:
+    return tuple(fold_text(text).split()) if not GLUED_SCRIPT.search(text) else tuple(fold_text(text))
 
 
-def japanese_signature(text: str, votes: languages.Votes) -> Signature:
-    parts = japanese.parts(text)
+def sign_japanese(text: str, votes: languages.LanguageVotes) -> Signature:
+    parts = japanese.split_japanese(text)
     return Signature(
         text,
-        folded(text),
+        fold_text(text),
         "ja",
         votes,
         words=parts.words,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.remember.resolve.same_fact.word_lists import Listing
+from memwarden.remember.resolve.same_fact.word_lists import WordLists
 
 NOUN_AFTER: Final = frozenset(
     "a an the my our your his her its their this that these those 's no some any every each all".split()
@@ -44,10 +44,10 @@ class BaseForms:
     marked: frozenset[str] = frozenset()
 
 
-def based(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozenset()) -> BaseForms:
+def find_base_forms(tokens: Sequence[str], lists: WordLists, names: frozenset[str] = frozenset()) -> BaseForms:
     """The tokens with verbs at their base, and what the forms told; `names` are no verbs."""
     if lists.code != "en":
-        return _given(tokens, lists)
+        return _look_up_forms(tokens, lists)
     reader = _Reader(tokens, lists, names)
     reader.read()
     return BaseForms(tuple(reader.out), frozenset(reader.tenses), frozenset(reader.bare), frozenset(reader.marked))
@@ -56,7 +56,7 @@ def based(tokens: Sequence[str], lists: Listing, names: frozenset[str] = frozens
 _IMPERFECT: Final = ("aba", "aban", "ía", "ían", "era", "eran", "iba", "iban")
 
 
-def _given(tokens: Sequence[str], lists: Listing) -> BaseForms:
+def _look_up_forms(tokens: Sequence[str], lists: WordLists) -> BaseForms:
     """Where every form is listed with its kind: present, past, part, inf."""
     out: list[str] = []
     tenses: set[str] = set()
@@ -72,7 +72,7 @@ def _given(tokens: Sequence[str], lists: Listing) -> BaseForms:
 class _Reader:
     """English, from left to right. `helper` is a "be" or "have" that waits for its participle."""
 
-    def __init__(self, tokens: Sequence[str], lists: Listing, names: frozenset[str]) -> None:
+    def __init__(self, tokens: Sequence[str], lists: WordLists, names: frozenset[str]) -> None:
         self.tokens, self.lists, self.names = tokens, lists, names
         self.out: list[str] = []
         self.tenses: set[str] = set()
@@ -166,7 +166,7 @@ class _Reader:
         self.out.append(base)
 
 
-def _single(word: str, before: str, lists: Listing) -> str:
+def _single(word: str, before: str, lists: WordLists) -> str:
     """The singular of a noun that stands after a number: the number says how many."""
     if not _NUMBER.fullmatch(before) or not word.isalpha():
         return word
@@ -179,12 +179,12 @@ def _single(word: str, before: str, lists: Listing) -> str:
     return word[:-2] if word.endswith(("ches", "shes", "sses", "xes")) else word[:-1]
 
 
-def _participle_ahead(tokens: Sequence[str], at: int, lists: Listing) -> bool:
+def _participle_ahead(tokens: Sequence[str], at: int, lists: WordLists) -> bool:
     word = next((word for word in tokens[at + 1 : at + 4] if word not in _BETWEEN), "")
     _, kind = lists.forms.get(word, ("", ""))
     return kind in ("part", "both") or word == "been" or word in _UNMARKED_PARTICIPLES
 
 
-def _verb_ahead(tokens: Sequence[str], at: int, lists: Listing) -> bool:
+def _verb_ahead(tokens: Sequence[str], at: int, lists: WordLists) -> bool:
     word = next((word for word in tokens[at + 1 : at + 4] if word not in _BETWEEN), "")
     return lists.forms.get(word, ("", ""))[1] == "base" or tokens[at + 1 : at + 2] == ["not"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-LISTED: Final = ("en", "de", "es", "fr")
+LISTED_LANGUAGES: Final = ("en", "de", "es", "fr")
 """Languages with lists of words. Japanese has rules of its own (`japanese.py`)."""
 
 
@@ -30,7 +30,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class WordLists:
     """The lists of one language. Words are in lower case."""
 
     code: str
@@ -92,54 +92,58 @@ class Listing:
 
 
 @cache
-def listing(code: str) -> Listing:
+def load_word_lists(code: str) -> WordLists:
     """The lists of a language of `LISTED`."""
     raw = tomllib.loads(Path(__file__).with_name(f"{code}.toml").read_text(encoding="utf-8"))
     guards, words = raw["guards"], raw["words"]
-    forms = {**_regular(raw.get("verbs", "")), **_irregular(raw.get("irregular", "")), **_given(raw.get("forms", ""))}
+    forms = {
+        **_regular(raw.get("verbs", "")),
+        **_irregular(raw.get("irregular", "")),
+        **_given_forms(raw.get("forms", "")),
+    }
     groups = _groups(words["synonyms"])
-    return Listing(
+    return WordLists(
         code=code,
-        known=_set(raw["known"]),
-        dropped=_set(raw["dropped"]),
-        articles=_set(raw["articles"]),
-        indefinite=_set(raw["indefinite"]),
+        known=_read_set(raw["known"]),
+        dropped=_read_set(raw["dropped"]),
+        articles=_read_set(raw["articles"]),
+        indefinite=_read_set(raw["indefinite"]),
         forms=_frozen(forms),
         bases=frozenset(groups.get(base, base) for base, _ in forms.values()),
-        unmarked=_unmarked(raw.get("irregular", "")),
-        adjectives=_set(raw.get("adjectives", "")),
+        unmarked=_unmarked_forms(raw.get("irregular", "")),
+        adjectives=_read_set(raw.get("adjectives", "")),
         plurals=_pairs(raw.get("plurals", "")),
         numbers=_pairs(raw["numbers"]),
         ordinals=_pairs(raw.get("ordinals", "")),
-        months=_frozen({**_numbered(raw["months"]), **_numbered(raw.get("months_short", ""))}),
-        weekdays=_frozen({**_numbered(raw["weekdays"]), **_numbered(raw.get("weekdays_short", ""))}),
+        months=_frozen({**_read_numbers(raw["months"]), **_read_numbers(raw.get("months_short", ""))}),
+        weekdays=_frozen({**_read_numbers(raw["weekdays"]), **_read_numbers(raw.get("weekdays_short", ""))}),
         units=_pairs(raw["units"]),
         contractions=_rewrites(raw.get("contractions", "")),
         early=_rewrites(raw.get("early", "")),
-        free=_set(raw.get("free", "")),
+        free=_read_set(raw.get("free", "")),
         late=_rewrites(raw["guards"].get("late", "")),
-        negation=_set(guards["negation"]),
+        negation=_read_set(guards["negation"]),
         modality=_classes(guards["modality"]),
         quantifiers=_classes(guards["quantifiers"]),
-        prepositions=_set(guards["prepositions"]),
-        conjunctions=_set(guards["conjunctions"]),
-        case_matters=_set(guards.get("case_matters", "")),
-        persons=_set(words["persons"]),
-        cues=_set(words["cues"]),
-        present=_set(words["present"]),
-        attributes=_set(words["attributes"]),
-        described=_set(words["described"]),
-        graded=_set(words["graded"]),
-        once=_set(words.get("once", "")),
+        prepositions=_read_set(guards["prepositions"]),
+        conjunctions=_read_set(guards["conjunctions"]),
+        case_matters=_read_set(guards.get("case_matters", "")),
+        persons=_read_set(words["persons"]),
+        cues=_read_set(words["cues"]),
+        present=_read_set(words["present"]),
+        attributes=_read_set(words["attributes"]),
+        described=_read_set(words["described"]),
+        graded=_read_set(words["graded"]),
+        once=_read_set(words.get("once", "")),
         scales=tuple(words.get("scales", "").split("|")),
-        holders=_set(words["holders"]),
+        holders=_read_set(words["holders"]),
         antonyms=_opposites(words["antonyms"], groups),
         synonyms=groups,
         kin=_classes(words.get("kin", "")),
-        symmetric=_set(words.get("symmetric", "")),
-        ongoing=_set(words.get("ongoing", "")),
+        symmetric=_read_set(words.get("symmetric", "")),
+        ongoing=_read_set(words.get("ongoing", "")),
         rewrites=_rewrites(words["rewrites"]),
-        uses=_set(words.get("uses", "")),
+        uses=_read_set(words.get("uses", "")),
         changes=_rewrites(words.get("changes", "")),
         gone=_rewrites(words.get("gone", "")),
         ended=_rewrites(words.get("ended", "")),
@@ -150,7 +154,7 @@ def _frozen(table: dict[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(table)
 
 
-def _set(text: str) -> frozenset[str]:
+def _read_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -159,7 +163,7 @@ def _pairs(text: str) -> Mapping[str, str]:
     return _frozen(dict(zip(words[::2], words[1::2], strict=True)))
 
 
-def _numbered(text: str) -> dict[str, str]:
+def _read_numbers(text: str) -> dict[str, str]:
     return {word: f"{place:02d}" for place, word in enumerate(text.split(), 1) if word != "-"}
 
 
@@ -216,7 +220,7 @@ def _irregular(text: str) -> dict[str, tuple[str, str]]:
     return out
 
 
-def _unmarked(text: str) -> frozenset[str]:
+def _unmarked_forms(text: str) -> frozenset[str]:
     entries = (part.split() for line in text.strip().splitlines() for part in line.split("|"))
     return frozenset(base for base, past, _ in entries if past == base)
 
@@ -270,7 +274,7 @@ def _gerund(base: str) -> str:
     return base + base[-1] + "ing" if _doubles(base) else base + "ing"
 
 
-def _given(text: str) -> dict[str, tuple[str, str]]:
+def _given_forms(text: str) -> dict[str, tuple[str, str]]:
     """Forms that are written out: lines of "base kind form form ..."."""
     out: dict[str, tuple[str, str]] = {}
     for line in text.strip().splitlines():
