@@ -66,7 +66,7 @@ def fix_the_bug(warden: Warden, folder: Path) -> None:
     warden.tiers.global_store(confirmation_callback=ask_the_person).add_preference(
         "Run the test before a change.", "tools"
     )
-    memory.reached("completed")
+    memory.enter_state("completed")
     print(f"left of the task: {memory.count()}; known of the project: {project.count()}")
 
 

@@ -42,7 +42,7 @@ def build(warden: Warden, me: BoundScope) -> Any:
     def agent(state: MessagesState) -> dict[str, Any]:
         with me.turn(convert_to_openai_messages(state["messages"])) as turn:
             answer = model.invoke(turn.messages)
-            turn.heard(answer)
+            turn.record_response(answer)
         return {"messages": [answer]}
 
     builder = StateGraph(MessagesState)

@@ -142,8 +142,8 @@ def test_global_memory_keeps_preferences_and_patterns(warden: Warden) -> None:
         lambda tiers: tiers.task("k").add_tool_output("t", object()),
         lambda tiers: tiers.task("k").add_tool_output("t", float("nan")),
         lambda tiers: tiers.task("k").add_tool_output("t", "x" * 300_000),
-        lambda tiers: tiers.task("k").reached("done"),
-        lambda tiers: tiers.task("k").reached("failed", will_retry="no"),
+        lambda tiers: tiers.task("k").enter_state("done"),
+        lambda tiers: tiers.task("k").enter_state("failed", will_retry="no"),
         lambda tiers: tiers.project("p").add_decision("x", "db"),
         lambda tiers: tiers.project("p").add_convention("x", ""),
         lambda tiers: tiers.global_store().add_pattern("x", None),
@@ -166,9 +166,9 @@ def test_a_task_that_is_over_leaves_nothing_behind(warden: Warden, state: str) -
     task.add_reasoning("Bees live behind the barn.", "plan")
     task.add_tool_output("search", "honey")
     task.add_tool_output("web", ATTACK)
-    assert task.reached("running") is False
+    assert task.enter_state("running") is False
     assert task.count() == 2
-    assert task.reached(state) is True
+    assert task.enter_state(state) is True
     namespace, store = Namespace("default", "task/k1"), warden.store
     assert (task.list_all(), task.count(), task.get_stage_outputs("plan")) == ([], 0, [])
     for item in MemoryState:
@@ -201,7 +201,7 @@ def test_what_was_deleted_or_forgotten_in_a_task_is_not_left_behind_either(warde
 def test_a_task_that_is_tried_again_keeps_its_memory(warden: Warden) -> None:
     task = warden.tiers.task("k1")
     task.add_reasoning("Try the other port.", "plan")
-    assert task.reached("failed", will_retry=True) is False
+    assert task.enter_state("failed", will_retry=True) is False
     assert task.count() == 1
     task.clear()
     task.clear()

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memwarden.remember.extract.records import ExchangeExtract
-from memwarden.remember.extract.rules.exchange import exchange_items
+from memwarden.remember.extract.rules.exchange import extract_exchange
 from memwarden.surfaces.conversation_files import Conversation, read_conversations
 from memwarden.text.tokenizer import terms
 
@@ -61,7 +61,7 @@ def _talk(conversation: Conversation) -> Talk:
     for exchange in exchanges:
         at = exchange[0].created_at
         assert at is not None
-        kept.append(exchange_items(exchange, two_person=two_person, said_at=at, idf=idf, partners=partners))
+        kept.append(extract_exchange(exchange, two_person=two_person, said_at=at, idf=idf, partners=partners))
     return Talk(conversation.name, two_person, tuple(exchanges), tuple(kept))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from memwarden.agent.relevance import Features, asked, features, wording
+from memwarden.agent.relevance import Features, read_goal, features, read_wording
 from memwarden.agent.state import _cosines, _text, words_of
 from memwarden.models.protocols import Embedder
 from memwarden.recall.query_analysis import is_latin
@@ -41,8 +41,8 @@ def looked_at(store: dict[str, Any], embedder: Embedder | None) -> list[Looked]:
     full = [_text(item["key"], item["description"], item["value"]) for item in store["keys"]]
     found = []
     for item in store["goals"]:
-        goal = asked(item["goal"])
-        said = [wording(key, about, text, goal.language) for (key, about), text in zip(keys, full, strict=True)]
+        goal = read_goal(item["goal"])
+        said = [read_wording(key, about, text, goal.language) for (key, about), text in zip(keys, full, strict=True)]
         usable = embedder is not None and (is_latin(item["goal"]) or not embedder.english_only)
         briefly, in_full = [f"{key}. {about}" for key, about in keys], [text[:300] for text in full]
         cosines = _cosines(embedder if usable else None, item["goal"], briefly, in_full)

@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from memwarden.security.injection import classifier, known_attacks, markup, obfuscation, quotations
-from memwarden.security.injection.obfuscation import fold
+from memwarden.security.injection.obfuscation import fold_lookalikes
 
 HERE = Path(__file__).parent / "orders"
 WEIGHTS = Path(classifier.__file__).with_name("weights.txt")
@@ -60,7 +60,7 @@ class Model(NamedTuple):
 
     def _of(self, features: frozenset[str]) -> float:
         known = [self.weights[feature] for feature in features if feature in self.weights]
-        return sum(known) / float(np.sqrt(max(len(known), classifier.FEWEST))) + self.bias
+        return sum(known) / float(np.sqrt(max(len(known), classifier.MIN_TOKENS))) + self.bias
 
 
 def read() -> list[Text]:
@@ -74,21 +74,21 @@ def read() -> list[Text]:
 
 def _text(file: str, language: str, theme: str, words: str) -> Text:
     words = words.replace("\\n", "\n")
-    plain = quotations.without_mentions(words)
+    plain = quotations.drop_quotations(words)
     known = (
-        any(known_attacks.find(fold(plain)))
-        or any(markup.find(quotations.without_fences(plain)))
-        or obfuscation.invisible(words)
+        any(known_attacks.find_known_attacks(fold_lookalikes(plain)))
+        or any(markup.find_markup(quotations.drop_fences(plain)))
+        or obfuscation.find_invisible(words)
     )
-    stretches = tuple(stretch.features for reading in _readings(plain) for stretch in classifier.stretches(reading))
+    stretches = tuple(stretch.features for reading in _readings(plain) for stretch in classifier.find_stretches(reading))
     author = theme[0] if file in OTHERS else "ours"
     return Text(file.startswith("attacks"), language, theme, author, bool(known), stretches or (frozenset(),))
 
 
 def _readings(plain: str) -> Iterator[str]:
-    yield fold(plain)
-    yield from obfuscation.disguised(plain, fold(plain))
-    yield from map(fold, obfuscation.decoded(plain))
+    yield fold_lookalikes(plain)
+    yield from obfuscation.find_disguise(plain, fold_lookalikes(plain))
+    yield from map(fold_lookalikes, obfuscation.decode_hidden(plain))
 
 
 def fit(texts: Sequence[Text]) -> Model:
@@ -113,7 +113,7 @@ def _matrix(stretches: Sequence[frozenset[str]], names: Sequence[str]) -> sparse
     number = {name: place for place, name in enumerate(names)}
     columns = [sorted(number[feature] for feature in stretch if feature in number) for stretch in stretches]
     lengths = np.array([len(places) for places in columns])
-    values = np.repeat(1 / np.sqrt(np.maximum(lengths, classifier.FEWEST)), lengths)
+    values = np.repeat(1 / np.sqrt(np.maximum(lengths, classifier.MIN_TOKENS)), lengths)
     places = np.array([place for row in columns for place in row], dtype=np.int32)
     return sparse.csr_matrix((values, places, np.concatenate(([0], np.cumsum(lengths)))), (len(columns), len(names)))
 

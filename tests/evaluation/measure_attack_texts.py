@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from memwarden import Warden, format_context
 from memwarden.api.warden_blocking import BoundScope
 from memwarden.security.injection import classifier
-from memwarden.security.injection.obfuscation import fold
+from memwarden.security.injection.obfuscation import fold_lookalikes
 from memwarden.security.injection.redact import LEFT_OUT
 
 INLETS: dict[str, dict[str, Any]] = {
@@ -93,15 +93,15 @@ def _orders(case: Case) -> list[str]:
     """The order as somebody marked it, else the sentence that weighs most."""
     if case.order:
         return _parts(case.order)
-    sentences = classifier.sentences_of(case.text)
+    sentences = classifier.split_sentences(case.text)
     weighed = [
-        (classifier.weigh(classifier.of_sentence(fold(sentence.words))), sentence.words) for sentence in sentences
+        (classifier.score_features(classifier.features_of(fold_lookalikes(sentence.words))), sentence.words) for sentence in sentences
     ]
     return [max(weighed)[1]] if weighed else [case.text]
 
 
 def _parts(text: str) -> list[str]:
-    parts = [_one_line(item.words) for item in classifier.sentences_of(text)]
+    parts = [_one_line(item.words) for item in classifier.split_sentences(text)]
     return [part for part in parts if len(part) >= LEAST_CHARACTERS] or [_one_line(text)]
 
 

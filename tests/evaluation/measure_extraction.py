@@ -20,8 +20,8 @@ from typing import Any
 
 from extraction_data import Talk, idf_of, raw_sessions, read_talks
 
-from memwarden.remember.extract.rules.exchange import exchange_items
-from memwarden.remember.extract.rules.gate import worth
+from memwarden.remember.extract.rules.exchange import extract_exchange
+from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.text.tokenizer import terms
 
 TOP = 5
@@ -109,7 +109,7 @@ def personal_auc(sessions: Sequence[dict[str, Any]]) -> float:
     for session in sessions:
         for turn in session["dialogue_turns"]:
             if turn["speaker"] == "User" and turn["content"].strip():
-                scored[not session["session_identifier"].startswith("Enhanced")].append(worth(turn["content"]).personal)
+                scored[not session["session_identifier"].startswith("Enhanced")].append(judge_worth(turn["content"]).personal)
     right = sum((item > two) + 0.5 * (item == two) for item in scored[True] for two in scored[False])
     return right / max(len(scored[True]) * len(scored[False]), 1)
 
@@ -117,13 +117,13 @@ def personal_auc(sessions: Sequence[dict[str, Any]]) -> float:
 def milliseconds_a_turn(talk: Talk) -> float:
     """The median over exchanges of the processor time that one turn takes, the gate's cache empty."""
     idf = idf_of([turn.text for exchange in talk.exchanges for turn in exchange])
-    worth.cache_clear()
+    judge_worth.cache_clear()
     taken = []
     for exchange in talk.exchanges:
         at = exchange[0].created_at
         assert at is not None
         begin = time.process_time()
-        exchange_items(exchange, two_person=talk.two_person, said_at=at, idf=idf)
+        extract_exchange(exchange, two_person=talk.two_person, said_at=at, idf=idf)
         taken.append((time.process_time() - begin) * 1_000 / len(exchange))
     return statistics.median(taken)
 

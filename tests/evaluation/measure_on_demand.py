@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden import AsyncWarden
-from memwarden.agent.memory_tools import SEARCH
+from memwarden.agent.memory_tools import SEARCH_TOOL
 from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, read_conversations
@@ -85,7 +85,7 @@ async def _turn(
     me: AsyncScope, history: list[dict[str, object]], question: LabelledQuestion | None, told: Told
 ) -> None:
     block = await me.context(history)
-    tools = me.tools(only=[SEARCH], block=block)
+    tools = me.tools(only=[SEARCH_TOOL], block=block)
     offered = bool(tools.tools)
     told.turns += 1
     told.offered += offered
@@ -94,15 +94,15 @@ async def _turn(
     found: list[str] = []
     if offered:
         start = time.perf_counter()
-        answer = await tools.call_tool(SEARCH, said)
+        answer = await tools.call_tool(SEARCH_TOOL, said)
         told.searched.append(1_000 * (time.perf_counter() - start))
         found = [item["id"] for item in answer["results"]]
     if question is None:
         return
     more = found
     if not offered:
-        unasked = me.tools(only=[SEARCH], block=_unsure(block))
-        more = [item["id"] for item in (await unasked.call_tool(SEARCH, said))["results"]]
+        unasked = me.tools(only=[SEARCH_TOOL], block=_unsure(block))
+        more = [item["id"] for item in (await unasked.call_tool(SEARCH_TOOL, said))["results"]]
     inside = [str(item.memory.thread_id) for item in block.items]
     shares = [recall_at(_ALL, [*inside, *await _threads(me, ids)], question.gold_sessions) for ids in ((), found, more)]
     told.questions.append(Evidence(block.confidence, *shares))

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from memwarden import AsyncWarden, filters
 from memwarden.conversation.prefix_meter import PrefixMeter, PrefixShare
-from memwarden.conversation.prompt_cache import from_json
+from memwarden.conversation.prompt_cache import layout_from_json
 from memwarden.conversation.prompt_cache_store import SOURCE
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import Memory
@@ -148,7 +148,7 @@ async def _in_prompt(me: Any, turn: Any, settings: ChatSettings) -> _Shown:
         return _Shown([item.memory for item in turn.block.items], turn.block.tokens)
     store, namespace = me._parts.store, me.who.namespace
     (record,) = await store.find(namespace, RECORDS, limit=1, order_by="updated_at")
-    stable = from_json(record.payload)
+    stable = layout_from_json(record.payload)
     tokens = stable.snapshot.tokens + sum(delta.tokens for delta in stable.deltas)
     return _Shown(await store.get(namespace, list(stable.marks)), tokens, stable.snapshot.anchor)
 

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memwarden.agent.sessions.rules import LONG_ANSWER, LONG_SUMMARY, SHORT_ANSWER, SHORT_SUMMARY, in_words
-from memwarden.agent.sessions.shorten import shortened, size
+from memwarden.agent.sessions.rules import MAX_ANSWER_BYTES, MAX_SUMMARY_BYTES, SHORT_ANSWER_BYTES, SHORT_SUMMARY_BYTES, in_words
+from memwarden.agent.sessions.shorten import shorten_text, size
 from memwarden.surfaces.conversation_files import read_conversations
 from memwarden.text.dates.recognizer import spans_in
 
@@ -60,7 +60,7 @@ def details_of(text: str) -> set[tuple[str, str]]:
     return found | {("dates", flat(span.text)) for span in spans_in(text, ANY_DAY)}
 
 
-def measured(texts: Iterable[str], long: int = LONG_ANSWER, limit: int = SHORT_ANSWER) -> Kept:
+def measured(texts: Iterable[str], long: int = MAX_ANSWER_BYTES, limit: int = SHORT_ANSWER_BYTES) -> Kept:
     """Make the long ones of some texts shorter and tell what they keep."""
     there: Counter[str] = Counter()
     kept: Counter[str] = Counter()
@@ -69,7 +69,7 @@ def measured(texts: Iterable[str], long: int = LONG_ANSWER, limit: int = SHORT_A
     for text in texts:
         if size(text) <= long:
             continue
-        short = shortened(text, limit)
+        short = shorten_text(text, limit)
         count, longest = count + 1, max(longest, size(short))
         details = details_of(text)
         held = [detail for detail in details if is_in(detail, short)]
@@ -105,9 +105,9 @@ def summaries_in(path: Path) -> Iterator[str]:
             exchange["user_question"] = said["content"]
             continue
         answer = said["content"]
-        exchange["final_answer"] = shortened(answer, SHORT_ANSWER) if size(answer) > LONG_ANSWER else answer
+        exchange["final_answer"] = shorten_text(answer, SHORT_ANSWER_BYTES) if size(answer) > MAX_ANSWER_BYTES else answer
         summary = f"{summary}\n{in_words(exchange)}".strip()
-        if size(summary) > LONG_SUMMARY:
+        if size(summary) > MAX_SUMMARY_BYTES:
             yield summary
             summary = ""
 
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     files = parser.parse_args(arguments).files
     _tell("answers", measured(answer for path in files for answer in answers_in(path)))
     summaries = [summary for path in files for summary in summaries_in(path)]
-    _tell("summaries", measured(summaries, LONG_SUMMARY, SHORT_SUMMARY))
+    _tell("summaries", measured(summaries, MAX_SUMMARY_BYTES, SHORT_SUMMARY_BYTES))
 
 
 def _tell(what: str, told: Kept) -> None:

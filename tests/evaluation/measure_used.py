@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden import AsyncWarden
-from memwarden.conversation.memory_use import judged
+from memwarden.conversation.memory_use import judge_uses
 from memwarden.records import RecallItem
 from memwarden.surfaces.conversation_files import Conversation, read_conversations
 from memwarden_bench.metrics import mean
@@ -63,10 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     strangers: list[float] = []
     for here, next_ in zip(made, [*made[1:], *made[:1]], strict=True):
         for number, entry in enumerate(here):
-            for item, used, _ in judged(entry.items, entry.said, entry.answer):
+            for item, used, _ in judge_uses(entry.items, entry.said, entry.answer):
                 (named if item.memory.thread_id in entry.gold else others).append(float(used))
             stranger = next_[number % len(next_)]
-            strangers += [float(used) for _, used, _ in judged(stranger.items, entry.said, entry.answer)]
+            strangers += [float(used) for _, used, _ in judge_uses(stranger.items, entry.said, entry.answer)]
     for what, shares in (("named sessions", named), ("other sessions", others), ("another person", strangers)):
         sys.stdout.write(f"memories of {what}: {mean(shares):.3f} of {len(shares)} count as used\n")
 

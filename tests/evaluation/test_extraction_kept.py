@@ -20,8 +20,8 @@ from extraction_data import Talk, raw_sessions, read_talks
 from locomo_when import labels
 from measure_extraction import cited, gold_of, personal_auc
 
-from memwarden.remember.extract.checks import faults
-from memwarden.remember.extract.rules.gate import worth
+from memwarden.remember.extract.checks import find_faults
+from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.surfaces.conversation_files import read_conversations
 from memwarden.text.tokenizer import terms
 
@@ -62,7 +62,7 @@ def test_what_is_kept_passes_its_own_checks_and_its_caps(replayed: dict[Path, Ta
     for talk in replayed.values():
         for exchange, kept in zip(talk.exchanges, talk.kept, strict=True):
             items = (*kept.facts, *kept.candidates, *([kept.card] if kept.card else []))
-            assert [item.text for item in items if faults(item.text)] == []
+            assert [item.text for item in items if find_faults(item.text)] == []
             for turn in exchange:
                 own = [fact for fact in (*kept.facts, *kept.candidates) if turn.id in fact.sources]
                 assert len(own) <= 3
@@ -111,7 +111,7 @@ def test_turns_that_questions_ask_for_are_of_more_note() -> None:
         for session in conversation.sessions:
             for row in session.messages:
                 asked = any(key.thread == session.thread and key.id == row["id"] for key in gold)
-                scored[asked].append(worth(row["content"]).note)
+                scored[asked].append(judge_worth(row["content"]).note)
     pairs = [(item > two) + 0.5 * (item == two) for item in scored[True] for two in scored[False]]
     assert sum(pairs) / len(pairs) >= 0.75
 

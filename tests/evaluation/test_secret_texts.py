@@ -12,8 +12,8 @@ from secret_texts import NAMED, TOKENS, Case, cases
 
 from memwarden.security.secrets import RedactedText, redact
 from memwarden.security.secrets.formats import is_card_number
-from memwarden.security.secrets.providers import rules
-from memwarden.security.secrets.spans import SecretSpan, joined
+from memwarden.security.secrets.providers import provider_rules
+from memwarden.security.secrets.spans import SecretSpan, join_spans
 
 CASES = list(cases())
 
@@ -145,9 +145,9 @@ def test_long_hostile_texts_end(unit: str) -> None:
 
 
 def test_all_rules_of_the_file_are_read_and_compile() -> None:
-    assert len(rules()) > 200
-    assert all(re.compile(rule.pattern, re.ASCII) for rule in rules())
-    assert all(rule.keywords and all(word == word.lower() for word in rule.keywords) for rule in rules())
+    assert len(provider_rules()) > 200
+    assert all(re.compile(rule.pattern, re.ASCII) for rule in provider_rules())
+    assert all(rule.keywords and all(word == word.lower() for word in rule.keywords) for rule in provider_rules())
 
 
 def test_card_numbers() -> None:
@@ -159,7 +159,7 @@ def test_card_numbers() -> None:
 
 
 def test_spans_that_overlap_become_one_of_the_better_kind() -> None:
-    assert joined([SecretSpan(5, 9, "token"), SecretSpan(0, 7, "password"), SecretSpan(9, 12, "pin")]) == [
+    assert join_spans([SecretSpan(5, 9, "token"), SecretSpan(0, 7, "password"), SecretSpan(9, 12, "pin")]) == [
         SecretSpan(0, 9, "token"),
         SecretSpan(9, 12, "pin"),
     ]

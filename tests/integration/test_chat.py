@@ -263,7 +263,7 @@ def test_a_session_that_hangs_is_given_up(me: BoundScope, monkeypatch: pytest.Mo
     async def hang(*args: Any, **named: Any) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(exchange, "TAKE_IN_SECONDS", 0.05)
+    monkeypatch.setattr(exchange, "MAX_TAKE_IN_SECONDS", 0.05)
     monkeypatch.setattr("memwarden.agent.sessions.stored_sessions.AsyncSessions.finalize_current_cycle", hang)
     with pytest.raises(NotKept, match="session") as told:
         me.chat(Model("Rice cakes.")).continue_chat(ASKED)
@@ -274,7 +274,7 @@ def test_a_look_that_hangs_is_put_off(me: BoundScope, monkeypatch: pytest.Monkey
     async def hang(*args: Any, **named: Any) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(turn, "AFTER_SECONDS", 0.3)
+    monkeypatch.setattr(turn, "MAX_SECONDS_AFTER", 0.3)
     monkeypatch.setattr("memwarden.conversation.turn_log.TurnLog.look", hang)
     reply = me.chat(Model("Rice cakes."), EVERY).continue_chat(ASKED)
     assert [type(failure) for failure in reply.failures] == [TimeoutError]

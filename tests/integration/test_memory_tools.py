@@ -12,7 +12,7 @@ from memwarden import AsyncWarden, Warden
 from memwarden.agent import memory_tools
 from memwarden.agent.memory_tools import search_tool
 from memwarden.api.warden_blocking import BoundScope
-from memwarden.conversation.formats import form_of
+from memwarden.conversation.formats import detect_format
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Denied, InvalidInput, NotFound
 from memwarden.recall.answer.on_demand import is_unsure
@@ -317,10 +317,10 @@ def test_a_search_on_demand_is_three_bullets_within_its_budget(ana: BoundScope) 
     (schema,) = (item["input_schema"] for item in tools.anthropic() if item["name"] == "searchMemories")
     assert list(schema["properties"]) == ["query"]
     answer = tools.call_tool("searchMemories", {"query": "How do the tomatoes grow?"})
-    found = ana.query("How do the tomatoes grow?", top_k=3, budget_tokens=memory_tools.RECALLED_BUDGET)
+    found = ana.query("How do the tomatoes grow?", top_k=3, budget_tokens=memory_tools.RECALL_BUDGET)
     assert [item["id"] for item in answer["results"]] == [item.id for item in (*found.items, *found.related)]
     assert 1 <= len(found.items) <= 3
-    assert found.tokens <= memory_tools.RECALLED_BUDGET
+    assert found.tokens <= memory_tools.RECALL_BUDGET
 
 
 # Through a whole turn (C3)
@@ -359,7 +359,7 @@ SAYS: dict[str, Any] = {
 @pytest.mark.parametrize("form", CALLS)
 def test_a_model_that_keeps_things_itself(here: Warden, form: str) -> None:
     """The responses are what the APIs send; the model is a script."""
-    reader = form_of([], form)
+    reader = detect_format([], form)
     settings = ChatSettings(use_memory=True, memory_extraction_mode="llm_triggered")
     said = "My daughter Mia is allergic to peanuts, and we marry on 12 June 2027 in Sintra."
     me = here.scope(user="ana", thread="monday")
@@ -367,10 +367,10 @@ def test_a_model_that_keeps_things_itself(here: Warden, form: str) -> None:
         tools = me.tools(only=["searchMemories", "createMemory"], block=turn.block)
         response = CALLS[form]
         results = {call.id: json.dumps(tools.call_tool(call.name, call.arguments)) for call in reader.calls(response)}
-        turn.heard(response)
+        turn.record_response(response)
         assert json.loads(results["c1"])["success"] is True
         assert len(reader.with_results(turn.request, response, results)["messages"]) >= 3
-        turn.heard(SAYS[form])
+        turn.record_response(SAYS[form])
     assert turn.kept is None
     assert [item.text for item in me.find({"channel": ["semantic", "episodic", "insight"]})] == [KEEP["content"]]
     assert sorted(item.text for item in me.find({"channel": "turn"})) == ["How lovely!", said]
@@ -391,4 +391,4 @@ def test_the_message_that_is_being_answered_is_no_memory() -> None:
             found = me.tools().call_tool("searchMemories", {"query": "What does sister Rosa grow in Porto?"})
             assert found["results"][0]["text"].endswith(SAID[2]["content"])
             assert not any("please" in item["text"] for item in found["results"])
-            turn.heard("Tomatoes.")
+            turn.record_response("Tomatoes.")

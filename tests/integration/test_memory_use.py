@@ -41,7 +41,7 @@ def answered(me: BoundScope, answer: str, asked: str = ASKED) -> int:
     """Hold a turn, and return the revision of its block."""
     with me.turn([{"role": "user", "content": asked}], SETTINGS) as turn:
         assert {item.text for item in turn.block.items} >= set(FACTS)
-        turn.heard(answer)
+        turn.record_response(answer)
     return int(turn.block.rev)
 
 
@@ -78,25 +78,25 @@ def test_what_was_said_in_the_prompt_is_no_use_of_a_memory(ana: BoundScope) -> N
 def test_a_block_that_stays_in_the_history_is_not_what_was_said(ana: BoundScope) -> None:
     with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
         history = turn.messages
-        turn.heard("I will think about it.")
+        turn.record_response("I will think about it.")
     history = [*history, {"role": "assistant", "content": "I will think about it."}]
     with ana.turn([*history, {"role": "user", "content": "And? " + ASKED}], SETTINGS) as turn:
-        turn.heard("No peanuts, no sesame.")
+        turn.record_response("No peanuts, no sesame.")
     assert verdicts(ana)[FACTS[0]] == (1, 1, 0)
 
 
 def test_a_turn_that_failed_or_had_no_answer_judges_nothing(ana: BoundScope) -> None:
     def broken() -> None:
         with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
-            turn.heard("No peanuts and no sesame.")
+            turn.record_response("No peanuts and no sesame.")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         broken()
     with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
-        turn.heard(" ")
+        turn.record_response(" ")
     with ana.turn([{"role": "user", "content": "What is the boiling point of tungsten?"}]) as turn:
-        turn.heard("3,422 degrees, and no peanuts.")
+        turn.record_response("3,422 degrees, and no peanuts.")
     assert ana.uses() == []
 
 
@@ -160,7 +160,7 @@ def test_without_events_nothing_is_known_and_nothing_fails() -> None:
 def test_rules_that_fail_do_not_fail_the_turn(ana: BoundScope) -> None:
     with mock.patch.object(rules, "judged", side_effect=ZeroDivisionError):
         with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
-            turn.heard("No peanuts, no sesame.")
+            turn.record_response("No peanuts, no sesame.")
         assert [type(failure) for failure in turn.failures] == [ZeroDivisionError]
     assert [item.outcome for item in turn.stored] == ["created", "created"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, Warden, clock
-from memwarden.agent.state import PREVIEW, words_of
+from memwarden.agent.state import MAX_PREVIEW, words_of
 from memwarden.agent.tools import Parameter, Tool
 from memwarden.api.warden_blocking import BoundScope
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, NotFound
@@ -51,7 +51,7 @@ def test_keys_have_metadata_and_previews_of_100_characters(ana: BoundScope) -> N
     ana.state.save("long", "x" * 500)
     long, short = ana.state.list_keys(include_values=True)
     assert (short.preview, short.size_bytes) == ('"é"', 4)
-    assert long.preview == json.dumps("x" * 500)[:PREVIEW] + "..."
+    assert long.preview == json.dumps("x" * 500)[:MAX_PREVIEW] + "..."
     assert long.size_bytes == 502
     assert clock.parse(long.updated_at, "it") <= clock.now()
     assert ana.state.list_keys()[0].preview is None
@@ -338,7 +338,7 @@ def test_a_sentence_like_an_order_is_left_out_of_what_a_model_reads(ana: BoundSc
     ana.state.save_from_tool("web", "payment_notes", {"shop": SOFT})
     assert ana.state.load("payment_notes") == {"shop": SOFT}
     shown = "The shop opens at nine. [left out: reads like an order]"
-    assert ana.state.loaded(["payment_notes"]) == {"payment_notes": {"shop": shown}}
+    assert ana.state.load_for_model(["payment_notes"]) == {"payment_notes": {"shop": shown}}
     prepared = ana.overseer().prepare("Show my payment notes")
     assert list(prepared.state) == ["payment_notes"]
     assert "AcmePay" not in prepared.goal

@@ -168,7 +168,7 @@ def test_screen_context_once_a_session_and_configured() -> None:
     with Warden.open("memory://", config={"embedder": "none"}) as warden:
         with pytest.raises(InvalidInput, match="configured"):
             warden.sessions.inject_screen_context("A", {})
-        sessions = warden.sessions.configured(get_proactive_tool_messages=tools, window_tokens=40)
+        sessions = warden.sessions.with_options(get_proactive_tool_messages=tools, window_tokens=40)
         messages = sessions.inject_screen_context("A", {"city": "Gdynia"})
         assert messages[0]["content"] == "I can see you're on a specific screen. It shows Gdynia."
         assert sessions.inject_screen_context("A", {"city": "Gdynia"}) == []
@@ -192,7 +192,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(InvalidInput, match="session_id"):
             warden.sessions.load("")
         with pytest.raises(InvalidInput, match="window_tokens"):
-            warden.sessions.configured(window_tokens=0)
+            warden.sessions.with_options(window_tokens=0)
         with pytest.raises(UnknownAgent):
             warden.scope(agent="nobody").sessions.load("A")
         assert warden.sessions.list_ids() == []
@@ -206,7 +206,7 @@ def test_a_change_that_others_keep_overtaking_is_given_up(monkeypatch: pytest.Mo
     async def overtaken(*given: Any, **named: Any) -> None:
         raise Stale("somebody was faster")
 
-    monkeypatch.setattr(stored_sessions, "SECONDS", 0.01)
+    monkeypatch.setattr(stored_sessions, "MAX_SECONDS", 0.01)
     monkeypatch.setattr(Writer, "swap", overtaken)
     with Warden.open("memory://", config={"embedder": "none"}) as warden, pytest.raises(Conflict, match="'A'"):
         warden.sessions.finalize_current_cycle("A", "q", "a")

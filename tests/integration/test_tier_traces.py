@@ -68,7 +68,7 @@ WRITES: dict[str, Call] = {
     "AsyncTaskMemoryStore.add_reasoning": lambda site: site.task.add_reasoning("It is an hour late.", "plan"),
     "AsyncTaskMemoryStore.add_tool_output": lambda site: site.task.add_tool_output("date", "12:00"),
     "AsyncTaskMemoryStore.promote": lambda site: site.task.promote(site.thought, "p"),
-    "AsyncTaskMemoryStore.reached": lambda site: site.task.reached("completed"),
+    "AsyncTaskMemoryStore.enter_state": lambda site: site.task.enter_state("completed"),
     "AsyncTaskMemoryStore.clear": lambda site: site.task.clear(),
     "AsyncProjectMemoryStore.add_decision": lambda site: site.project.add_decision("Logs are JSON."),
     "AsyncProjectMemoryStore.add_convention": lambda site: site.project.add_convention("Tabs.", "python"),
@@ -125,7 +125,8 @@ def coroutines(kind: type[Any]) -> list[str]:
 
 
 def test_every_verb_is_shown_here() -> None:
-    assert {name for kind in CLASSES for name in coroutines(kind)} == WRITES.keys() | READS.keys()
+    old_names = {"AsyncTaskMemoryStore.reached"}
+    assert {name for kind in CLASSES for name in coroutines(kind)} - old_names == WRITES.keys() | READS.keys()
     assert not WRITES.keys() & READS.keys()
 
 

@@ -116,12 +116,12 @@ def test_what_was_delivered_is_stored(tmp_path: Path, abort: Callable[[Any, int]
 
 
 def test_a_token_that_is_taken_in_too_late_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def passed_on(events: Any, take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
+    def tee_stream(events: Any, take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
         for event in events:
             yield event
             take(event)
 
-    monkeypatch.setattr(turns, "passed_on", passed_on)
+    monkeypatch.setattr(turns, "tee_stream", tee_stream)
     with pytest.raises(AssertionError, match="Dear"):
         test_what_was_delivered_is_stored(tmp_path, close)
 

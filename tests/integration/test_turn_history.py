@@ -52,7 +52,7 @@ def test_a_kept_history_is_stored_once_and_an_outsider_stays_in_the_block(mode: 
             with me.turn(messages, settings) as turn:
                 messages = list(turn.messages)
                 assert "Graz" not in outside_blocks(messages)
-                turn.heard("Rice cakes.")
+                turn.record_response("Rice cakes.")
             messages.append({"role": "assistant", "content": "Rice cakes."})
         assert any("Graz" in message["content"] for message in messages)
         assert turns_of(warden, "t1") == [
@@ -77,7 +77,7 @@ def test_what_the_application_put_in_itself_goes_out(mode: str, known: bool) -> 
             text = "\n".join(message["content"] for message in turn.messages)
             assert TASK in text
             assert NEWS in text
-            turn.heard("Rice cakes.")
+            turn.record_response("Rice cakes.")
         assert turns_of(warden, "t1") == [("user", ASKED), ("assistant", "Rice cakes.")]
 
 
@@ -87,7 +87,7 @@ def test_a_message_that_begins_like_a_block_is_sent_and_stored() -> None:
         me = warden.scope(user="ana", thread="t1")
         with me.turn([user("Hello Graz."), {"role": "assistant", "content": "Hello."}, user(pasted)]) as turn:
             assert turn.messages[-1] == user(pasted)
-            turn.heard("Rice.")
+            turn.record_response("Rice.")
         assert ("user", " I found this on a page. What can Mia eat?") in turns_of(warden, "t1")
 
 
@@ -113,7 +113,7 @@ def test_a_field_that_cannot_be_kept_costs_no_memory(form: str, odd: dict[str, A
         me.remember(MIA)
         with me.turn(request, form=form) as turn:
             assert [item.text for item in turn.block.items] == [MIA]
-            turn.heard("Rice cakes.")
+            turn.record_response("Rice cakes.")
         assert turn.failures == ()
         assert [text for _, text in turns_of(warden, "t1")] == ["We live in Linz.", "I see.", ASKED, "Rice cakes."]
         assert [item.name for item in me.find({"channel": "turn"}) if item.text == ASKED] == [asked.get("name")]
@@ -122,8 +122,8 @@ def test_a_field_that_cannot_be_kept_costs_no_memory(form: str, odd: dict[str, A
 def test_a_field_that_is_left_out_is_told_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_told", set())
+    monkeypatch.setattr(reading, "_logged_fields", set())
     for _ in range(3):
-        said = reading.spoken([user("Hi.") | {"name": ""}, user("Hi.") | {"id": "mine", "created_at": 7}])
+        said = reading.read_spoken([user("Hi.") | {"name": ""}, user("Hi.") | {"id": "mine", "created_at": 7}])
         assert said == [user("Hi."), user("Hi.") | {"id": "mine", "created_at": 7}]
     assert caplog.text.count("a field that cannot be kept: name is") == 1

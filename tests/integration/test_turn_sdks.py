@@ -101,7 +101,7 @@ def test_the_provider_gets_the_exact_prompt(
     settings = ChatSettings(use_memory=True, memory_injection_mode=mode)
     with me.turn(api.request, settings, form=api.form) as turn:
         assert FACT in turn.block.text
-        assert turn.heard(api.call(clients)(**turn.request)) == ANSWER
+        assert turn.record_response(api.call(clients)(**turn.request)) == ANSWER
     assert upstream.prompts() == [expected(api, mode, turn.block.text)]
     assert said(me) == [("user", QUESTION), ("assistant", ANSWER)]
 
@@ -109,7 +109,7 @@ def test_the_provider_gets_the_exact_prompt(
 def test_a_list_of_messages_is_enough(me: BoundScope, clients: Clients, upstream: Upstream) -> None:
     upstream.says(ANSWER)
     with me.turn([USER]) as turn:
-        turn.heard(clients.openai.chat.completions.create(model=GPT, messages=turn.messages))
+        turn.record_response(clients.openai.chat.completions.create(model=GPT, messages=turn.messages))
     assert upstream.prompts() == [
         {"model": GPT, "messages": [{"role": "system", "content": turn.block.text}, USER]},
     ]
@@ -154,7 +154,7 @@ def test_without_memory_the_request_passes_as_it_is(
     upstream.says(ANSWER)
     api.call(clients)(**api.request)
     with me.turn(api.request, ChatSettings(), form=api.form) as turn:
-        turn.heard(api.call(clients)(**turn.request))
+        turn.record_response(api.call(clients)(**turn.request))
     alone, within = upstream.prompts()
     assert within == alone
     assert said(me) == []
@@ -165,7 +165,7 @@ def test_nothing_relevant_changes_nothing(api: Api, me: BoundScope, clients: Cli
     upstream.says("19.")
     given = api.asking({"role": "user", "content": "What is seven plus twelve?"})
     with me.turn(given, form=api.form) as turn:
-        turn.heard(api.call(clients)(**turn.request))
+        turn.record_response(api.call(clients)(**turn.request))
     assert not turn.block
     assert upstream.prompts() == [given]
     assert said(me) == [("user", "What is seven plus twelve?"), ("assistant", "19.")]
@@ -186,7 +186,7 @@ def test_a_conversation_is_stored_once_and_holds_no_block(
     for question in asked:
         talk.append({"role": "user", "content": question})
         with me.turn(api.asking(*talk), settings, form=api.form) as turn:
-            talk.append({"role": "assistant", "content": turn.heard(api.call(clients)(**turn.request))})
+            talk.append({"role": "assistant", "content": turn.record_response(api.call(clients)(**turn.request))})
     assert said(me) == [
         (role, words)
         for question, answer in zip(asked, answers, strict=True)
@@ -206,14 +206,14 @@ def test_a_refused_call_leaves_the_question_stored_and_may_be_repeated(
     else:
         upstream.fails(status)
     with pytest.raises(ERRORS) as refused, me.turn(api.request, form=api.form) as turn:
-        turn.heard(api.call(clients)(**turn.request))
+        turn.record_response(api.call(clients)(**turn.request))
     assert getattr(refused.value, "status_code", None) == status
     assert said(me) == [("user", QUESTION)]
 
     upstream.reset()
     upstream.says(ANSWER)
     with me.turn(api.request, form=api.form) as turn:
-        turn.heard(api.call(clients)(**turn.request))
+        turn.record_response(api.call(clients)(**turn.request))
     assert said(me) == [("user", QUESTION), ("assistant", ANSWER)]
 
 
@@ -222,7 +222,7 @@ def test_what_the_sdk_repeats_is_the_same_prompt(api: Api, me: BoundScope, upstr
     upstream.fails(500, times=1)
     upstream.says(ANSWER)
     with clients_of(upstream.url, retries=1) as clients, me.turn(api.request, form=api.form) as turn:
-        turn.heard(api.call(clients)(**turn.request))
+        turn.record_response(api.call(clients)(**turn.request))
     first, second = upstream.prompts()
     assert first == second == expected(api, "system_append", turn.block.text)
     assert said(me) == [("user", QUESTION), ("assistant", ANSWER)]
@@ -287,7 +287,7 @@ def test_tools_are_called_within_one_turn(
                     answer = api.gathered(events)
             else:
                 answer = api.call(clients)(**request)
-                turn.heard(answer)
+                turn.record_response(answer)
             request = request if asked_before else api.next_round(request, answer, "none")
     first, second = upstream.prompts()
     more = {"tools": first["tools"]} | ({"stream": True} if streaming else {})
@@ -310,7 +310,7 @@ def test_a_turn_may_stand_around_each_call_of_a_loop_with_tools(
     for asked_before in (False, True):
         with me.turn(request, settings, form=api.form) as turn:
             answer = api.call(clients)(**turn.request)
-            turn.heard(answer)
+            turn.record_response(answer)
         assert "<memories>" in turn.block.text
         request = request if asked_before else api.next_round(request, answer, "none")
     first, second = upstream.prompts()
@@ -331,7 +331,7 @@ def test_a_stable_prompt_begins_with_all_of_the_last(
     request, blocks, meter = api.request, [], PrefixMeter()
     for question in ("Where does Bo keep the eggs?", "Which cellar is it, where Bo keeps the eggs?", "Thanks!"):
         with me.turn(request, settings, form=api.form) as turn:
-            turn.heard(api.call(clients)(**turn.request))
+            turn.record_response(api.call(clients)(**turn.request))
             blocks.append(turn.block.text)
         me.remember("Bo keeps the eggs in the cellar.")
         talk = [*request[api.talk_of], {"role": "assistant", "content": ANSWER}, {"role": "user", "content": question}]
@@ -364,7 +364,7 @@ async def test_asynchronous_clients(api: Api, async_clients: AsyncClients, upstr
         me = warden.scope(user="ana", thread="today")
         await me.remember(f"{FACT}.")
         async with me.turn(api.request, form=api.form) as turn:
-            turn.heard(await call(**turn.request))
+            turn.record_response(await call(**turn.request))
         assert upstream.prompts() == [expected(api, "system_append", turn.block.text)]
         async with (
             me.turn(api.request, form=api.form, key="again") as turn,

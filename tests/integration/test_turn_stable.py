@@ -53,7 +53,7 @@ def asked(warden: Warden, history: list[dict[str, Any]], text: str, settings: Ch
     """One turn; the history then holds the question and an answer. Returns the request."""
     history.append(user(text))
     with warden.scope(**({"user": "hero", "thread": "quest"} | who)).turn(history, settings) as turn:
-        turn.heard("Noted.")
+        turn.record_response("Noted.")
         assert turn.failures == ()
     history.append(assistant("Noted."))
     return turn.request
@@ -147,7 +147,7 @@ def test_refresh_makes_it_anew(warden: Warden) -> None:
         turn.refresh()
         assert held(turn.request) == [[], [], [], [], [], []]
         assert "good on Sundays" in turn.messages[0]["content"]
-        turn.heard("On Sundays.")
+        turn.record_response("On Sundays.")
     history.append(assistant("On Sundays."))
     assert asked(warden, history, "Thanks.")[:6] == turn.request
 
@@ -159,7 +159,7 @@ def test_refresh_in_another_mode_searches_again(warden: Warden) -> None:
         me.remember(NORTH)
         turn.refresh()
         assert held(turn.request) == [[NORTH], []]
-        turn.heard("The northern one.")
+        turn.record_response("The northern one.")
     with me.turn([user(GATE)], ChatSettings()) as off:
         off.refresh()
         assert off.request == [user(GATE)]
@@ -172,7 +172,7 @@ def test_a_history_that_keeps_what_was_put_in_is_no_other_conversation(warden: W
     second = asked(warden, history, SUPPLIES)
     kept = [*second, assistant("Noted."), user("Thanks.")]
     with warden.scope(user="hero", thread="quest").turn(kept, STABLE) as turn:
-        turn.heard("You are welcome.")
+        turn.record_response("You are welcome.")
     assert turn.request[:4] == second
     assert held(turn.request) == [[NORTH], [], [], [GUILD], [], []]
 
@@ -226,7 +226,7 @@ def test_the_arguments_of_a_call_to_anthropic(warden: Warden) -> None:
         messages.append(user(text))
         request = {"model": "m", "max_tokens": 9, "system": "Be brief.", "messages": messages}
         with warden.scope(user="hero", thread="quest").turn(request, STABLE) as turn:
-            turn.heard("Noted.")
+            turn.record_response("Noted.")
         share = meter.add(turn.request)
         messages.append(assistant("Noted."))
     assert share.of_last == 1

@@ -153,7 +153,7 @@ def test_messages_object_keeps_ids_and_times(tmp_path: Path) -> None:
     (conversation,) = read(tmp_path, {"messages": [message, message]})
     assert conversation.sessions[0].messages == ({**message, "id": "7"},)
     assert conversation.sessions[0].at == datetime(2026, 5, 8, 13, 56, tzinfo=UTC)
-    assert conversation.dropped == (Omission("messages with an id that an earlier one of their thread has", 1),)
+    assert conversation.dropped == (Omission("messages with an id of an earlier message in their thread", 1),)
 
 
 # --- memwarden's own layout

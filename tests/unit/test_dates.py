@@ -7,7 +7,7 @@ from datetime import date, datetime
 import numpy as np
 import pytest
 
-from memwarden.recall.rank.date_match import closeness, overlap, unpack
+from memwarden.recall.rank.date_match import date_closeness, find_overlaps, unpack_spans
 from memwarden.text.dates.calendar import easter, holiday
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
 from memwarden.text.dates.spans import DaySpan, decode, encode
@@ -156,14 +156,14 @@ def test_at_most_four_spans_are_stored_the_narrowest() -> None:
 def test_rows_that_meet_what_is_asked() -> None:
     asked = [DaySpan(date(2023, 5, 1), date(2023, 5, 31), "", True)]
     rows = ["I went there yesterday", "nothing", "since 2016", "last month", "next year"]
-    places, numbers = unpack(encode(spans_in(row, FRIDAY)) for row in rows)
-    assert overlap(places, numbers, len(rows), asked).tolist() == [False, False, True, True, False]
-    shares = closeness(places, numbers, len(rows), asked)
+    places, numbers = unpack_spans(encode(spans_in(row, FRIDAY)) for row in rows)
+    assert find_overlaps(places, numbers, len(rows), asked).tolist() == [False, False, True, True, False]
+    shares = date_closeness(places, numbers, len(rows), asked)
     assert shares[3] == 1
     assert 0 < shares[2] < 0.02
-    assert not overlap(places, numbers, len(rows), []).any()
-    assert unpack([b"", b""])[1].shape == (0, 2)
-    assert closeness(*unpack([]), 0, asked).dtype == np.float32
+    assert not find_overlaps(places, numbers, len(rows), []).any()
+    assert unpack_spans([b"", b""])[1].shape == (0, 2)
+    assert date_closeness(*unpack_spans([]), 0, asked).dtype == np.float32
 
 
 def test_the_gate() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memwarden.recall.time.changes import Net, bullet, delta, fitted, label, net_changes
+from memwarden.recall.time.changes import NetChange, render_change, make_delta, fit_delta, category_label, net_changes
 from memwarden.records import JournalEntry, Memory
 from memwarden.testing.examples import NAMESPACE, START, a_memory
 from memwarden.tokens import estimate
@@ -193,24 +193,24 @@ def test_a_merge_tells_how_many_notes_it_stands_for() -> None:
 )
 def test_bullets(kind: str, fields: dict[str, Any], line: str) -> None:
     memory = a_memory("a", **{"text": "Preferred name is Ana", "category": "personal", **fields})
-    assert bullet(Net("a", kind, 1, 11, 2), memory) == line
+    assert render_change(NetChange("a", kind, 1, 11, 2), memory) == line
     assert len(line) < 160
 
 
 def test_labels() -> None:
-    assert [label(item) for item in ("goals", "recent_activity", "AI\ntopics", "x")] == [
+    assert [category_label(item) for item in ("goals", "recent_activity", "AI\ntopics", "x")] == [
         "Goals", "Recent activity", "AI topics", "X",
     ]  # fmt: skip
 
 
-def some(count: int) -> tuple[list[Net], list[Memory]]:
-    nets = [Net(f"m{number}", "created", 1, 100 - number) for number in range(count)]
+def some(count: int) -> tuple[list[NetChange], list[Memory]]:
+    nets = [NetChange(f"m{number}", "created", 1, 100 - number) for number in range(count)]
     return nets, [replace(a_memory(net.memory_id), version=1) for net in nets]
 
 
 def test_at_most_three_and_the_rest_counted() -> None:
     nets, contents = some(5)
-    whole = delta(7, 12, nets, contents)
+    whole = make_delta(7, 12, nets, contents)
     assert whole.text.splitlines() == [
         "Memory updates since rev 7:",
         "- +created: [Activity] text of m0 (imp=3)",
@@ -219,21 +219,21 @@ def test_at_most_three_and_the_rest_counted() -> None:
         "(+2 more)",
     ]
     assert (whole.since, whole.rev, len(whole.bullets), whole.more, bool(whole)) == (7, 12, 3, 2, True)
-    three = delta(7, 12, *some(3))
+    three = make_delta(7, 12, *some(3))
     assert (three.more, three.text.count("\n")) == (0, 3)
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    nothing = delta(0, 9, [], [])
+    nothing = make_delta(0, 9, [], [])
     assert (nothing.text, nothing.more, bool(nothing)) == ("", 0, False)
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_what_does_not_fit_is_counted(count: int) -> None:
-    whole = delta(7, 12, *some(count))
+    whole = make_delta(7, 12, *some(count))
     sizes: list[int] = []
     for budget in range(estimate(whole.text) + 1):
-        shown = fitted(whole, budget, estimate)
+        shown = fit_delta(whole, budget, estimate)
         if shown is None:
             assert not sizes
             continue
@@ -243,4 +243,4 @@ def test_what_does_not_fit_is_counted(count: int) -> None:
         sizes.append(len(shown.bullets))
     assert sizes == sorted(sizes)
     assert set(sizes) == set(range(min(count, 3) + 1))
-    assert shown == whole == fitted(whole, None, estimate)
+    assert shown == whole == fit_delta(whole, None, estimate)

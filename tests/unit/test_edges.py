@@ -52,7 +52,7 @@ def test_edges_that_followed_are_those_that_are_left(scans: list[list[Edge]]) ->
         for item, other in ((a, b), (b, a))
         if kind == "related_to" and {a, b} <= places.keys()
     )
-    joined = followed.joined(places)
+    joined = followed.list_related(places)
     if joined is None:
         assert not wanted
         return

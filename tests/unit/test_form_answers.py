@@ -13,7 +13,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletio
 from openai.types.responses import Response, ResponseOutputMessage
 from pydantic import TypeAdapter
 
-from memwarden.conversation.formats import FORMS, ToolCall
+from memwarden.conversation.formats import FORMATS, ToolCall
 from memwarden.errors import InvalidInput
 
 
@@ -67,13 +67,13 @@ FUNCTION_CALL = {"type": "function_call", "call_id": "c", "name": "f", "argument
     ],
 )
 def test_a_chat_completion(message: dict[str, Any], words: str) -> None:
-    form, plain = FORMS["openai_chat"], completion(message)
+    form, plain = FORMATS["openai_chat"], completion(message)
     assert form.answer(plain) == form.answer(ChatCompletion.model_validate(plain)) == words
     assert form.answer("In Porto.") == "In Porto."
 
 
 def test_the_stream_of_a_chat() -> None:
-    form = FORMS["openai_chat"]
+    form = FORMATS["openai_chat"]
     deltas = [{"role": "assistant", "content": ""}, {"content": "In "}, {"content": "Porto"}, {"refusal": "."}, {}]
     raw = [chunk(delta) for delta in deltas] + [chunk({"content": "Other."}, 1)]
     raw += [{**chunk({}), "choices": []}, chunk({"tool_calls": [{**TOOL_CALL, "index": 0}]})]
@@ -89,7 +89,7 @@ def test_the_stream_of_a_chat() -> None:
 
 def test_the_message_of_a_chat_completion_is_its_answer() -> None:
     """As a program has it that takes the message out of a response, and a chat model of LangChain gives it."""
-    form = FORMS["openai_chat"]
+    form = FORMATS["openai_chat"]
     whole = ChatCompletion.model_validate(completion({"content": "Rye."}))
     assert form.answer(whole.choices[0].message) == form.answer({"role": "assistant", "content": "Rye."}) == "Rye."
     assert form.answer(AIMessage("Rye.")) == form.answer(AIMessage([{"type": "text", "text": "Rye."}])) == "Rye."
@@ -104,7 +104,7 @@ def test_the_message_of_a_chat_completion_is_its_answer() -> None:
 
 
 def test_a_response() -> None:
-    form = FORMS["openai_responses"]
+    form = FORMATS["openai_responses"]
     whole = response(
         {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]},
         output(part("In "), part("Porto")),
@@ -120,7 +120,7 @@ def test_a_response() -> None:
 def test_the_stream_of_a_response() -> None:
     from openai.types.responses import ResponseStreamEvent
 
-    form = FORMS["openai_responses"]
+    form = FORMATS["openai_responses"]
     place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
     raw: list[dict[str, Any]] = [
         {"type": "response.created", "response": response(), "sequence_number": 0},
@@ -139,7 +139,7 @@ def test_the_stream_of_a_response() -> None:
 
 
 def test_a_message_of_anthropic() -> None:
-    form = FORMS["anthropic"]
+    form = FORMATS["anthropic"]
     content: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": "hm", "signature": "s"},
         {"type": "text", "text": "In ", "citations": None},
@@ -152,7 +152,7 @@ def test_a_message_of_anthropic() -> None:
 
 
 def test_the_stream_of_anthropic() -> None:
-    form = FORMS["anthropic"]
+    form = FORMATS["anthropic"]
     raw: list[dict[str, Any]] = [
         {"type": "message_start", "message": message_of([])},
         {
@@ -176,30 +176,30 @@ def test_the_stream_of_anthropic() -> None:
 
 
 def test_plain_answers() -> None:
-    form = FORMS["plain"]
+    form = FORMATS["plain"]
     assert form.answer("Hi.") == form.answer({"role": "assistant", "content": "Hi."}) == "Hi."
     assert form.answer({"content": [{"type": "text", "text": "Hi."}]}) == "Hi."
     assert "".join(map(form.delta, ["H", "i", {"content": "."}, {"done": True}])) == "Hi."
 
 
-@pytest.mark.parametrize("name", list(FORMS))
+@pytest.mark.parametrize("name", list(FORMATS))
 @pytest.mark.parametrize("wrong", [None, 7, {}, {"error": "overloaded"}])
 def test_what_is_no_response_is_refused(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidInput, match="a response is a text or has"):
-        FORMS[name].answer(wrong)
+        FORMATS[name].answer(wrong)
 
 
 def test_what_an_sdk_answered_is_read_again_as_what_was_said() -> None:
     ours = [{"role": "user", "content": "Where?"}, ChatCompletionMessage(role="assistant", content="In Porto.")]
     heard = [{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "In Porto."}]
-    assert FORMS["openai_chat"].said(ours) == heard
+    assert FORMATS["openai_chat"].read_turns(ours) == heard
     again = [*ours, {"role": "user", "content": "Sure?"}]
-    assert FORMS["openai_chat"].with_block(again, "x", "system_append")[1:] == again
+    assert FORMATS["openai_chat"].with_block(again, "x", "system_append")[1:] == again
     item = ResponseOutputMessage.model_validate(output(part("In Porto.")))
-    assert FORMS["openai_responses"].said({"input": [ours[0], item]}) == heard
+    assert FORMATS["openai_responses"].read_turns({"input": [ours[0], item]}) == heard
     blocks = [TextBlock(type="text", text="In Porto.")]
     request = {"system": "", "messages": [ours[0], {"role": "assistant", "content": blocks}]}
-    assert FORMS["anthropic"].said(request) == heard
+    assert FORMATS["anthropic"].read_turns(request) == heard
 
 
 ADD = {"a": 1, "b": [2]}
@@ -210,7 +210,7 @@ ASKED = {"role": "user", "content": "Add."}
 
 
 def test_calls_of_tools_in_a_chat_completion() -> None:
-    form, plain = FORMS["openai_chat"], completion({"content": None, "tool_calls": [ADDING, BROKEN, FREE]})
+    form, plain = FORMATS["openai_chat"], completion({"content": None, "tool_calls": [ADDING, BROKEN, FREE]})
     wanted = (ToolCall("c1", "add", ADD), ToolCall("c2", "add", '{"a": '), ToolCall("c3", "say", "{not JSON"))
     results = {"c1": "3", "c2": "no JSON", "c3": "said"}
     for whole in (plain, ChatCompletion.model_validate(plain)):
@@ -230,7 +230,7 @@ def test_calls_of_tools_in_a_chat_completion() -> None:
 
 
 def test_calls_of_tools_in_a_response() -> None:
-    form = FORMS["openai_responses"]
+    form = FORMATS["openai_responses"]
     thought = {"type": "reasoning", "id": "r", "summary": []}
     call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1, "b": [2]}'}
     plain = response(thought, output(part("I add.")), call)
@@ -248,7 +248,7 @@ def test_calls_of_tools_in_a_response() -> None:
 
 
 def test_calls_of_tools_in_a_message_of_anthropic() -> None:
-    form = FORMS["anthropic"]
+    form = FORMATS["anthropic"]
     content: list[dict[str, Any]] = [
         {"type": "text", "text": "I add."},
         {"type": "tool_use", "id": "c1", "name": "add", "input": ADD},
@@ -267,6 +267,6 @@ def test_calls_of_tools_in_a_message_of_anthropic() -> None:
 
 
 def test_plain_messages_call_no_tools() -> None:
-    assert FORMS["plain"].calls("Hi.") == ()
+    assert FORMATS["plain"].calls("Hi.") == ()
     with pytest.raises(InvalidInput, match="openai_chat"):
-        FORMS["plain"].with_results([ASKED], "Hi.", {})
+        FORMATS["plain"].with_results([ASKED], "Hi.", {})

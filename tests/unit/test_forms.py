@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage, convert_to_openai_messages
 
-from memwarden.conversation.formats import FORMS, MODES, form_of
+from memwarden.conversation.formats import FORMATS, MODES, detect_format
 from memwarden.errors import InvalidInput
 
 BLOCK = "<memories>\n1. Ana lives in Porto.\n</memories>"
@@ -198,11 +198,11 @@ CASES: dict[str, tuple[str, Any, Any, Any, Any]] = {
 def test_the_exact_messages(case: tuple[str, Any, Any, Any, Any], mode: str) -> None:
     name, request, *wanted = case
     before = copy.deepcopy(request)
-    made = FORMS[name].with_block(request, BLOCK, mode)
+    made = FORMATS[name].with_block(request, BLOCK, mode)
     assert json.dumps(made, sort_keys=True) == json.dumps(wanted[MODES.index(mode)], sort_keys=True)
     assert made == wanted[MODES.index(mode)]
     assert request == before
-    assert FORMS[name].with_block(request, "", mode) == before
+    assert FORMATS[name].with_block(request, "", mode) == before
 
 
 SAID: dict[str, tuple[str, Any, list[dict[str, Any]]]] = {
@@ -268,7 +268,7 @@ SAID: dict[str, tuple[str, Any, list[dict[str, Any]]]] = {
 @pytest.mark.parametrize(("name", "request_", "wanted"), SAID.values(), ids=SAID)
 def test_what_was_said(name: str, request_: Any, wanted: list[dict[str, Any]]) -> None:
     before = copy.deepcopy(request_)
-    assert FORMS[name].said(request_) == wanted
+    assert FORMATS[name].read_turns(request_) == wanted
     assert request_ == before
 
 
@@ -287,20 +287,20 @@ def test_what_was_said(name: str, request_: Any, wanted: list[dict[str, Any]]) -
     ],
 )
 def test_the_form_shows(request_: Any, name: str) -> None:
-    assert form_of(request_).name == name
-    assert form_of(request_, "plain").name == "plain"
+    assert detect_format(request_).name == name
+    assert detect_format(request_, "plain").name == "plain"
 
 
 @pytest.mark.parametrize("wrong", ["Hi.", b"Hi.", [], {}, {"prompt": "Hi."}, None, 7])
 def test_what_is_no_request_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidInput, match="a request is"):
-        form_of(wrong)
+        detect_format(wrong)
 
 
 def test_an_unknown_form_or_mode_is_refused() -> None:
     with pytest.raises(InvalidInput, match="openai_chat, openai_responses, anthropic, plain"):
-        form_of([user("Hi.")], "gemini")
-    for form in FORMS.values():
+        detect_format([user("Hi.")], "gemini")
+    for form in FORMATS.values():
         request = {"messages": [user("Hi.")], "input": "Hi."} if form.name != "plain" else [user("Hi.")]
         with pytest.raises(InvalidInput, match="a mode is one of system_append, context_message, user_prefix"):
             form.with_block(request, BLOCK, "everywhere")
@@ -323,7 +323,7 @@ def test_an_unknown_form_or_mode_is_refused() -> None:
 )
 def test_what_is_not_of_the_form_is_refused(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidInput):
-        FORMS[name].with_block(wrong, BLOCK, "user_prefix")
+        FORMATS[name].with_block(wrong, BLOCK, "user_prefix")
 
 
 @pytest.mark.parametrize("name", ["openai_chat", "anthropic", "plain"])
@@ -331,8 +331,8 @@ def test_messages_of_langchain_are_refused_and_the_way_is_named(name: str) -> No
     messages = [HumanMessage("Hi.")]
     request: Any = {"messages": messages} if name == "anthropic" else messages
     with pytest.raises(InvalidInput, match=r"HumanMessage; .* by langchain_core\.messages\.convert_to_openai_messages"):
-        FORMS[name].said(request)
-    assert FORMS["openai_chat"].said(convert_to_openai_messages(messages)) == [user("Hi.")]
+        FORMATS[name].read_turns(request)
+    assert FORMATS["openai_chat"].read_turns(convert_to_openai_messages(messages)) == [user("Hi.")]
 
 
 EARLY, LATER, LAST = BLOCK, "<memories>\nlater\n</memories>", "<memories>\nlast\n</memories>"
@@ -424,27 +424,27 @@ def without_ours(words: str) -> str:
 def test_the_exact_messages_of_what_stays_in_its_place(
     name: str, request_: Any, later: dict[int, str], wanted: Any
 ) -> None:
-    before, form = copy.deepcopy(request_), FORMS[name]
+    before, form = copy.deepcopy(request_), FORMATS[name]
     made = form.with_placed(request_, EARLY, later)
     assert json.dumps(made, sort_keys=True) == json.dumps(wanted, sort_keys=True)
     assert request_ == before
     assert form.with_placed(request_, "", {}) == before
-    assert form.cleaned(made, without_ours) == before
-    assert form.cleaned(before, without_ours) == before == request_
+    assert form.clean_texts(made, without_ours) == before
+    assert form.clean_texts(before, without_ours) == before == request_
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("mode", MODES)
 def test_what_was_put_in_can_be_taken_out(case: tuple[str, Any, Any, Any, Any], mode: str) -> None:
     name, request, *_ = case
-    form = FORMS[name]
+    form = FORMATS[name]
     made = form.with_block(request, BLOCK, mode)
-    cleaned = form.cleaned(made, without_ours)
+    cleaned = form.clean_texts(made, without_ours)
     assert BLOCK not in json.dumps(cleaned)
-    assert form.said(cleaned) == form.said(request)
-    assert form.cleaned(cleaned, without_ours) == cleaned
+    assert form.read_turns(cleaned) == form.read_turns(request)
+    assert form.clean_texts(cleaned, without_ours) == cleaned
 
 
 def test_what_the_assistant_and_tools_said_is_not_cleaned() -> None:
     theirs = [assistant(f"You said {EARLY}"), {**RESULT, "content": EARLY}, user("So?")]
-    assert FORMS["openai_chat"].cleaned(theirs, without_ours) == theirs
+    assert FORMATS["openai_chat"].clean_texts(theirs, without_ours) == theirs

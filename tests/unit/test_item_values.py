@@ -156,9 +156,9 @@ def test_what_is_no_json_object_is_refused(value: Any) -> None:
 
 
 def test_a_value_has_a_longest_length() -> None:
-    assert len(values.text_of({"a": "x" * (values.MOST_BYTES - 9)})) == values.MOST_BYTES
+    assert len(values.text_of({"a": "x" * (values.MAX_BYTES - 9)})) == values.MAX_BYTES
     with pytest.raises(InvalidInput, match="16,000,000 bytes"):
-        values.text_of({"a": "x" * (values.MOST_BYTES - 8)})
+        values.text_of({"a": "x" * (values.MAX_BYTES - 8)})
 
 
 def test_text_comes_back_whatever_it_is() -> None:
@@ -172,7 +172,7 @@ KNOWN = ["a", "a.b.c", "a.b.d.e", "a.b.d.i", "a.b.f", "a.c.f", "ab", "b.a.f", "a
 def listed(*conditions: tuple[Any, Any], max_depth: int | None = None, limit: int = 100, offset: int = 0) -> list[str]:
     op = ListNamespacesOp(tuple(MatchCondition(*condition) for condition in conditions), max_depth, limit, offset)
     namespaces.check(op)
-    return [".".join(item) for item in namespaces.listed(KNOWN, op)]
+    return [".".join(item) for item in namespaces.list_namespaces(KNOWN, op)]
 
 
 def test_listed_by_conditions() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwarden.stores.postgres.sql.rows import _BETWEEN, array_text, encode, stored, told
+from memwarden.stores.postgres.sql.rows import _BETWEEN, array_text, encode_put, encode_text, decode_text
 from memwarden.testing.examples import FULL, NAMESPACE, SIGNALS, a_memory, a_put
 
 _TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.text(max_size=6)
@@ -17,20 +17,20 @@ _TEXTS = st.text(st.sampled_from("\x00\x01\x02\x03\x04az"), max_size=6) | st.tex
 
 @given(_TEXTS, _TEXTS)
 def test_what_is_stored_compares_as_what_was_given(text: str, other: str) -> None:
-    assert "\x00" not in stored(text)
-    assert told(stored(text)) == text
-    assert (stored(text) < stored(other)) == (text < other)
-    assert (stored(text) == stored(other)) == (text == other)
+    assert "\x00" not in encode_text(text)
+    assert decode_text(encode_text(text)) == text
+    assert (encode_text(text) < encode_text(other)) == (text < other)
+    assert (encode_text(text) == encode_text(other)) == (text == other)
 
 
 @given(st.lists(_TEXTS, max_size=3))
 def test_lists_come_back(texts: list[str]) -> None:
-    assert told(stored(texts)) == texts
-    assert tuple(_BETWEEN.join(stored(texts)).split(_BETWEEN)) == tuple(stored(texts) or [""])  # on their way back
+    assert decode_text(encode_text(texts)) == texts
+    assert tuple(_BETWEEN.join(encode_text(texts)).split(_BETWEEN)) == tuple(encode_text(texts) or [""])  # on their way back
 
 
 def test_other_values_stay() -> None:
-    assert [stored(item) for item in (None, 1, 0.5, True, b"\x00")] == [None, 1, 0.5, True, b"\x00"]
+    assert [encode_text(item) for item in (None, 1, 0.5, True, b"\x00")] == [None, 1, 0.5, True, b"\x00"]
 
 
 def test_an_array_is_quoted() -> None:
@@ -44,10 +44,10 @@ def test_an_array_is_quoted() -> None:
     [({}, False), ({"text": "a\x00"}, True), ({"tags": ("\x01",)}, True), ({"source": "\x01"}, True)],
 )
 def test_a_row_says_whether_it_is_escaped(fields: dict[str, Any], escaped: bool) -> None:
-    assert encode(a_put("a", **fields), NAMESPACE).content[-1] is escaped
+    assert encode_put(a_put("a", **fields), NAMESPACE).content[-1] is escaped
 
 
 def test_an_escaped_id_marks_its_row() -> None:
     put = replace(a_put("a"), memory=a_memory("a\x00"), signals=SIGNALS)
-    assert encode(put, NAMESPACE).content[-1] is True
-    assert encode(replace(put, memory=FULL), NAMESPACE).content[-1] is True
+    assert encode_put(put, NAMESPACE).content[-1] is True
+    assert encode_put(replace(put, memory=FULL), NAMESPACE).content[-1] is True

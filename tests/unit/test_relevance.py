@@ -11,44 +11,44 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, agent
-from memwarden.agent.concepts import concepts_of, lexicon, needed_by, pattern, plain
+from memwarden.agent.concepts import compile_pattern, concepts_of, load_lexicon, needed_by, plain_words
 from memwarden.agent.relevance import (
-    ALIKE,
     NEEDED,
     SAME_CONCEPT,
     SAME_TERM,
+    SHARED_BEGINNING,
     Features,
     KeyWording,
-    alike,
-    asked,
+    asks_generally,
+    begin_alike,
     best,
     deviations,
     features,
-    in_value,
     logistic,
-    met,
+    match_words,
+    read_goal,
+    read_wording,
+    read_words,
     relevances,
-    wording,
-    words_in,
+    value_match,
 )
-from memwarden.agent.state import BAR
-from memwarden.agent.world_questions import asks_generally
+from memwarden.agent.state import MIN_RELEVANCE
 from memwarden.models.wordllama import WordLlamaEmbedder
 from memwarden.recall.recall import Recall, Request
 from memwarden.records import Scope
 
 
 def said(key: str, description: str = "", value: str = "", language: str = "english") -> KeyWording:
-    return wording(key, description, value, language)
+    return read_wording(key, description, value, language)
 
 
 def known(goal: str, *saved: KeyWording, cosines: Sequence[float] | None = None) -> list[Features]:
-    return features(asked(goal), saved, [0.0] * len(saved) if cosines is None else cosines)
+    return features(read_goal(goal), saved, [0.0] * len(saved) if cosines is None else cosines)
 
 
 def how(word: str, other: str) -> float:
-    (item,), (two,) = words_in(word, "english"), words_in(other, "english")
-    return met(item, two)
+    (item,), (two,) = read_words(word, "english"), read_words(other, "english")
+    return match_words(item, two)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_goals_about_the_one_who_asks_may_need_something(goal: str) -> None:
         ("sizes", "size", SAME_TERM),
         ("physician", "Hausarzt", SAME_CONCEPT),
         ("vuelo", "flight", SAME_CONCEPT),
-        ("Lichterkette", "lichterketten", ALIKE),
+        ("Lichterkette", "lichterketten", SHARED_BEGINNING),
         ("dinner", "allergies", NEEDED),
         ("allergies", "dinner", 0.0),  # who asks for allergies does not ask for dinner
         ("dinner", "wifi", 0.0),
@@ -110,12 +110,12 @@ def test_words_meet_by_term_by_concept_by_look_and_by_need(word: str, other: str
 
 
 def test_words_are_alike_that_share_five_letters_and_most_of_the_shorter() -> None:
-    assert alike("nebenkosten", "nebenkostenabrechnung")
-    assert alike("parkplatz", "parkplaetze")
-    assert alike("rechnung", "stromrechnung")
-    assert not alike("rent", "rental")  # four letters say little
-    assert not alike("interview", "international")
-    assert not alike("lamp", "harbour")
+    assert begin_alike("nebenkosten", "nebenkostenabrechnung")
+    assert begin_alike("parkplatz", "parkplaetze")
+    assert begin_alike("rechnung", "stromrechnung")
+    assert not begin_alike("rent", "rental")  # four letters say little
+    assert not begin_alike("interview", "international")
+    assert not begin_alike("lamp", "harbour")
 
 
 def test_concepts_are_found_by_word_beginning_ending_and_phrase() -> None:
@@ -133,13 +133,13 @@ def test_what_concepts_need_are_concepts_and_no_word_stands_twice_in_one() -> No
     words = {concept: of_it.split() for concept, of_it in listed["words"].items()}
     assert len(words) > 300
     assert {concept for concept, found in words.items() if len(found) != len({*found})} == set()
-    assert lexicon().needs.keys() <= words.keys()
-    assert frozenset().union(*lexicon().needs.values()) <= words.keys()
+    assert load_lexicon().needs.keys() <= words.keys()
+    assert frozenset().union(*load_lexicon().needs.values()) <= words.keys()
     for concept, found in words.items():
         for word in found:
             assert word == word.lower().strip("_")
             assert "*" not in word.strip("*")
-            shown = concepts_of(plain(word.replace("*", "").replace("_", " ")).split())
+            shown = concepts_of(plain_words(word.replace("*", "").replace("_", " ")).split())
             assert all(concept in item for item in shown), (concept, word)
 
 
@@ -163,7 +163,7 @@ def test_a_concept_joins_words_that_are_not_the_same(goal: str, key: str) -> Non
 def test_a_key_of_which_all_is_met_counts_more_than_one_of_which_a_part_is() -> None:
     part, whole = known("Which stamps are rare?", said("stamps, coffee and paper of the office"), said("rare stamps"))
     assert whole.key > 2 * part.key > 0
-    assert logistic(whole) > BAR > logistic(part)
+    assert logistic(whole) > MIN_RELEVANCE > logistic(part)
 
 
 def test_a_word_that_meets_many_keys_counts_less() -> None:
@@ -181,12 +181,12 @@ def test_a_met_description_counts_beside_a_met_key() -> None:
 
 
 def test_a_name_in_one_value_points_to_it_and_in_many_to_none() -> None:
-    goal, held = asked("Ask Theo"), said("k", value="Theo")
+    goal, held = read_goal("Ask Theo"), said("k", value="Theo")
     (alone,) = features(goal, [held], [0.0])
     many = features(goal, [held] * 5, [0.0] * 5)
     assert alone.value == pytest.approx(5 * many[0].value)
     assert many[0].value > 0
-    assert in_value(goal.words, said("theo", value="Theo"), Counter()) == 0  # it stands in the key
+    assert value_match(goal.words, said("theo", value="Theo"), Counter()) == 0  # it stands in the key
 
 
 def test_meaning_counts_by_itself_and_beside_the_other_keys() -> None:
@@ -200,9 +200,9 @@ def test_meaning_counts_by_itself_and_beside_the_other_keys() -> None:
 
 
 def test_a_goal_about_the_world_keeps_the_order_and_never_reaches_the_bar() -> None:
-    scores = relevances(asked("What is the capital of Namibia?"), [said("x"), said("namibia capital")], [0.0, 0.9])
-    assert scores[0] < scores[1] < BAR
-    assert logistic(known("Which capital of Namibia?", said("namibia capital"), cosines=[0.9])[0]) > BAR
+    scores = relevances(read_goal("What is the capital of Namibia?"), [said("x"), said("namibia capital")], [0.0, 0.9])
+    assert scores[0] < scores[1] < MIN_RELEVANCE
+    assert logistic(known("Which capital of Namibia?", said("namibia capital"), cosines=[0.9])[0]) > MIN_RELEVANCE
 
 
 def test_the_best_come_first_and_none_under_the_bar() -> None:
@@ -212,8 +212,8 @@ def test_the_best_come_first_and_none_under_the_bar() -> None:
 
 
 def test_plain_text_and_patterns_of_words() -> None:
-    assert plain("¿Qué Código_de-Estilo's?") == "que codigo de estilo s"
-    exams = pattern("exam* *plan on_call")
+    assert plain_words("¿Qué Código_de-Estilo's?") == "que codigo de estilo s"
+    exams = compile_pattern("exam* *plan on_call")
     assert all(exams.search(item) for item in ("examenes", "speiseplan", "who is on call"))
     assert not any(exams.search(item) for item in ("reexamine", "planned"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from memwarden.conversation.render import render_memories
+from memwarden.conversation.prompt_cache import render_memories
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.render import format_context, render_memories_block
 from memwarden.records import ContextBlock, Memory, RecallItem, Why

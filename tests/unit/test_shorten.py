@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.agent.sessions.shorten import ALSO, cut, details, shortened, size
+from memwarden.agent.sessions.shorten import ALSO, cut, details, shorten_text, size
 
 ANSWER = (
     "Thank you so much for asking, this is a wonderful question and I am really happy to help you with it today. "
@@ -21,11 +21,11 @@ FACTS = ("Marta Kowalska", "Gdynia", "7:45", "14 March 2026", "Baltic Inn", "$12
 
 
 def test_what_fits_stays_as_it_is() -> None:
-    assert shortened("**Bold** as it was.", 100) == "**Bold** as it was."
+    assert shorten_text("**Bold** as it was.", 100) == "**Bold** as it was."
 
 
 def test_sentences_with_names_numbers_and_dates_are_preferred_and_stay_whole() -> None:
-    short = shortened(ANSWER, 250)
+    short = shorten_text(ANSWER, 250)
     assert size(short) <= 250
     assert all(fact in short for fact in FACTS)
     assert "from platform 3." in short
@@ -33,15 +33,15 @@ def test_sentences_with_names_numbers_and_dates_are_preferred_and_stay_whole() -
 
 
 def test_details_of_sentences_that_do_not_fit_follow_in_a_line() -> None:
-    short = shortened(ANSWER, 150)
+    short = shorten_text(ANSWER, 150)
     assert size(short) <= 150
     assert ALSO in short
     assert all(fact in short for fact in FACTS)
 
 
 def test_what_was_made_shorter_can_be_made_shorter_again() -> None:
-    once = shortened(ANSWER, 150)
-    again = shortened(once, 140)
+    once = shorten_text(ANSWER, 150)
+    again = shorten_text(once, 140)
     assert again.count(ALSO) == 1
     assert sum(fact in again for fact in FACTS) >= 4
 
@@ -64,7 +64,7 @@ def test_details(sentence: str, expected: set[str]) -> None:
 @pytest.mark.parametrize("sign", ["a", "é", "語", "👩‍👩‍👧"])
 @pytest.mark.parametrize("limit", [*range(30, 40), 500])
 def test_no_character_is_split(sign: str, limit: int) -> None:
-    short = shortened(sign * 1000, limit)
+    short = shorten_text(sign * 1000, limit)
     assert size(short) <= limit
     assert short.encode("utf-8").decode("utf-8") == short
     assert (sign * 1000).startswith(short)
@@ -74,7 +74,7 @@ def test_no_character_is_split(sign: str, limit: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=600), st.integers(40, 300))
 def test_any_text_is_within_its_limit(text: str, limit: int) -> None:
-    short = shortened(text, limit)
+    short = shorten_text(text, limit)
     assert size(short) <= limit
     assert short == text or size(text) > limit
 

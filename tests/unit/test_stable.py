@@ -191,7 +191,7 @@ def test_each_prompt_begins_with_all_of_the_last(name: str, relevant: list[list[
     for names, text in zip(relevant, words, strict=False):
         said = [*said, {"role": "user", "content": text}]
         request = REQUESTS[name](said)
-        stable = decide_layout(stable, form.said(request), found(*names), STABLE)
+        stable = decide_layout(stable, form.read_turns(request), found(*names), STABLE)
         assert stable is not None
         shown |= set(names)
         assert set(stable.marks) == shown

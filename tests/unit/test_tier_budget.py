@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.ingest.strip_context import holds_injected, without_injected
-from memwarden.tiers.budget import GATES, SHARES, TIERS, BudgetFill, Offer, Tier, fill, one_line, read_shares, title
+from memwarden.remember.ingest.strip_context import holds_context, strip_context
+from memwarden.tiers.budget import GATES, DEFAULT_SHARES, TIERS, BudgetFill, Offer, Tier, fill_budget, one_line, read_shares, title
 from memwarden.tokens import TokenCounter, estimate
 
 CASES = 10_000
@@ -43,27 +43,27 @@ def test_the_text_has_a_title_for_each_tier_that_is_in_it() -> None:
     lines = {"task": ("[note] a b", "[note] c"), "project": (), "global": ("[note] d",)}
     tiers = {"task": Tier("Task k1:", offers("task", *lines["task"]).offers)}
     tiers |= {name: offers(name, *lines[name]) for name in TIERS[1:]}
-    filled = fill(tiers, SHARES, 100, estimate)
+    filled = fill_budget(tiers, DEFAULT_SHARES, 100, estimate)
     assert filled.text == "<task_context>\nTask k1:\n- [note] a b\n- [note] c\nGlobal:\n- [note] d\n</task_context>"
     assert filled.tokens == estimate(filled.text)
     assert filled.dropped == ()
-    assert without_injected(f"before {filled.text} after") == "before  after"
+    assert strip_context(f"before {filled.text} after") == "before  after"
     theirs = "<task_context>\nWe sell books.\n</task_context>"
-    assert without_injected(theirs) == theirs
-    assert (holds_injected(filled.text), holds_injected(theirs)) == (True, False)
+    assert strip_context(theirs) == theirs
+    assert (holds_context(filled.text), holds_context(theirs)) == (True, False)
 
 
 def test_every_tier_gets_its_share_and_the_rest_flows_to_the_task_first() -> None:
     """Lines of 10, titles of 6 to 9 and tags of 30 characters; a counter of characters."""
     tiers = {name: offers(name, *[f"{name:.1}{n:06d}" for n in range(9)]) for name in TIERS}
-    assert fill(tiers, SHARES, 30 + 100, characters).allotted == {"task": 40, "project": 40, "global": 20}
-    filled = fill(tiers, SHARES, 30 + 100, characters)
+    assert fill_budget(tiers, DEFAULT_SHARES, 30 + 100, characters).allotted == {"task": 40, "project": 40, "global": 20}
+    filled = fill_budget(tiers, DEFAULT_SHARES, 30 + 100, characters)
     # 40: title 6 and three lines (36); 40: title 9 and three (39); 20: title 8 and one (18); 7 left: nothing fits.
     assert taken(filled) == ["task0", "task1", "task2", "project0", "project1", "project2", "global0"]
     assert filled.used == {"task": 36, "project": 39, "global": 18}
     assert [item.unused for item in filled.taken] == [False] * 7
     few = {**tiers, "project": offers("project", "p000000")}
-    filled = fill(few, SHARES, 30 + 100, characters)
+    filled = fill_budget(few, DEFAULT_SHARES, 30 + 100, characters)
     # project takes 19 of 40: 27 are left with the 4 and 2 of the others; the task gets two lines, then 7 stay.
     assert taken(filled) == ["task0", "task1", "task2", "task3", "task4", "project0", "global0"]
     assert [item.offer.item_id for item in filled.taken if item.unused] == ["task3", "task4"]
@@ -72,35 +72,35 @@ def test_every_tier_gets_its_share_and_the_rest_flows_to_the_task_first() -> Non
 
 def test_what_does_not_fit_is_passed_over_for_what_does() -> None:
     tiers = {"task": offers("task", "x" * 500, "short"), "project": offers("project", "y")}
-    filled = fill(tiers, SHARES, 60, estimate)
+    filled = fill_budget(tiers, DEFAULT_SHARES, 60, estimate)
     assert taken(filled) == ["task1", "project0"]
     assert [(tier, item.item_id, gate) for tier, item, gate in filled.dropped] == [("task", "task0", "budget")]
 
 
 def test_one_item_larger_than_its_share_goes_in_when_others_leave_room() -> None:
-    filled = fill({"global": offers("global", "z" * 200)}, SHARES, 100, estimate)
+    filled = fill_budget({"global": offers("global", "z" * 200)}, DEFAULT_SHARES, 100, estimate)
     assert taken(filled) == ["global0"]
     assert filled.taken[0].unused
 
 
 def test_a_tier_without_a_share_gets_nothing() -> None:
     tiers = {name: offers(name, "a") for name in TIERS}
-    filled = fill(tiers, read_shares({"project": 1}), 1_000, estimate)
+    filled = fill_budget(tiers, read_shares({"project": 1}), 1_000, estimate)
     assert taken(filled) == ["project0"]
     assert sorted(gate for _, _, gate in filled.dropped) == ["share", "share"]
 
 
 @pytest.mark.parametrize("budget", range(16))
 def test_too_little_for_anything_is_an_empty_text(budget: int) -> None:
-    filled = fill({name: offers(name, "some words that take more") for name in TIERS}, SHARES, budget, estimate)
+    filled = fill_budget({name: offers(name, "some words that take more") for name in TIERS}, DEFAULT_SHARES, budget, estimate)
     assert (filled.text, filled.tokens, filled.taken) == ("", 0, ())
     assert len(filled.dropped) == 3
 
 
 def test_lines_are_shown_by_their_place_and_taken_by_their_order() -> None:
     tier = Tier("Task:", [Offer("last", "z", 2), Offer("first", "a", 0), Offer("middle", "m", 1)])
-    assert taken(fill({"task": tier}, SHARES, 1_000, estimate)) == ["first", "middle", "last"]
-    assert taken(fill({"task": tier}, SHARES, 30 + 6 + 8, characters)) == ["first", "last"]
+    assert taken(fill_budget({"task": tier}, DEFAULT_SHARES, 1_000, estimate)) == ["first", "middle", "last"]
+    assert taken(fill_budget({"task": tier}, DEFAULT_SHARES, 30 + 6 + 8, characters)) == ["first", "last"]
 
 
 def test_words_cannot_pass_for_a_line_or_a_tag_of_ours() -> None:
@@ -130,13 +130,13 @@ def made(chance: random.Random) -> tuple[Mapping[str, Tier], Mapping[str, float]
         listed = [Offer(f"{name}{n}", line, place) for n, (line, place) in enumerate(zip(lines, places, strict=True))]
         tiers[name] = Tier(title(name, chance.choice(("", "p", "日本", "x" * 40))), listed)
     cuts = sorted((chance.random(), chance.random()))
-    parts = chance.choice((SHARES, {"task": cuts[0], "project": cuts[1] - cuts[0], "global": 1 - cuts[1]}))
+    parts = chance.choice((DEFAULT_SHARES, {"task": cuts[0], "project": cuts[1] - cuts[0], "global": 1 - cuts[1]}))
     budget = chance.choice((0, 1, 5, 12, 20, 40, 80, 150, 400, 2_000))
     return tiers, read_shares(parts), budget, chance.choice(COUNTERS)
 
 
 def check(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
-    filled = fill(tiers, shares, budget, count)
+    filled = fill_budget(tiers, shares, budget, count)
     assert filled.tokens == count(filled.text) <= budget
     assert filled.text.count("<task_context>") == filled.text.count("</task_context>") == bool(filled.taken)
     in_ = Counter((item.tier, item.offer.item_id) for item in filled.taken)

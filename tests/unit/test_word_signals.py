@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden.recall.index.view import NamespaceView
-from memwarden.recall.rank.word_signals import QueryWord, by_table, idf, word_by_word, word_signals
+from memwarden.recall.rank.word_signals import QueryWord, sum_by_table, idf, sum_by_word, word_signals
 from memwarden.text.tokenizer import term_ids
 from memwarden_bench import sentences
 
@@ -53,7 +53,7 @@ async def test_the_two_ways_agree(turns: int, facts: int, forgotten: int) -> Non
             words = [QueryWord(idf(view.alive_count, len(rows), 0.001), rows, tf) for rows, tf in found if len(rows)]
             if words:
                 compared += 1
-                for item, other in zip(by_table(words, view), word_by_word(words, view), strict=True):
+                for item, other in zip(sum_by_table(words, view), sum_by_word(words, view), strict=True):
                     assert item.dtype == other.dtype == np.float32
                     assert np.array_equal(item, other)
     assert compared

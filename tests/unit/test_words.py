@@ -83,7 +83,7 @@ def test_the_words_of_a_question_are_shown_as_they_stand() -> None:
         ("¿Dónde trabajo?", {"trabajo"}),
         ("犬の名前は？", {"犬", "名前"}),
     ):
-        assert set(query_analysis.words_of(text, query_analysis.question_terms(text, [])).values()) == shown
+        assert set(query_analysis.map_stems(text, query_analysis.question_terms(text, [])).values()) == shown
 
 
 def test_term_ids_are_stable() -> None:
@@ -130,7 +130,7 @@ def test_when_questions(text: str) -> None:
     ],
 )
 def test_dates_of_a_question(text: str, dates: list[query_analysis.Date]) -> None:
-    assert query_analysis.dates_in(text) == dates
+    assert query_analysis.find_dates(text) == dates
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from memwarden.text.tokenizer import fold, normal
 
 _NOT_WORDS = re.compile(r"[\W_]+")
 _NONE: frozenset[str] = frozenset()
-_SHORTEST = 2
+_MIN_AFFIX = 2
 """No beginning or ending of a word in the file is shorter."""
 
 
@@ -34,19 +34,19 @@ class Lexicon(NamedTuple):
     needs: Mapping[str, frozenset[str]]
 
 
-def plain(text: str) -> str:
+def plain_words(text: str) -> str:
     """Return a text in small letters without accents, its words set apart by one space each, none at the ends."""
     return _NOT_WORDS.sub(" ", fold(normal(text))).strip()
 
 
-def pattern(words: str) -> re.Pattern[str]:
+def compile_pattern(words: str) -> re.Pattern[str]:
     """Return the pattern of a list of words and beginnings ("exam*"), endings ("*plan") and phrases ("on_call")."""
     entries = (re.escape(word).replace(r"\*", r"\w*").replace("_", " ").strip() for word in words.split())
     return re.compile(rf"\b(?:{'|'.join(sorted(set(entries), key=len, reverse=True))})\b")
 
 
 @cache
-def lexicon() -> Lexicon:
+def load_lexicon() -> Lexicon:
     """Return what the file says."""
     listed = tomllib.loads(Path(__file__).with_name("concepts.toml").read_text(encoding="utf-8"))
     tables: tuple[dict[str, set[str]], ...] = ({}, {}, {})
@@ -69,7 +69,7 @@ def concepts_of(words: Sequence[str]) -> list[frozenset[str]]:
     """Return the concepts that each word of a plain text shows; those of a phrase at each word of it."""
     found = [_of_word(word) for word in words]
     for place, word in enumerate(words):
-        for others, concept in lexicon().phrases.get(word, ()):
+        for others, concept in load_lexicon().phrases.get(word, ()):
             if _goes_on(words, place + 1, others):
                 for at in range(place, place + 1 + len(others)):
                     found[at] |= {concept}
@@ -79,7 +79,7 @@ def concepts_of(words: Sequence[str]) -> list[frozenset[str]]:
 @lru_cache(maxsize=4_096)
 def needed_by(concepts: frozenset[str]) -> frozenset[str]:
     """Return what goals about these concepts need, as a rule."""
-    needs = lexicon().needs
+    needs = load_lexicon().needs
     return frozenset().union(*(needs.get(concept, _NONE) for concept in concepts))
 
 
@@ -89,9 +89,9 @@ def _of_word(word: str) -> frozenset[str]:
 
 
 def _hits(word: str) -> Iterator[frozenset[str]]:
-    known = lexicon()
+    known = load_lexicon()
     yield known.whole.get(word, _NONE)
-    for length in range(_SHORTEST, len(word) + 1):
+    for length in range(_MIN_AFFIX, len(word) + 1):
         yield known.begins.get(word[:length], _NONE)
         yield known.ends.get(word[-length:], _NONE)
 

@@ -26,20 +26,20 @@ from memwarden.records import (
 )
 from memwarden.remember.ingest.messages import checked_names
 
-SEARCH, CREATE = "searchMemories", "createMemory"
-TOP_K, BUDGET = 3, 512
+SEARCH_TOOL, CREATE_TOOL = "searchMemories", "createMemory"
+DEFAULT_TOP_K, DEFAULT_BUDGET = 3, 512
 """What a search finds when the model asks for no other numbers: design B's."""
-MOST, MOST_BUDGET = 20, 2_000
+MAX_RESULTS, MAX_BUDGET = 20, 2_000
 """What a model may ask for at most: it reads the answer in its prompt."""
-RECALLED_BUDGET = 300
+RECALL_BUDGET = 300
 """Design B's N for recall on demand: three bullets of 280 characters, with who said them and when, fit."""
-CREATED_BY = f"tool:{CREATE}"
+CREATED_BY = f"tool:{CREATE_TOOL}"
 _KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
 _KINDS = (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
 """What a model is told to choose from; the other kinds are taken as well."""
 
 
-class Memories(Protocol):
+class MemoryVerbs(Protocol):
     """What the tools need of a scope."""
 
     @property
@@ -54,9 +54,9 @@ class Memories(Protocol):
         query: str,
         categories: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
-        top_k: int = TOP_K,
+        top_k: int = DEFAULT_TOP_K,
         *,
-        budget_tokens: int | None = BUDGET,
+        budget_tokens: int | None = DEFAULT_BUDGET,
     ) -> QueryResult: ...
 
     async def remember(
@@ -73,7 +73,7 @@ class Memories(Protocol):
     ) -> WriteResult: ...
 
 
-def memory_tools(memories: Memories, block: ContextBlock | None = None) -> tuple[Tool, ...]:
+def memory_tools(memories: MemoryVerbs, block: ContextBlock | None = None) -> tuple[Tool, ...]:
     """Return searchMemories and createMemory over what somebody remembers.
 
     block: what the turn has already. With one, searchMemories is there only when the block is unsure, and finds three
@@ -84,12 +84,12 @@ def memory_tools(memories: Memories, block: ContextBlock | None = None) -> tuple
     return (*((recall_tool(memories),) if block.unsure else ()), create_tool(memories))
 
 
-def wanted_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Tool, ...]:
+def select_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Tool, ...]:
     """Return the tools of some names, in their own order; all for None. Raises InvalidInput for an unknown name."""
     if only is None:
         return tuple(tools)
     names = checked_names(only, "only")
-    there = dict.fromkeys((SEARCH, *(tool.name for tool in tools)))  # a block may leave the search out
+    there = dict.fromkeys((SEARCH_TOOL, *(tool.name for tool in tools)))  # a block may leave the search out
     for name in names:
         if name not in there:
             raise InvalidInput(f"there is no tool {name!r:.80}; there are: {', '.join(there)}")
@@ -99,20 +99,20 @@ def wanted_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Too
 _QUESTION = Parameter("query", "string", "What you want to know, as a question or in a few words", required=True)
 
 
-def search_tool(memories: Memories, name: str = SEARCH) -> Tool:
+def search_tool(memories: MemoryVerbs, name: str = SEARCH_TOOL) -> Tool:
     """Return the tool that searches, under any of its registered names (decisions 4.23)."""
 
     async def search(
         query: str,
         categories: list[str] | None = None,
         filters: Mapping[str, Any] | None = None,
-        top_k: int | None = TOP_K,
-        budget_tokens: int | None = BUDGET,
+        top_k: int | None = DEFAULT_TOP_K,
+        budget_tokens: int | None = DEFAULT_BUDGET,
     ) -> dict[str, Any]:
-        most = _at_most("top_k", top_k, TOP_K, MOST)
-        budget = _at_most("budget_tokens", budget_tokens, BUDGET, MOST_BUDGET)
-        where = await _but_asked(memories, filters)
-        return _found(await memories.query(query, categories, where, most, budget_tokens=budget))
+        most = _check_limit("top_k", top_k, DEFAULT_TOP_K, MAX_RESULTS)
+        budget = _check_limit("budget_tokens", budget_tokens, DEFAULT_BUDGET, MAX_BUDGET)
+        where = await _exclude_question(memories, filters)
+        return _search_answer(await memories.query(query, categories, where, most, budget_tokens=budget))
 
     return Tool(
         name,
@@ -125,8 +125,10 @@ def search_tool(memories: Memories, name: str = SEARCH) -> Tool:
                 "object",
                 'Conditions, such as {"kind": "decision", "created_at": {"$gte": "2026-01-31"}}',
             ),
-            Parameter("top_k", "integer", f"Most results, 1 to {MOST}; default {TOP_K}"),
-            Parameter("budget_tokens", "integer", f"Most tokens of the results, 1 to {MOST_BUDGET}; default {BUDGET}"),
+            Parameter("top_k", "integer", f"Most results, 1 to {MAX_RESULTS}; default {DEFAULT_TOP_K}"),
+            Parameter(
+                "budget_tokens", "integer", f"Most tokens of the results, 1 to {MAX_BUDGET}; default {DEFAULT_BUDGET}"
+            ),
         ),
         "Memories, the best first, each with its id and category; none when nothing is relevant",
         "read",
@@ -134,15 +136,17 @@ def search_tool(memories: Memories, name: str = SEARCH) -> Tool:
     )
 
 
-def recall_tool(memories: Memories) -> Tool:
+def recall_tool(memories: MemoryVerbs) -> Tool:
     """Return searchMemories as it is offered in a turn that is unsure: with a question and nothing to choose."""
 
     async def recall(query: str) -> dict[str, Any]:
-        where = await _but_asked(memories, None)
-        return _found(await memories.query(query, filters=where, top_k=TOP_K, budget_tokens=RECALLED_BUDGET))
+        where = await _exclude_question(memories, None)
+        return _search_answer(
+            await memories.query(query, filters=where, top_k=DEFAULT_TOP_K, budget_tokens=RECALL_BUDGET)
+        )
 
     return Tool(
-        SEARCH,
+        SEARCH_TOOL,
         "Search what is remembered from earlier conversations. Something about this message may be there.",
         (_QUESTION,),
         "Up to three memories, the best first, each with its id and category; none when nothing is relevant",
@@ -151,7 +155,7 @@ def recall_tool(memories: Memories) -> Tool:
     )
 
 
-def create_tool(memories: Memories) -> Tool:
+def create_tool(memories: MemoryVerbs) -> Tool:
     """Return the tool by which a model keeps something."""
 
     async def create(
@@ -180,7 +184,7 @@ def create_tool(memories: Memories) -> Tool:
         return told | ({"reason": written.reason} if written.reason else {})
 
     return Tool(
-        CREATE,
+        CREATE_TOOL,
         "Keep something for later conversations: one fact, decision, preference or lesson that will still matter then.",
         (
             Parameter("content", "string", "What to keep, in one sentence that can be understood alone", required=True),
@@ -196,7 +200,7 @@ def create_tool(memories: Memories) -> Tool:
     )
 
 
-async def _but_asked(memories: Memories, filters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+async def _exclude_question(memories: MemoryVerbs, filters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Filters that leave out the message that is being answered: the model has it, and it answers nothing."""
     if filters and "id" in filters:
         return filters
@@ -206,7 +210,7 @@ async def _but_asked(memories: Memories, filters: Mapping[str, Any] | None) -> M
     return {**(filters or {}), "id": {"$ne": asked[0]}} if asked else filters
 
 
-def _found(result: QueryResult) -> dict[str, Any]:
+def _search_answer(result: QueryResult) -> dict[str, Any]:
     bullets = [*map(_bullet, result.items), *map(_bullet, result.related)]
     told = {"success": True, "count": len(bullets), "results": bullets, "confidence": round(result.confidence, 2)}
     return told | ({"updates": list(result.delta.bullets)} if result.delta else {})
@@ -216,7 +220,7 @@ def _bullet(item: RecallItem) -> dict[str, Any]:
     return {"id": item.id, "category": item.category, "text": item.text}
 
 
-def _at_most(what: str, value: int | None, default: int, most: int) -> int:
+def _check_limit(what: str, value: int | None, default: int, most: int) -> int:
     if value is None:
         return default
     if not 1 <= value <= most:

@@ -13,23 +13,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from memwarden.agent.save_rules import SaveDecision, worth_saving
-from memwarden.agent.state import PRESELECTED, AsyncState, StateKey
+from memwarden.agent.save_rules import SaveDecision, decide_saving
+from memwarden.agent.state import MAX_CANDIDATES, AsyncState, StateKey
 from memwarden.errors import InvalidInput, MemwardenError
-from memwarden.models.json_answers import asked
+from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.observability.instrument import model_failed, told
 from memwarden.observability.records import Node, Op
 from memwarden.tokens import TokenCounter, estimate
 
-PROMPT_TOKENS = 200
+MAX_PROMPT_TOKENS = 200
 """The question about a goal takes at most so many tokens, system text included."""
-MOST_LOADED = 5
+MAX_LOADED = 5
 """Without a model at most so many values are loaded for one goal."""
-PREVIEW = 500
+MAX_PREVIEW = 500
 """Characters of a tool's result that a model sees."""
-GOAL_TOKENS = 60
-_ANSWER_TOKENS = 150
+MAX_GOAL_TOKENS = 60
+_MAX_ANSWER_TOKENS = 150
 
 SYSTEM: Final = "You identify relevant saved state. Output only JSON, no explanation."
 SAVE_SYSTEM: Final = "You decide what is saved as state. Output only JSON, no explanation."
@@ -127,24 +127,24 @@ class AsyncOverseer:
         if not self._is_due(goal):
             return {}
         if self._chat is None:
-            found = await self._state.found_for(goal, most=MOST_LOADED)
-            return await self._state.loaded([item.key for item in found])
-        offered = await self._state.found_for(goal, most=PRESELECTED, bar=0.0)
+            found = await self._state.find_for_goal(goal, most=MAX_LOADED)
+            return await self._state.load_for_model([item.key for item in found])
+        offered = await self._state.find_for_goal(goal, most=MAX_CANDIDATES, bar=0.0)
         if not offered:
             return {}
         prompt, shown = relevance_prompt(goal, offered, self._count)
         if not shown:
             return {}
-        chosen = await asked(
+        chosen = await ask_json(
             self._chat,
             SYSTEM,
             prompt,
             schema=SCHEMA,
-            read=lambda answer: chosen_keys(answer, shown),
-            max_tokens=_ANSWER_TOKENS,
+            read=lambda answer: read_chosen_keys(answer, shown),
+            max_tokens=_MAX_ANSWER_TOKENS,
             seconds=self._seconds,
         )
-        return await self._state.loaded(chosen or ())
+        return await self._state.load_for_model(chosen or ())
 
     @told(Node.OVERSEER, Op.CREATE)
     async def after(self, tool: str, result: Any, goal: str) -> SaveDecision:
@@ -156,7 +156,7 @@ class AsyncOverseer:
         refusal = self._refusal(tool)
         if refusal:
             return SaveDecision(False, "", refusal)
-        verdict = worth_saving(tool, result, goal) if self._chat is None else await self._judged(tool, result, goal)
+        verdict = decide_saving(tool, result, goal) if self._chat is None else await self._ask_model(tool, result, goal)
         if not verdict.save:
             return verdict
         try:
@@ -182,19 +182,19 @@ class AsyncOverseer:
             return "only results of other tools are saved"
         return ""
 
-    async def _judged(self, tool: str, result: Any, goal: str) -> SaveDecision:
+    async def _ask_model(self, tool: str, result: Any, goal: str) -> SaveDecision:
         assert self._chat is not None
         try:
-            preview = json.dumps(result, ensure_ascii=False, allow_nan=False)[:PREVIEW]
+            preview = json.dumps(result, ensure_ascii=False, allow_nan=False)[:MAX_PREVIEW]
         except (TypeError, ValueError, RecursionError):
             return SaveDecision(False, "", "the result is not JSON")
-        told = await asked(
+        told = await ask_json(
             self._chat,
             SAVE_SYSTEM,
             save_prompt(tool, preview, goal),
             schema=SAVE_SCHEMA,
-            read=verdict_of,
-            max_tokens=_ANSWER_TOKENS,
+            read=read_verdict,
+            max_tokens=_MAX_ANSWER_TOKENS,
             seconds=self._seconds,
         )
         return told or SaveDecision(False, "", "the model had no usable answer")
@@ -210,42 +210,42 @@ def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter
 
     Keys stand in the order in which they were offered; what does not fit is left out, descriptions before keys.
     """
-    room = PROMPT_TOKENS - count(SYSTEM)
-    said = _shortened(goal, GOAL_TOKENS, count)
+    room = MAX_PROMPT_TOKENS - count(SYSTEM)
+    said = _shorten(goal, MAX_GOAL_TOKENS, count)
     shown: list[str] = []
     for item in offered:
-        if count(_asked(said, [*shown, item.key])) <= room:
+        if count(_relevance_question(said, [*shown, item.key])) <= room:
             shown.append(item.key)
     lines = {key: key for key in shown}
     for entry in offered:
         if entry.key in lines and entry.description:
-            longer = {**lines, entry.key: f"{entry.key} ({_shortened(entry.description, 12, count)})"}
-            if count(_asked(said, list(longer.values()))) <= room:
+            longer = {**lines, entry.key: f"{entry.key} ({_shorten(entry.description, 12, count)})"}
+            if count(_relevance_question(said, list(longer.values()))) <= room:
                 lines = longer
-    return _asked(said, list(lines.values())), shown
+    return _relevance_question(said, list(lines.values())), shown
 
 
-def _asked(goal: str, keys: Sequence[str]) -> str:
+def _relevance_question(goal: str, keys: Sequence[str]) -> str:
     return (
-        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(map(_quoted, keys))}\n\n"
+        f"Goal: {json.dumps(goal, ensure_ascii=False)}\n\nAvailable memory: {', '.join(map(_quote_key, keys))}\n\n"
         'Which memories are relevant? Output JSON only:\n{"relevant_keys": ["key1", "key2"]}\n\n'
         'If none relevant, output: {"relevant_keys": []}'
     )
 
 
-def _quoted(key: str) -> str:
+def _quote_key(key: str) -> str:
     """A key that could be taken for two is put in quotation marks."""
     return json.dumps(key, ensure_ascii=False) if "," in key else key
 
 
-def _shortened(text: str, tokens: int, count: TokenCounter) -> str:
+def _shorten(text: str, tokens: int, count: TokenCounter) -> str:
     words = " ".join(text.split())
     while count(words) > tokens:
         words = words[: max(1, len(words) * tokens // count(words) - 1)]
     return words
 
 
-def chosen_keys(answer: Any, offered: Sequence[str]) -> list[str]:
+def read_chosen_keys(answer: Any, offered: Sequence[str]) -> list[str]:
     """Return the keys that a model chose and that were offered. Raises TypeError, KeyError, ValueError."""
     keys = answer["relevant_keys"]
     if not isinstance(keys, list):
@@ -268,7 +268,7 @@ def save_prompt(tool: str, preview: str, goal: str) -> str:
     )
 
 
-def verdict_of(answer: Any) -> SaveDecision:
+def read_verdict(answer: Any) -> SaveDecision:
     """Return what a model decided. Raises TypeError, KeyError, ValueError for what is no decision."""
     save, key, reason = answer["save"], answer["key"], answer["reason"]
     if not isinstance(save, bool) or not isinstance(key, str) or not isinstance(reason, str):

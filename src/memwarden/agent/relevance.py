@@ -5,7 +5,7 @@ a key's words the goal meets, and how much of the goal's words meets the key or 
 are the same, that begin alike, that show one concept, or of which one needs the other
 (:mod:`memwarden.agent.concepts`);
 words of the goal in the value; how near both are in meaning, alone and beside the other keys; and whether the goal asks
-about the world only (:mod:`memwarden.agent.world_questions`). Pure functions.
+about the world only (:mod:`memwarden.agent.relevance`). Pure functions.
 
 The weights are a logistic regression's, rounded; ``tests/evaluation/fit_relevance.py`` fits them and says what they are
 worth on goals of people that they were not fitted to.
@@ -14,30 +14,34 @@ worth on goals of people that they were not fitted to.
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import takewhile
+from pathlib import Path
 from statistics import fmean, pstdev
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from memwarden.agent.concepts import concepts_of, needed_by, plain
-from memwarden.agent.world_questions import asks_generally
+from memwarden.agent.concepts import concepts_of, needed_by, plain_words
 from memwarden.recall.query_analysis import everyday_share
 from memwarden.text.tokenizer import language_of, terms
 
-SAME_TERM, SAME_CONCEPT, ALIKE, NEEDED = 1.0, 0.9, 0.8, 0.45
+SAME_TERM, SAME_CONCEPT, SHARED_BEGINNING, NEEDED = 1.0, 0.9, 0.8, 0.45
 """How well a word of the goal meets one of a key: the same term, one concept, a shared beginning, what it needs."""
 IN_DESCRIPTION = 0.6
 """What a met word is worth in the description, beside one in the key."""
-SURE = 0.9
+MATCH_WEIGHT = 0.9
 """What one met word that tells all is worth."""
-GENERAL = 0.1
+GENERAL_FACTOR = 0.1
 """What is left for a goal that asks about the world only: never the bar, but the order of the keys stays."""
-_LEAST_SAID = 0.5
+_MIN_TELLING = 0.5
 """A key or goal whose words tell less than this together is not met in full by meeting all of them."""
-_SHARED, _SHARED_PART = 5, 0.6
+_MIN_SHARED_LETTERS, _MIN_SHARED_PART = 5, 0.6
 """So many letters two words have to share, and such a part of the shorter one when they begin alike."""
 _RAREST = math.log(1 / 2e-4)
+_QUOTED: Final = re.compile(r"[\"“”«»„].*?[\"“”«»„]|(?<!\w)'[^']*'(?!\w)|‘[^’]*’(?!\w)")
 _LITTLE_WORDS = {
     "english": "list lists data info information item items thing things note notes save saved store stored remember "
     "recent recently last latest current new old plan plans get find show tell give make use check see update add set "
@@ -52,7 +56,7 @@ _LITTLE_WORDS = {
     "nouveau nouvelle numéro nom noms heure meilleur",
 }
 _SAYING_LITTLE = frozenset(term for language, words in _LITTLE_WORDS.items() for term in terms(words, language))
-_LITTLE = 0.3
+_LITTLE_WEIGHT = 0.3
 
 
 class GoalWord(NamedTuple):
@@ -103,30 +107,30 @@ WEIGHTS = Features(key=5.0, goal=4.5, behind=-3.0, value=2.5, near=2.0, stands_o
 CONSTANT = -3.0
 
 
-def asked(goal: str) -> GoalText:
+def read_goal(goal: str) -> GoalText:
     """Return a goal as it is looked at."""
     language = language_of(goal)
-    return GoalText(language, words_in(goal, language), asks_generally(goal))
+    return GoalText(language, read_words(goal, language), asks_generally(goal))
 
 
-def wording(key: str, description: str, value: str, language: str) -> KeyWording:
+def read_wording(key: str, description: str, value: str, language: str) -> KeyWording:
     """Return the wording of a saved value; texts that show no language of their own are read in the goal's."""
-    return KeyWording(words_in(key, language), words_in(description, language), frozenset(terms(value, language)))
+    return KeyWording(read_words(key, language), read_words(description, language), frozenset(terms(value, language)))
 
 
-def words_in(text: str, language: str) -> tuple[GoalWord, ...]:
+def read_words(text: str, language: str) -> tuple[GoalWord, ...]:
     """Return the words of a text that say something, once each: not stop words, unless they show a concept."""
-    said = plain(text).split()
+    said = plain_words(text).split()
     found: dict[str, GoalWord] = {}
     for word, concepts in zip(said, concepts_of(said), strict=True):
         for term in terms(word, language) or ([word] if concepts else []):
-            found.setdefault(term, GoalWord(word, term, concepts, telling(term)))
+            found.setdefault(term, GoalWord(word, term, concepts, term_weight(term)))
     return tuple(found.values())
 
 
 def relevances(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float]) -> list[float]:
     """Return 0..1 for each saved value: how surely a goal needs it, seen beside the others."""
-    factor = GENERAL if goal.general else 1.0
+    factor = GENERAL_FACTOR if goal.general else 1.0
     return [factor * logistic(feature) for feature in features(goal, said, cosines)]
 
 
@@ -138,21 +142,23 @@ def logistic(known: Features) -> float:
 
 def features(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float]) -> list[Features]:
     """Return what is known of each saved value beside a goal."""
-    in_keys = [[[met(word, item) for item in saved.key] for word in goal.words] for saved in said]
-    in_descriptions = [[[met(word, item) for item in saved.description] for word in goal.words] for saved in said]
+    in_keys = [[[match_words(word, item) for item in saved.key] for word in goal.words] for saved in said]
+    in_descriptions = [
+        [[match_words(word, item) for item in saved.description] for word in goal.words] for saved in said
+    ]
     by_word = [
         [(max(keys, default=0.0), max(descriptions, default=0.0)) for keys, descriptions in zip(*both, strict=True)]
         for both in zip(in_keys, in_descriptions, strict=True)
     ]
     shared = [math.sqrt(max(1, sum(1 for item in by_word if any(item[place])))) for place in range(len(goal.words))]
-    signs = [sign_of(goal.words, item, shared) for item in by_word]
-    best, spread = max(signs, default=0.0), Counter(term for item in said for term in stands_in(item))
+    signs = [match_strength(goal.words, item, shared) for item in by_word]
+    highest, spread = max(signs, default=0.0), Counter(term for item in said for term in all_terms(item))
     return [
         Features(
-            key=covered(saved.key, in_key, shared),
-            goal=goal_covered(goal.words, words),
-            behind=best - sign,
-            value=in_value(goal.words, saved, spread),
+            key=key_coverage(saved.key, in_key, shared),
+            goal=goal_coverage(goal.words, words),
+            behind=highest - sign,
+            value=value_match(goal.words, saved, spread),
             near=cosine,
             stands_out=off,
         )
@@ -162,47 +168,48 @@ def features(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float
     ]
 
 
-def met(word: GoalWord, item: GoalWord) -> float:
+def match_words(word: GoalWord, item: GoalWord) -> float:
     """Return 0..1: how well a word of the goal meets one of a key."""
     if word.term == item.term:
         return SAME_TERM
     if word.concepts & item.concepts:
         return SAME_CONCEPT
-    if alike(word.text, item.text):
-        return ALIKE
+    if begin_alike(word.text, item.text):
+        return SHARED_BEGINNING
     return NEEDED if item.concepts and needed_by(word.concepts) & item.concepts else 0.0
 
 
-def alike(word: str, other: str) -> bool:
+def begin_alike(word: str, other: str) -> bool:
     """Whether one word holds the other or both begin alike, as compounds and forms do that stems keep apart."""
     shorter = min(len(word), len(other))
-    if shorter < _SHARED:
+    if shorter < _MIN_SHARED_LETTERS:
         return False
-    if word[:_SHARED] == other[:_SHARED]:
+    if word[:_MIN_SHARED_LETTERS] == other[:_MIN_SHARED_LETTERS]:
         same = takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False))
-        return sum(1 for _ in same) >= _SHARED_PART * shorter
+        return sum(1 for _ in same) >= _MIN_SHARED_PART * shorter
     return word in other or other in word
 
 
-def covered(words: Sequence[GoalWord], met_by: Sequence[Sequence[float]], shared: Sequence[float]) -> float:
+def key_coverage(words: Sequence[GoalWord], met_by: Sequence[Sequence[float]], shared: Sequence[float]) -> float:
     """Return 0..1: how much of a key's words is met. met_by: for each word of the goal how well it meets each."""
     reached = (
         item.tells * max((row[place] / many for row, many in zip(met_by, shared, strict=True)), default=0.0)
         for place, item in enumerate(words)
     )
-    return sum(reached) / max(_LEAST_SAID, sum(word.tells for word in words))
+    return sum(reached) / max(_MIN_TELLING, sum(word.tells for word in words))
 
 
-def goal_covered(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]]) -> float:
+def goal_coverage(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]]) -> float:
     """Return 0..1: how much of a goal's words meets a key or its description."""
     reached = (word.tells * _of_both(*both) for word, both in zip(words, by_word, strict=True))
-    return sum(reached) / max(_LEAST_SAID, sum(word.tells for word in words))
+    return sum(reached) / max(_MIN_TELLING, sum(word.tells for word in words))
 
 
-def sign_of(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]], shared: Sequence[float]) -> float:
+def match_strength(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]], shared: Sequence[float]) -> float:
     """Return 0..1: what the goal's words that meet a key are worth together."""
-    return together(
-        SURE * word.tells * _of_both(*both) / many for word, both, many in zip(words, by_word, shared, strict=True)
+    return combine_evidence(
+        MATCH_WEIGHT * word.tells * _of_both(*both) / many
+        for word, both, many in zip(words, by_word, shared, strict=True)
     )
 
 
@@ -210,29 +217,29 @@ def _of_both(in_key: float, in_description: float) -> float:
     return max(in_key, IN_DESCRIPTION * in_description)
 
 
-def in_value(words: Sequence[GoalWord], saved: KeyWording, spread: Counter[str]) -> float:
+def value_match(words: Sequence[GoalWord], saved: KeyWording, spread: Counter[str]) -> float:
     """Return 0..1: what the goal's words are worth that stand in a value and neither in its key nor its description.
 
     spread: how many saved values hold a term; one that stands in many points to none.
     """
     elsewhere = {item.term for item in (*saved.key, *saved.description)}
-    return together(word.tells / spread[word.term] for word in words if word.term in saved.value - elsewhere)
+    return combine_evidence(word.tells / spread[word.term] for word in words if word.term in saved.value - elsewhere)
 
 
-def stands_in(saved: KeyWording) -> set[str]:
+def all_terms(saved: KeyWording) -> set[str]:
     """Return all terms of a saved value."""
     return {item.term for item in (*saved.key, *saved.description)} | saved.value
 
 
-def together(signs: Iterable[float]) -> float:
+def combine_evidence(signs: Iterable[float]) -> float:
     """Return 0..1: what signs that may each mislead are worth together."""
     return 1 - math.prod(1 - sign for sign in signs)
 
 
-def telling(term: str) -> float:
+def term_weight(term: str) -> float:
     """Return 0..1: how much a term tells; words of every other goal or key tell little."""
     if term in _SAYING_LITTLE:
-        return _LITTLE
+        return _LITTLE_WEIGHT
     return min(1.0, -math.log(everyday_share(term)) / _RAREST)
 
 
@@ -247,3 +254,17 @@ def best(scores: Sequence[float], bar: float, most: int) -> list[int]:
     """Return the places of the scores that reach the bar, best first, at most ``most``."""
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     return [place for place in order if scores[place] >= bar][:most]
+
+
+def asks_generally(goal: str) -> bool:
+    """Whether a goal needs nothing that its speaker saved."""
+    general, own = _patterns()
+    return general.search(plain_words(goal)) is not None and not own.search(plain_words(_QUOTED.sub(" ", goal)))
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What shows a goal about the world, and what shows that a goal is about the one who asks."""
+    listed = tomllib.loads(Path(__file__).with_name("general.toml").read_text(encoding="utf-8"))
+    own = listed.pop("own")
+    return re.compile("|".join(item for group in listed.values() for item in group)), re.compile("|".join(own))

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memwarden.agent.concepts import concepts_of, pattern, plain
+from memwarden.agent.concepts import compile_pattern, concepts_of, plain_words
 from memwarden.agent.state import words_of
 
 
@@ -45,17 +45,21 @@ _LASTING = frozenset(
 """Concepts of what people are, own and agreed on (:mod:`memwarden.agent.concepts`)."""
 _EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 _FAILURE = frozenset("error errors fehler exception fault erreur errore".split())
-_SHORTEST, _LONGEST = 3, 60
-_DEEPEST = 3
+_MIN_KEY, _MAX_KEY = 3, 60
+_MAX_DEPTH = 3
 """So deep in a result keys are looked at: what lies deeper is detail."""
 
 
-def worth_saving(tool: str, result: Any, goal: str) -> SaveDecision:
+def decide_saving(tool: str, result: Any, goal: str) -> SaveDecision:
     """Decide about one result of a tool, given the goal that it was called for. Pure."""
     if _is_nothing(result):
         return SaveDecision(False, "", "the result is empty or an error")
     named = words_of(tool)
-    words, said, keys = plain(named), plain(goal), [plain(words_of(key)) for key in _keys(result, _DEEPEST)]
+    words, said, keys = (
+        plain_words(named),
+        plain_words(goal),
+        [plain_words(words_of(key)) for key in _keys(result, _MAX_DEPTH)],
+    )
     if _has("secret", words) or any(_has("secret", key) for key in keys):
         return SaveDecision(False, "", "it may be a secret")
     if _has("not_keep", said):
@@ -64,7 +68,9 @@ def worth_saving(tool: str, result: Any, goal: str) -> SaveDecision:
         return SaveDecision(True, _key_of(goal, named.lower().split()), "the goal asks to keep it")
     ground = None if _has("this_moment", said) else _lasts(words, said, result, keys)
     if ground:
-        return SaveDecision(True, _joined(_named(named.lower().split())), f"{ground} are of use in other sessions")
+        return SaveDecision(
+            True, _join_key(_without_verbs(named.lower().split())), f"{ground} are of use in other sessions"
+        )
     return SaveDecision(False, "", "it serves this goal only")
 
 
@@ -98,7 +104,7 @@ def _is_nothing(result: Any) -> bool:
 
 
 def _is_failure(key: Any) -> bool:
-    return not _FAILURE.isdisjoint(plain(words_of(str(key))).split())
+    return not _FAILURE.isdisjoint(plain_words(words_of(str(key))).split())
 
 
 def _is_http_error(result: Mapping[Any, Any]) -> bool:
@@ -129,19 +135,20 @@ def _has(name: str, text: str) -> bool:
 def _patterns() -> dict[str, re.Pattern[str]]:
     listed = tomllib.loads(Path(__file__).with_name("worth.toml").read_text(encoding="utf-8"))
     return {
-        name: pattern(item) if isinstance(item, str) else re.compile("|".join(item)) for name, item in listed.items()
+        name: compile_pattern(item) if isinstance(item, str) else re.compile("|".join(item))
+        for name, item in listed.items()
     }
 
 
 def _key_of(goal: str, words: Sequence[str]) -> str:
     found = _OBJECT.search(goal)
     said = [word for word in words_of(found["what"]).lower().split() if word not in _POINTING] if found else []
-    return _joined(said) if len(_joined(said)) >= _SHORTEST else _joined(_named(words))
+    return _join_key(said) if len(_join_key(said)) >= _MIN_KEY else _join_key(_without_verbs(words))
 
 
-def _named(words: Sequence[str]) -> list[str]:
+def _without_verbs(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in _VERBS] or list(words)
 
 
-def _joined(words: Sequence[str]) -> str:
-    return "_".join(re.sub(r"\W", "", word) for word in words)[:_LONGEST].strip("_")
+def _join_key(words: Sequence[str]) -> str:
+    return "_".join(re.sub(r"\W", "", word) for word in words)[:_MAX_KEY].strip("_")

@@ -23,24 +23,24 @@ from memwarden.observability.instrument import told
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
-from memwarden.remember.ingest.intake import look_at, value_without_secrets
+from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
 
 CATEGORY = "state"
 """An agent with an allowlist reads and writes state only when this stands in it."""
-BAR = 0.35
+MIN_RELEVANCE = 0.35
 """A key of less relevance has nothing to do with a goal."""
-PRESELECTED = 40
+MAX_CANDIDATES = 40
 """So many keys are looked at closely for one goal."""
-PREVIEW = 100
+MAX_PREVIEW = 100
 """Characters of a value that a preview shows; three dots follow when there is more (decisions 2.17)."""
-FOUND_BY = 1_000
+MAX_SEARCHED = 1_000
 """So many characters of a value's texts can be searched."""
-EMBEDDED = 300
+MAX_EMBEDDED = 300
 """So many characters of key, description and texts are compared with a goal in meaning."""
-MOST_DEPTH = 100
-MOST_DESCRIPTION = 1_000
+MAX_DEPTH = 100
+MAX_DESCRIPTION = 1_000
 _SOURCE = "state"
 _PREFIX = "state:"
 _ALL = 10**9
@@ -108,7 +108,7 @@ class AsyncState:
     ) -> StateKey:
         self._check_allowed()
         name, now = _key(key), clock.now()
-        value, _ = value_without_secrets(json.loads(_json(value, self._parts.settings.max_text_bytes)))
+        value, _ = redact_value(json.loads(_json(value, self._parts.settings.max_text_bytes)))
         memory = Memory(
             id=_PREFIX + name,
             namespace=self.who.namespace,
@@ -126,13 +126,13 @@ class AsyncState:
             valid_to=_end(expires_in, now),
             trust=trust,
         )
-        look = look_at(trust, memory.text, memory.summary, *_texts(value, MOST_DEPTH))
+        look = screen(trust, memory.text, memory.summary, *_texts(value, MAX_DEPTH))
         if look.kinds:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)
         actor = self.who.actor or self.who.agent
         stored, _ = await self._parts.working.writer.put(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
-        return _told(stored)
+        return _describe(stored)
 
     async def load(self, key: str) -> Any:
         """Return the value of a key. Raises NotFound for one that is not there or has expired."""
@@ -146,7 +146,7 @@ class AsyncState:
     @told(Node.HOTPATH, Op.SEARCH)
     async def list_keys(self, pattern: str = "*", *, include_values: bool = False) -> list[StateKey]:
         """Return the keys that match a glob (``fnmatch``, case-sensitive), sorted, with previews if asked for."""
-        return [_told(item, preview=include_values) for item in await self._matching(pattern)]
+        return [_describe(item, preview=include_values) for item in await self._matching(pattern)]
 
     @told(Node.HOTPATH, Op.SEARCH)
     async def search(self, pattern: str) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class AsyncState:
             await writer.remove(self.who.namespace, [item.id for item in found], actor=actor)
         return [_name(item) for item in found]
 
-    async def loaded(self, keys: Sequence[str]) -> dict[str, Any]:
+    async def load_for_model(self, keys: Sequence[str]) -> dict[str, Any]:
         """Return the values of those keys that are there, in the order asked for, as a model may read them.
 
         Of what a tool or a model saved, sentences that read like orders to an assistant are left out (F9).
@@ -173,9 +173,9 @@ class AsyncState:
         self._check_allowed()
         found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
         now = clock.now()
-        return {_name(item): _fit(item) for item in found if _is_saved(item) and _is_there(item, now)}
+        return {_name(item): _value_to_show(item) for item in found if _is_saved(item) and _is_there(item, now)}
 
-    async def found_for(self, goal: str, *, most: int = 5, bar: float = BAR) -> list[StateKey]:
+    async def find_for_goal(self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE) -> list[StateKey]:
         """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
 
         One search in the index chooses 40 of them, which are looked at closely
@@ -186,35 +186,37 @@ class AsyncState:
         """
         from memwarden.agent.relevance import best  # stems its lists of words
 
-        offered = await self._offered(goal)
+        offered = await self._find_candidates(goal)
         scores = await asyncio.to_thread(self._relevance, goal, offered) if offered else []
-        return [_told(offered[place]) for place in best(scores, bar, most)]
+        return [_describe(offered[place]) for place in best(scores, bar, most)]
 
-    async def _offered(self, goal: str) -> list[Memory]:
+    async def _find_candidates(self, goal: str) -> list[Memory]:
         """The saved values that a search finds for a goal; when it finds few, the newest besides."""
         from memwarden.recall.recall import Request  # numpy
 
         self._check_allowed()
-        request = Request(goal, None, STATE, PRESELECTED, 0.0, None, full=True, explain=False)
+        request = Request(goal, None, SAVED_STATE, MAX_CANDIDATES, 0.0, None, full=True, explain=False)
         result = await self._parts.working.recall.query(replace(self.who, thread=None), request)
         found = [item.memory for item in result.items]
-        if len(found) < PRESELECTED:
+        if len(found) < MAX_CANDIDATES:
             known = {item.id for item in found}
-            newest = await self._parts.store.find(self.who.namespace, STATE, limit=PRESELECTED, order_by="updated_at")
+            newest = await self._parts.store.find(
+                self.who.namespace, SAVED_STATE, limit=MAX_CANDIDATES, order_by="updated_at"
+            )
             found += [item for item in newest if item.id not in known]
         now = clock.now()
-        return [item for item in found[:PRESELECTED] if _is_saved(item) and _is_there(item, now)]
+        return [item for item in found[:MAX_CANDIDATES] if _is_saved(item) and _is_there(item, now)]
 
     def _relevance(self, goal: str, offered: Sequence[Memory]) -> list[float]:
-        from memwarden.agent.relevance import asked, relevances, wording
+        from memwarden.agent.relevance import read_goal, read_wording, relevances
 
         texts = [(words_of(_name(item)), item.summary or "") for item in offered]
         briefly = [f"{key}. {about}" for key, about in texts]
-        in_full = [item.text[:EMBEDDED] for item in offered]
+        in_full = [item.text[:MAX_EMBEDDED] for item in offered]
         cosines = _cosines(self._embedder_for(goal), goal, briefly, in_full)
-        looked_at = asked(goal)
+        looked_at = read_goal(goal)
         said = [
-            wording(key, about, item.text, looked_at.language)
+            read_wording(key, about, item.text, looked_at.language)
             for (key, about), item in zip(texts, offered, strict=True)
         ]
         return relevances(looked_at, said, cosines)
@@ -235,7 +237,7 @@ class AsyncState:
         if not isinstance(pattern, str) or not pattern:
             raise InvalidInput(f"pattern is a glob such as 'kudos*', not {pattern!r:.80}")
         now = clock.now()
-        found = await self._parts.store.find(self.who.namespace, STATE, limit=_ALL)
+        found = await self._parts.store.find(self.who.namespace, SAVED_STATE, limit=_ALL)
         kept = [item for item in found if _is_saved(item) and (expired or _is_there(item, now))]
         return sorted((item for item in kept if fnmatchcase(_name(item), pattern)), key=_name)
 
@@ -248,7 +250,7 @@ class AsyncState:
         self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
 
 
-STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
+SAVED_STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
 """What was saved here; proposals for the user context are of the same channel."""
 
 
@@ -256,7 +258,7 @@ def _key(key: Any) -> str:
     name = checked_name(key, "key")
     if name is None:
         raise InvalidInput("key is a text, not None")
-    _, kinds = value_without_secrets(name)
+    _, kinds = redact_value(name)
     if kinds:  # ids and events name it
         raise InvalidInput(f"the key holds a secret ({', '.join(kinds)}); name it otherwise, and save the value")
     return name
@@ -267,8 +269,8 @@ def _json(value: Any, most: int) -> str:
         said = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"value is not JSON: {error}") from None
-    if _is_deep(value, MOST_DEPTH):
-        raise InvalidInput(f"value has more than {MOST_DEPTH} levels; make it flatter")
+    if _is_deep(value, MAX_DEPTH):
+        raise InvalidInput(f"value has more than {MAX_DEPTH} levels; make it flatter")
     if len(said.encode("utf-8", "surrogatepass")) > most:
         raise InvalidInput(f"value is larger than {most:,} bytes as JSON (setting max_text_bytes); save a part of it")
     return said
@@ -282,8 +284,8 @@ def _is_deep(value: Any, left: int) -> bool:
 def _line(description: Any) -> str | None:
     if description is None:
         return None
-    if not isinstance(description, str) or len(description) > MOST_DESCRIPTION:
-        raise InvalidInput(f"description is a text of at most {MOST_DESCRIPTION:,} characters, not {description!r:.80}")
+    if not isinstance(description, str) or len(description) > MAX_DESCRIPTION:
+        raise InvalidInput(f"description is a text of at most {MAX_DESCRIPTION:,} characters, not {description!r:.80}")
     return " ".join(description.split()) or None
 
 
@@ -301,7 +303,7 @@ def _end(expires_in: Any, now: datetime) -> datetime | None:
 
 def _text(key: str, description: Any, value: Any) -> str:
     """What recall finds a value by: the words of its key, its description and its own texts."""
-    texts = " ".join(_texts(value, MOST_DEPTH))[:FOUND_BY]
+    texts = " ".join(_texts(value, MAX_DEPTH))[:MAX_SEARCHED]
     return "\n".join(filter(None, (words_of(key), _line(description), texts)))
 
 
@@ -340,17 +342,17 @@ def _name(memory: Memory) -> str:
     return str((memory.payload or {})["name"])
 
 
-def _fit(memory: Memory) -> Any:
+def _value_to_show(memory: Memory) -> Any:
     """The value, each text of it as far as it is fit to be shown to a model."""
 
-    def fit(value: Any) -> Any:
+    def show(value: Any) -> Any:
         if isinstance(value, str):
             return fit_to_show(memory, value)
         if isinstance(value, Mapping):
-            return {key: fit(item) for key, item in value.items()}
-        return [fit(item) for item in value] if isinstance(value, list) else value
+            return {key: show(item) for key, item in value.items()}
+        return [show(item) for item in value] if isinstance(value, list) else value
 
-    return fit(_value(memory))
+    return show(_value(memory))
 
 
 def _value(memory: Memory) -> Any:
@@ -372,13 +374,13 @@ def _cosines(embedder: Embedder | None, goal: str, briefly: Sequence[str], in_fu
     return [float(item) for item in cosines.reshape(2, len(briefly)).max(axis=0)]
 
 
-def _told(memory: Memory, *, preview: bool = False) -> StateKey:
+def _describe(memory: Memory, *, preview: bool = False) -> StateKey:
     said = json.dumps(_value(memory), ensure_ascii=False)
     return StateKey(
         key=_name(memory),
         updated_at=memory.updated_at.isoformat(),
         size_bytes=len(said.encode("utf-8", "surrogatepass")),
         description=memory.summary,
-        preview=(said[:PREVIEW] + "..." if len(said) > PREVIEW else said) if preview else None,
+        preview=(said[:MAX_PREVIEW] + "..." if len(said) > MAX_PREVIEW else said) if preview else None,
         expires_at=None if memory.valid_to is None else memory.valid_to.isoformat(),
     )

@@ -16,7 +16,7 @@ from memwarden.records import Trust
 from memwarden.remember.ingest.messages import read_arguments
 
 Permission = Literal["read", "write"]
-Call = Callable[..., Awaitable[dict[str, Any]]]
+ToolFunction = Callable[..., Awaitable[dict[str, Any]]]
 TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -61,7 +61,7 @@ class Tool:
     parameters: tuple[Parameter, ...]
     returns: str
     permissions: Permission
-    call: Call
+    call: ToolFunction
 
 
 class AsyncTools:
@@ -100,7 +100,7 @@ class AsyncTools:
         if not self._may(tool):
             raise Denied(f"{name} writes, and this caller may only read")
         try:
-            return await tool.call(**checked(tool, read_arguments(parameters or {})))
+            return await tool.call(**check_parameters(tool, read_arguments(parameters or {})))
         except StoreError as error:
             return {"success": False, "error": f"the storage refused: {error}"}
         except MemwardenError as error:
@@ -111,7 +111,11 @@ class AsyncTools:
         return [
             {
                 "type": "function",
-                "function": {"name": tool.name, "description": described(tool), "parameters": schema(tool)},
+                "function": {
+                    "name": tool.name,
+                    "description": describe_tool(tool),
+                    "parameters": parameter_schema(tool),
+                },
             }
             for tool in self.tools
         ]
@@ -119,19 +123,20 @@ class AsyncTools:
     def anthropic(self) -> list[dict[str, Any]]:
         """Return the tools as Anthropic's messages take them."""
         return [
-            {"name": tool.name, "description": described(tool), "input_schema": schema(tool)} for tool in self.tools
+            {"name": tool.name, "description": describe_tool(tool), "input_schema": parameter_schema(tool)}
+            for tool in self.tools
         ]
 
     def _may(self, tool: Tool) -> bool:
         return tool.permissions == "read" or self.permission == "write"
 
 
-def described(tool: Tool) -> str:
+def describe_tool(tool: Tool) -> str:
     """Return what a tool does and what it returns, for a model."""
     return f"{tool.description} Returns: {tool.returns}"
 
 
-def schema(tool: Tool) -> dict[str, Any]:
+def parameter_schema(tool: Tool) -> dict[str, Any]:
     """Return the JSON schema of a tool's parameters."""
     return {
         "type": "object",
@@ -148,7 +153,7 @@ def schema(tool: Tool) -> dict[str, Any]:
     }
 
 
-def checked(tool: Tool, given: Any) -> dict[str, Any]:
+def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
     """Return the parameters of a call. Raises InvalidInput that says which one is wrong."""
     if isinstance(given, str):
         raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {given!r:.80}")
@@ -192,9 +197,9 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
 
     async def load(key: str) -> dict[str, Any]:
         await state.load(key)  # says what is not there
-        return {"success": True, "value": (await state.loaded([key]))[key]}
+        return {"success": True, "value": (await state.load_for_model([key]))[key]}
 
-    async def listed(include_values: bool | None = False) -> dict[str, Any]:
+    async def list_keys(include_values: bool | None = False) -> dict[str, Any]:
         keys = await state.list_keys(include_values=bool(include_values))
         told = [
             {"key": key.key, "updated_at": key.updated_at, "size_bytes": key.size_bytes}
@@ -204,7 +209,7 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
         return {"success": True, "count": len(told), "keys": told}
 
     async def search(pattern: str) -> dict[str, Any]:
-        results = await state.loaded(list(await state.search(pattern)))
+        results = await state.load_for_model(list(await state.search(pattern)))
         return {"success": True, "pattern": pattern, "matches": list(results), "results": results}
 
     key = Parameter("key", "string", "Name of the value (e.g., 'kudos_givers_2025')", required=True)
@@ -229,7 +234,7 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
             (Parameter("include_values", "boolean", "Include preview of values"),),
             "List of keys with timestamps and optional previews",
             "read",
-            listed,
+            list_keys,
         ),
         Tool(
             "searchState",

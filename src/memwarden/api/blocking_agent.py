@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
 from memwarden.agent.sessions.plain_sessions import ProactiveTools
-from memwarden.agent.sessions.rules import WINDOW_TOKENS
+from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.agent.tools import AsyncTools, Permission, Tool
@@ -26,10 +27,10 @@ class State(Facade):
 
     save = blocking(AsyncState.save)
     load = blocking(AsyncState.load)
-    loaded = blocking(AsyncState.loaded)
+    load_for_model = blocking(AsyncState.load_for_model)
     list_keys = blocking(AsyncState.list_keys)
     search = blocking(AsyncState.search)
-    found_for = blocking(AsyncState.found_for)
+    find_for_goal = blocking(AsyncState.find_for_goal)
     save_from_tool = blocking(AsyncState.save_from_tool)
     clear = blocking(AsyncState.clear)
 
@@ -89,20 +90,25 @@ class Sessions(Facade):
         """Who asks."""
         return self._inner.who
 
-    def configured(
+    def with_options(
         self,
         *,
         get_proactive_tool_messages: ProactiveTools | None = None,
-        window_tokens: int = WINDOW_TOKENS,
+        window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> Sessions:
         """Return the same sessions with the tools of screens, and a window in tokens for prepared messages.
 
         The tools are called in a worker thread.
         """
-        inner = self._inner.configured(
+        inner = self._inner.with_options(
             get_proactive_tool_messages=get_proactive_tool_messages, window_tokens=window_tokens
         )
         return Sessions(inner, self._loop)
+
+    def configured(self, **options: Any) -> Sessions:
+        """Call :meth:`with_options`, under the name that it had before; goes with the next release."""
+        warnings.warn("sessions.configured is now sessions.with_options", DeprecationWarning, stacklevel=2)
+        return self.with_options(**options)
 
     initialize_session_memory = blocking(AsyncSessions.initialize_session_memory)
     prepare_messages_for_agent = blocking(AsyncSessions.prepare_messages_for_agent)

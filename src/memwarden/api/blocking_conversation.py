@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -26,7 +27,7 @@ class Turn(Facade):
 
     >>> with me.turn(messages) as turn:
     ...     response = client.chat.completions.create(model=..., messages=turn.messages)
-    ...     turn.heard(response)
+    ...     turn.record_response(response)
     """
 
     _inner: AsyncTurn
@@ -61,7 +62,7 @@ class Turn(Facade):
         """
         self._loop.run(self._inner.end(look=look))
 
-    def heard(self, response: Any, *, id: str | None = None) -> str:
+    def record_response(self, response: Any, *, id: str | None = None) -> str:
         """Take in an answer of the model: a whole response of the form, or its words. Returns the words.
 
         Call it once for each answer, in order, when the model is called more than once in a turn.
@@ -72,7 +73,12 @@ class Turn(Facade):
         A response that cannot be read has no words; ``failures`` says so. Raises InvalidInput when the turn is not
         open.
         """
-        return self._inner.heard(response, id=id)
+        return self._inner.record_response(response, id=id)
+
+    def heard(self, response: Any, *, id: str | None = None) -> str:
+        """Call :meth:`record_response`, under the name that it had before; goes with the next release."""
+        warnings.warn("turn.heard is now turn.record_response", DeprecationWarning, stacklevel=2)
+        return self.record_response(response, id=id)
 
     def stream(self, events: Iterable[E], *, id: str | None = None) -> Iterator[E]:
         """Pass on the events of a stream as they are, one answer of the model, while its words are taken in.

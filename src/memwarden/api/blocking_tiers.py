@@ -8,7 +8,7 @@ from memwarden.concurrency.loop import Facade, blocking
 from memwarden.records import Namespace
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.confirm import Confirm
-from memwarden.tiers.eviction import MAX_ITEMS
+from memwarden.tiers.project_store import DEFAULT_MAX_ITEMS
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
 from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.project_store import AsyncProjectMemoryStore
@@ -48,6 +48,7 @@ class TaskMemoryStore(TierStore):
     add_tool_output = blocking(AsyncTaskMemoryStore.add_tool_output)
     get_stage_outputs = blocking(AsyncTaskMemoryStore.get_stage_outputs)
     promote = blocking(AsyncTaskMemoryStore.promote)
+    enter_state = blocking(AsyncTaskMemoryStore.enter_state)
     reached = blocking(AsyncTaskMemoryStore.reached)
     clear = blocking(AsyncTaskMemoryStore.clear)
 
@@ -123,7 +124,7 @@ class Tiers(Facade):
         self,
         project_id: str = DEFAULT_PROJECT,
         *,
-        max_items: int = MAX_ITEMS,
+        max_items: int = DEFAULT_MAX_ITEMS,
         confirmation_callback: Confirm | None = None,
         tenant: str = "default",
     ) -> ProjectMemoryStore:

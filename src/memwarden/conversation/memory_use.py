@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 from memwarden.records import RecallItem
 from memwarden.text.flags import content_terms
 
-THIRD: Final = 1 / 3
+MIN_OWN_SHARE: Final = 1 / 3
 """A short fact has three words of its own, of which an answer needs one ("no peanuts")."""
-LONGEST: Final = 8_000
+MAX_CHARACTERS: Final = 8_000
 """So many characters are looked at: of the answer from its beginning, of the talk in the prompt from its end."""
 
 
-class Use(NamedTuple):
+class UseJudgement(NamedTuple):
     """What was judged of a memory. share: of its own words, those that the answer repeats; 0..1."""
 
     item: RecallItem
@@ -23,7 +23,7 @@ class Use(NamedTuple):
     share: float
 
 
-def judged(items: Iterable[RecallItem], said: Sequence[str], answer: str) -> list[Use]:
+def judge_uses(items: Iterable[RecallItem], said: Sequence[str], answer: str) -> list[UseJudgement]:
     """Judge each memory of a prompt.
 
     Its own words are those that say something and that nobody said in the prompt. It was used when the answer repeats
@@ -31,22 +31,22 @@ def judged(items: Iterable[RecallItem], said: Sequence[str], answer: str) -> lis
 
     said: the talk in the prompt, the message that was answered last.
     """
-    known = set(content_terms("\n".join(said)[-LONGEST:]))
-    answered = content_terms(answer[:LONGEST])
+    known = set(content_terms("\n".join(said)[-MAX_CHARACTERS:]))
+    answered = content_terms(answer[:MAX_CHARACTERS])
     words, pairs = set(answered), _pairs(answered)
-    return [_judged(item, content_terms(item.text), known, words, pairs) for item in items]
+    return [_judge_item(item, content_terms(item.text), known, words, pairs) for item in items]
 
 
 Pairs = set[tuple[str, str]]
 
 
-def _judged(item: RecallItem, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> Use:
+def _judge_item(item: RecallItem, held: list[str], known: set[str], words: set[str], pairs: Pairs) -> UseJudgement:
     own = set(held) - known
     if not own:
-        return Use(item, False, 0.0)
+        return UseJudgement(item, False, 0.0)
     share = len(own & words) / len(own)
     follows = any(own.intersection(pair) for pair in _pairs(held) & pairs)
-    return Use(item, follows or share >= THIRD, share)
+    return UseJudgement(item, follows or share >= MIN_OWN_SHARE, share)
 
 
 def _pairs(terms: list[str]) -> Pairs:

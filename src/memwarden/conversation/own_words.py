@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from memwarden.recall.answer.render import DESIGN, Template
-from memwarden.remember.ingest.strip_context import without_blocks_that, without_injected
+from memwarden.recall.answer.render import DEFAULT_TEMPLATE, Template
+from memwarden.remember.ingest.strip_context import strip_blocks, strip_context
 
 
 def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) -> list[dict[str, Any]]:
@@ -24,13 +24,13 @@ def without_blocks(messages: Sequence[Mapping[str, Any]], template: Template) ->
 def without_block(text: str, template: Template) -> str:
     """What of a text is stored: without all that memwarden puts into prompts, in a template's words or
     design C's."""
-    return without_injected(without_blocks_that(_begin(template.prefix), template.suffix, text))
+    return strip_context(strip_blocks(_begin(template.prefix), template.suffix, text))
 
 
 def without_memories(text: str, template: Template) -> str:
     """A text without whole blocks of memories, in a template's or in design C's words; as it is if it has none."""
-    for item in {template: None, DESIGN: None}:
-        text = without_blocks_that(_begin(item.prefix), item.suffix, text, whole=True)
+    for item in {template: None, DEFAULT_TEMPLATE: None}:
+        text = strip_blocks(_begin(item.prefix), item.suffix, text, whole=True)
     return text
 
 

@@ -57,7 +57,7 @@ class PrefixMeter:
     def add(self, request: Request) -> PrefixShare:
         """Take in the next prompt, and tell how it begins."""
         text, last = prompt_text(request), self._last
-        identical = text[: _same(last, text)]
+        identical = text[: _common_length(last, text)]
         share = PrefixShare(self._count(identical), self._count(text), self._count(last))
         if last:
             total = self.total
@@ -84,7 +84,7 @@ def _line(part: Any) -> str:
     return json.dumps(fields, ensure_ascii=False, default=_plain) + "\n"
 
 
-def _same(text: str, other: str) -> int:
+def _common_length(text: str, other: str) -> int:
     """How many characters two texts begin with that are the same."""
     low, high = 0, min(len(text), len(other))
     while low < high:

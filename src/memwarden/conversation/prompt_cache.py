@@ -12,12 +12,16 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
-from memwarden.conversation.render import render
+from memwarden import clock
 from memwarden.conversation.settings import ChatSettings
-from memwarden.records import ContextBlock, Memory
+from memwarden.recall.answer.budget import pack_items
+from memwarden.recall.answer.render import render_memories_block
+from memwarden.records import ContextBlock, Cut, Memory
+from memwarden.tokens import TokenCounter, estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class PlacedBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Stable:
+class PromptLayout:
     """What of memory stands in a conversation: early, and before later messages, oldest first."""
 
     snapshot: PlacedBlock
@@ -46,7 +50,7 @@ class Stable:
     @property
     def marks(self) -> dict[str, str]:
         """The marks of all memories that stand in it."""
-        return {key: mark for delta in (*self.deltas, self.snapshot) for key, mark in delta.marks.items()}
+        return {key: fingerprint for delta in (*self.deltas, self.snapshot) for key, fingerprint in delta.marks.items()}
 
 
 def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -58,21 +62,21 @@ def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def mark(memory: Memory) -> str:
+def fingerprint(memory: Memory) -> str:
     """Return a fingerprint of what a memory says in a prompt; its age and importance stay as they were shown."""
     shown = json.dumps([memory.text, memory.summary, memory.context, memory.kind])
     return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
 
 
-def decided(
-    before: Stable | None,
+def decide_layout(
+    before: PromptLayout | None,
     said: Sequence[Mapping[str, Any]],
     block: ContextBlock,
     settings: ChatSettings,
     *,
     gone: Collection[str] = (),
     renew: bool = False,
-) -> Stable | None:
+) -> PromptLayout | None:
     """Return what stands in the prompt of the message to answer; None for a conversation without a user's message.
 
     Set points, at which all of it is made anew: there is nothing yet; a conversation begins; a memory of the snapshot
@@ -85,7 +89,7 @@ def decided(
         gone: ids of memories that were forgotten, changed or are no longer true.
     """
     chain = anchors(said)
-    at = to_answer(said)
+    at = place_to_answer(said)
     if at is None:
         return None
     here, lost = chain[at], set(gone)
@@ -96,48 +100,80 @@ def decided(
         or (begins and before.snapshot.anchor not in chain)
         or lost & before.snapshot.marks.keys()
     ):
-        return Stable(_placed(here, render(block, settings)))
+        return PromptLayout(_place_block(here, render_memories(block, settings)))
     known = set(chain[: at + 1])
     kept = tuple(delta for delta in before.deltas if delta.anchor in known and not lost & delta.marks.keys())
-    stable = Stable(before.snapshot, kept)
+    stable = PromptLayout(before.snapshot, kept)
     if here in (item.anchor for item in (before.snapshot, *kept)):
         return stable
     words = replace(settings, memory_context_suffix="") if stable.marks else settings  # it stands in the prompt
-    more = render(block, words, without=stable.marks)
+    more = render_memories(block, words, without=stable.marks)
     if sum(item.tokens for item in kept) + more.tokens > settings.max_delta_tokens:
-        return Stable(_placed(here, render(block, settings)))
-    return Stable(before.snapshot, (*kept, _placed(here, more))) if more else stable
+        return PromptLayout(_place_block(here, render_memories(block, settings)))
+    return PromptLayout(before.snapshot, (*kept, _place_block(here, more))) if more else stable
 
 
-def to_answer(said: Sequence[Mapping[str, Any]]) -> int | None:
+def render_memories(
+    block: ContextBlock,
+    settings: ChatSettings,
+    *,
+    without: Collection[str] = (),
+    now: datetime | None = None,
+    count: TokenCounter = estimate,
+) -> ContextBlock:
+    """Return a block with its memories in the words of the settings' templates, within their budget.
+
+    A memory that does not fit is passed over, and named in ``cut``.
+
+    Args:
+        without: ids of memories that stand in the prompt already. now: what ages are counted to.
+    """
+    from memwarden.recall.answer.select import GATES  # numpy is loaded by now: there is a block
+
+    moment = now or clock.now()
+    packed = pack_items(
+        (),
+        [item for item in block.items if item.id not in without],
+        most=len(block.items),
+        budget=settings.max_memory_tokens,
+        render=lambda items: render_memories_block(items, moment, settings.template),
+        count=count,
+    )
+    dropped = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
+    return ContextBlock(
+        packed.text, packed.items, packed.tokens, settings.max_memory_tokens, block.rev, (*dropped, *block.cut)
+    )
+
+
+def place_to_answer(said: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the place of the user's last message, or None."""
     after = sum(1 for _ in takewhile(lambda item: item["role"] != "user", reversed(said)))
     return None if after == len(said) else len(said) - 1 - after
 
 
-def places(stable: Stable, said: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+def delta_places(stable: PromptLayout, said: Sequence[Mapping[str, Any]]) -> dict[int, str]:
     """Return where the deltas stand: their texts by the place of their message in what was said."""
     texts = {delta.anchor: delta.text for delta in stable.deltas}
     return {place: texts[anchor] for place, anchor in enumerate(anchors(said)) if anchor in texts}
 
 
-def to_json(stable: Stable) -> dict[str, Any]:
+def layout_to_json(stable: PromptLayout) -> dict[str, Any]:
     """Return it as JSON."""
-    return {"snapshot": _json_of(stable.snapshot), "deltas": [_json_of(delta) for delta in stable.deltas]}
+    return {"snapshot": _block_to_json(stable.snapshot), "deltas": [_block_to_json(delta) for delta in stable.deltas]}
 
 
-def from_json(stored: Mapping[str, Any]) -> Stable:
-    """Read what :func:`to_json` made."""
-    return Stable(_read(stored["snapshot"]), tuple(map(_read, stored["deltas"])))
+def layout_from_json(stored: Mapping[str, Any]) -> PromptLayout:
+    """Read what :func:`layout_to_json` made."""
+    return PromptLayout(_block_from_json(stored["snapshot"]), tuple(map(_block_from_json, stored["deltas"])))
 
 
-def _placed(anchor: str, block: ContextBlock) -> PlacedBlock:
-    return PlacedBlock(anchor, block.text, block.tokens, {item.id: mark(item.memory) for item in block.items})
+def _place_block(anchor: str, block: ContextBlock) -> PlacedBlock:
+    return PlacedBlock(anchor, block.text, block.tokens, {item.id: fingerprint(item.memory) for item in block.items})
 
 
-def _json_of(block: PlacedBlock) -> dict[str, Any]:
+def _block_to_json(block: PlacedBlock) -> dict[str, Any]:
     return {"anchor": block.anchor, "text": block.text, "tokens": block.tokens, "marks": dict(block.marks)}
 
 
-def _read(stored: Mapping[str, Any]) -> PlacedBlock:
+def _block_from_json(stored: Mapping[str, Any]) -> PlacedBlock:
     return PlacedBlock(stored["anchor"], stored["text"], stored["tokens"], dict(stored["marks"]))

@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from memwarden import clock
-from memwarden.conversation.prompt_cache import Stable, decided, from_json, mark, to_json
+from memwarden.conversation.prompt_cache import (
+    PromptLayout,
+    decide_layout,
+    fingerprint,
+    layout_from_json,
+    layout_to_json,
+)
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Conflict, Stale
 from memwarden.ids import DEFAULT_THREAD
@@ -20,11 +26,11 @@ PREFIX: Final = "in-prompt:"
 SOURCE: Final = "in-prompt"
 CATEGORY: Final = "in-prompt"
 """A category that is in no allowlist: what one agent's prompt holds may be what another may not read."""
-TRIES: Final = 50
-_MOST_PAUSE: Final = 0.05
+MAX_TRIES: Final = 50
+_MAX_PAUSE: Final = 0.05
 
 
-class InPrompt:
+class PromptCacheStore:
     """What stands in the prompts of one thread, for one agent: others may not read what this one may.
 
     It is one memory of the channel ``state``, written only when it changes, and only if nobody wrote it since it was
@@ -39,9 +45,9 @@ class InPrompt:
 
     async def at(
         self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False
-    ) -> Stable | None:
+    ) -> PromptLayout | None:
         """Return what stands in the prompt of the message to answer
-        (:func:`memwarden.conversation.prompt_cache.decided`).
+        (:func:`memwarden.conversation.prompt_cache.decide_layout`).
 
         It is durable on return. Raises StoreError; Conflict when others kept writing it.
         """
@@ -49,39 +55,39 @@ class InPrompt:
         place = (namespace.tenant, namespace.path, self._id)
         lock = self._parts.locks.setdefault(place, asyncio.Lock())
         async with lock:  # those of this process wait for each other
-            for _ in range(TRIES):
+            for _ in range(MAX_TRIES):
                 rev = (await self._parts.store.head(namespace)).rev
-                stored = await self._stored()
-                before = None if stored is None or stored.payload is None else from_json(stored.payload)
-                gone = await self._gone(before) if before is not None else ()
-                stable = decided(before, said, block, settings, gone=gone, renew=renew)
+                stored = await self._read_stored()
+                before = None if stored is None or stored.payload is None else layout_from_json(stored.payload)
+                gone = await self._changed_ids(before) if before is not None else ()
+                stable = decide_layout(before, said, block, settings, gone=gone, renew=renew)
                 if stable is None or stable == before:
                     return stable
                 try:
                     await self._parts.working.writer.swap(self._memory_of(stable, stored), rev, keep=0)
                     return stable
                 except Stale:
-                    await asyncio.sleep(random.uniform(0, _MOST_PAUSE))  # no secret
+                    await asyncio.sleep(random.uniform(0, _MAX_PAUSE))  # no secret
         raise Conflict(f"others keep changing what stands in the prompts of thread {self._who.thread!r}")
 
-    async def _stored(self) -> Memory | None:
+    async def _read_stored(self) -> Memory | None:
         found = await self._parts.store.get(self._who.namespace, [self._id])
         return found[0] if found else None
 
-    async def _gone(self, before: Stable) -> list[str]:
+    async def _changed_ids(self, before: PromptLayout) -> list[str]:
         """What no longer says what stands in the prompt: forgotten, changed, out of date, or not to be read."""
         marks, now = before.marks, clock.now()
         allowed = self._parts.settings.categories.readable(self._who.agent, None)
         same = {
             item.id
             for item in await self._parts.store.get(self._who.namespace, list(marks))
-            if marks.get(item.id) == mark(item)
+            if marks.get(item.id) == fingerprint(item)
             and (item.valid_to is None or item.valid_to > now)
             and (allowed is None or item.category in allowed)
         }
-        return [mark for mark in marks if mark not in same]
+        return [key for key in marks if key not in same]
 
-    def _memory_of(self, stable: Stable, stored: Memory | None) -> Memory:
+    def _memory_of(self, stable: PromptLayout, stored: Memory | None) -> Memory:
         now = clock.now()
         return Memory(
             id=self._id,
@@ -92,7 +98,7 @@ class InPrompt:
             channel=Channel.STATE,
             category=CATEGORY,
             source=SOURCE,
-            payload=to_json(stable),
+            payload=layout_to_json(stable),
             user_id=self._who.user,
             agent_id=self._who.agent,
             thread_id=self._who.thread,

@@ -47,7 +47,7 @@ class ResponseRecorder:
         return sum(len(answer.pieces) for answer in self._answers)
 
 
-def passed_on(events: Iterable[Any], take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
+def tee_stream(events: Iterable[Any], take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
     """The events of a stream, or the words that they bring, as each is taken in."""
     for event in events:
         said = take(event)
@@ -55,8 +55,10 @@ def passed_on(events: Iterable[Any], take: Callable[[Any], str], *, words: bool)
             yield said if words else event
 
 
-async def passed_on_later(events: AsyncIterable[Any], take: Callable[[Any], str], *, words: bool) -> AsyncIterator[Any]:
-    """:func:`passed_on` for asynchronous events."""
+async def tee_async_stream(
+    events: AsyncIterable[Any], take: Callable[[Any], str], *, words: bool
+) -> AsyncIterator[Any]:
+    """:func:`tee_stream` for asynchronous events."""
     async for event in events:
         said = take(event)
         if said or not words:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from memwarden.errors import InvalidConfig
-from memwarden.recall.answer.render import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, PLACEHOLDERS, Template
+from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, PLACEHOLDERS, Template
 
-INJECTION: Final = ("system_append", "context_message", "user_prefix", "cache_stable")
+INJECTION_MODES: Final = ("system_append", "context_message", "user_prefix", "cache_stable")
 """Where memories stand in a prompt (:mod:`memwarden.conversation.formats`,
 :mod:`memwarden.conversation.prompt_cache`)."""
-EXTRACTION: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
+EXTRACTION_MODES: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
 """When a chat is looked through for what is worth keeping (C3)."""
 MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
-DELTA_TOKENS: Final = 10_000
+DEFAULT_DELTA_TOKENS: Final = 10_000
 """At a tenth of the price for tokens of the cache these cost 1,000 tokens a turn, and making a prompt of 15,000 anew
 costs 13,500 more once: more often than every 14 turns it would not pay."""
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
@@ -53,16 +53,16 @@ class ChatSettings:
     max_memory_tokens: int = 500
     memory_extraction_interval: int = 5
     memory_search_threshold: float = 0.7
-    memory_context_prefix: str = DESIGN.prefix
-    memory_context_suffix: str = DESIGN.suffix
-    memory_format: str = DESIGN.format
-    max_delta_tokens: int = DELTA_TOKENS
+    memory_context_prefix: str = DEFAULT_TEMPLATE.prefix
+    memory_context_suffix: str = DEFAULT_TEMPLATE.suffix
+    memory_format: str = DEFAULT_TEMPLATE.format
+    max_delta_tokens: int = DEFAULT_DELTA_TOKENS
 
     def __post_init__(self) -> None:
         if not isinstance(self.use_memory, bool):
             raise InvalidConfig(f"use_memory is True or False, not {self.use_memory!r:.80}")
-        _check_mode("memory_injection_mode", self.memory_injection_mode, INJECTION)
-        _check_mode("memory_extraction_mode", self.memory_extraction_mode, EXTRACTION)
+        _check_mode("memory_injection_mode", self.memory_injection_mode, INJECTION_MODES)
+        _check_mode("memory_extraction_mode", self.memory_extraction_mode, EXTRACTION_MODES)
         _check_whole("max_memory_context", self.max_memory_context, MOST_IN_CONTEXT)
         _check_whole("max_memory_tokens", self.max_memory_tokens, MAX_TOKENS)
         _check_whole("max_delta_tokens", self.max_delta_tokens, MAX_TOKENS)

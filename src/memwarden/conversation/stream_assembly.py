@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import uuid4
 
-from memwarden.conversation.formats.reading import as_dict, field, listed
+from memwarden.conversation.formats.reading import as_dict, as_list, field
 
 Response = dict[str, Any]
 
 
-def response_of(form: str, events: Iterable[Any]) -> Any:
+def assemble_response(form: str, events: Iterable[Any]) -> Any:
     """Return the response that the events of a stream make; None when no event holds a part of one."""
-    gather = _GATHER.get(form)
+    gather = _ASSEMBLERS.get(form)
     return None if gather is None else gather(events)
 
 
@@ -24,11 +24,11 @@ def _openai_chat(events: Iterable[Any]) -> Response | None:
     calls: dict[int, dict[str, Any]] = {}
     seen = False
     for event in events:
-        choices = [item for item in listed(field(event, "choices")) if not field(item, "index")]
+        choices = [item for item in as_list(field(event, "choices")) if not field(item, "index")]
         delta = field(choices[0], "delta") if choices else None
         seen = seen or delta is not None
         words.append(field(delta, "content") or "")
-        for piece in listed(field(delta, "tool_calls")):
+        for piece in as_list(field(delta, "tool_calls")):
             call = calls.setdefault(
                 field(piece, "index") or 0, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
             )
@@ -46,13 +46,13 @@ def _openai_chat(events: Iterable[Any]) -> Response | None:
     return {"choices": [{"index": 0, "message": message}]}
 
 
-def with_own_ids(response: Any) -> Any:
+def ensure_call_ids(response: Any) -> Any:
     """A chat completion whose calls have ids that are not empty and differ; itself where they do.
 
     Other providers behind this API give none, or the same to all: then a result could not be told from another.
     """
-    choices = listed(field(response, "choices"))
-    calls = listed(field(field(choices[0], "message"), "tool_calls")) if choices else ()
+    choices = as_list(field(response, "choices"))
+    calls = as_list(field(field(choices[0], "message"), "tool_calls")) if choices else ()
     ids = [field(call, "id") for call in calls]
     if all(ids) and len(set(ids)) == len(ids):
         return response
@@ -98,6 +98,6 @@ def _whole(block: dict[str, Any]) -> dict[str, Any]:
     return block
 
 
-_GATHER: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = MappingProxyType(
+_ASSEMBLERS: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = MappingProxyType(
     {"openai_chat": _openai_chat, "openai_responses": _openai_responses, "anthropic": _anthropic}
 )

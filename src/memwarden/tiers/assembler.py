@@ -106,14 +106,14 @@ class AsyncContextAssembler:
         plan = self._plan(request)
         events = self._parts.events
         if not events.takes:
-            return await self._built(task_id, project_id, plan)
+            return await self._build(task_id, project_id, plan)
         place = TierScope(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
         with opened(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
-            package = await self._built(task_id, project_id, plan)
+            package = await self._build(task_id, project_id, plan)
         call.tell(draft_event(package))
         return package
 
-    async def _built(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
+    async def _build(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
         paths = {"task": f"task/{task_id}", "project": f"project/{project_id}", "global": "global"}
         titles = {"task": task_id, "project": project_id, "global": ""}
         looked = {item: await self._look(item, paths[item], plan) for item in TIERS}
@@ -122,7 +122,7 @@ class AsyncContextAssembler:
         package = _package(f"ctx-{task_id}", plan.budget, looked, filled, self._count)
         for item in TIERS:
             given = [each.item.context_item_id for each in package.included if each.tier == item]
-            self._uses.note(Namespace(self._tenant, paths[item]), given, clock.now())
+            self._uses.record_use(Namespace(self._tenant, paths[item]), given, clock.now())
         return package
 
     async def cleanup_task(self, task_id: str) -> None:

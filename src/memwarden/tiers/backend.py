@@ -16,16 +16,16 @@ from memwarden import clock, filters
 from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFound, StoreError
 from memwarden.importance import checked
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.intake import trust_of, value_without_secrets
+from memwarden.remember.ingest.intake import redact_value, trust_of
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
 from memwarden.stores.protocol import Store
 
 if TYPE_CHECKING:
-    from memwarden.recall.index.namespace_index import Indexes
+    from memwarden.recall.index.namespace_index import NamespaceIndexes
     from memwarden.remember.writer import Writer
 
-WIDER: Mapping[str, str] = {"task": "project", "project": "global"}
+PROMOTION_TARGETS: Mapping[str, str] = {"task": "project", "project": "global"}
 """Where items of a kind of namespace can be promoted to."""
 KINDS_OF_NAMESPACE = ("user", "project", "task")
 MAX_DEPTH = 100
@@ -77,7 +77,7 @@ class ContextItem:
 class AsyncBackend:
     """The contract, bound to one namespace. Made by :meth:`memwarden.api.warden.AsyncWarden.backend`."""
 
-    def __init__(self, store: Store, writer: Writer, indexes: Indexes, namespace: Namespace) -> None:
+    def __init__(self, store: Store, writer: Writer, indexes: NamespaceIndexes, namespace: Namespace) -> None:
         self._store = store
         self._writer = writer
         self._indexes = indexes
@@ -112,12 +112,12 @@ class AsyncBackend:
 
     async def get(self, item_id: str) -> ContextItem | None:
         """Return an item, or None."""
-        found = await self._stored(item_id)
+        found = await self._read_stored(item_id)
         return as_item(found) if found else None
 
     async def delete(self, item_id: str) -> bool:
         """Take an item out. Returns whether it was there."""
-        found = await self._stored(item_id)
+        found = await self._read_stored(item_id)
         return found is not None and await self._writer.remove(self.namespace, [found.id]) > 0
 
     async def promote(self, item_id: str, to: str) -> str:
@@ -131,12 +131,12 @@ class AsyncBackend:
         """
         target = parse_namespace(to, self.namespace.tenant)
         kinds = [item.path.partition("/")[0] for item in (self.namespace, target)]
-        if WIDER.get(kinds[0]) != kinds[1]:
+        if PROMOTION_TARGETS.get(kinds[0]) != kinds[1]:
             raise InvalidInput(
                 f"items go from task/<id> to project/<id> and from project/<id> to global, not from "
                 f"{self.namespace.path} to {target.path}"
             )
-        found = await self._stored(item_id)
+        found = await self._read_stored(item_id)
         if found is None:
             raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
         return await self._writer.promote(found, target)
@@ -173,7 +173,7 @@ class AsyncBackend:
             self.namespace, where, limit=_whole(limit, "limit"), order_by=field, descending=descending
         )
 
-    async def _stored(self, item_id: str) -> Memory | None:
+    async def _read_stored(self, item_id: str) -> Memory | None:
         return await stored_item(self._store, self.namespace, item_id)
 
 
@@ -248,7 +248,7 @@ def _payload(item: ContextItem) -> dict[str, Any]:
         json.dumps(dict(item.payload), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the payload of {item.context_item_id!r} is no JSON object: {error}") from None
-    cleaned, _ = value_without_secrets(dict(item.payload))
+    cleaned, _ = redact_value(dict(item.payload))
     return dict(cleaned)
 
 

@@ -19,7 +19,7 @@ from memwarden.recall.answer.render import TASK_OPEN as OPEN
 from memwarden.tokens import TokenCounter
 
 TIERS: Final = ("task", "project", "global")
-SHARES: Final[Mapping[str, float]] = {"task": 0.4, "project": 0.4, "global": 0.2}
+DEFAULT_SHARES: Final[Mapping[str, float]] = {"task": 0.4, "project": 0.4, "global": 0.2}
 """Design E's shares of the budget."""
 GATES: Final[Mapping[str, str]] = {
     "budget": "it does not fit into what is left of the token budget",
@@ -27,7 +27,7 @@ GATES: Final[Mapping[str, str]] = {
     "rank": "enough others that matter more were looked at to fill the budget",
 }
 """What can leave an item out beside the gates of recall, and what it means."""
-ROUNDS = 3
+MAX_ROUNDS = 3
 """Lines take less together than one by one: so often the room that this leaves is looked for."""
 _TAG = re.compile(r"<(?=/?task_context)", re.IGNORECASE)
 
@@ -83,7 +83,7 @@ def read_shares(shares: Any) -> Mapping[str, float]:
     Raises InvalidInput for unknown tiers, numbers outside 0..1, and a sum of 0 or above 1.
     """
     if not isinstance(shares, Mapping) or not set(shares) <= set(TIERS):
-        raise InvalidInput(f"shares name {', '.join(TIERS)}, such as {dict(SHARES)}, not {shares!r:.80}")
+        raise InvalidInput(f"shares name {', '.join(TIERS)}, such as {dict(DEFAULT_SHARES)}, not {shares!r:.80}")
     for share in shares.values():
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise InvalidInput(f"a share is a number from 0 to 1, not {share!r:.80}")
@@ -93,18 +93,18 @@ def read_shares(shares: Any) -> Mapping[str, float]:
     return {name: float(shares.get(name, 0.0)) for name in TIERS}
 
 
-def fill(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
+def fill_budget(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
     """Choose what goes in, by the rule of this module. The size of the whole text, tags and titles included, never
     exceeds ``budget``, whatever the counter."""
     filling = _Filling(tiers, shares, budget, count)
     for name in TIERS:
         filling.within_share(name)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         for name in TIERS:
             filling.what_is_unused(name)
         if not filling.finds_room():
             break
-    return filling.done()
+    return filling.finish()
 
 
 class _Filling:
@@ -148,7 +148,7 @@ class _Filling:
         self._room = max(before, sum(self._used.values()) + spare) if self._taken else before
         return self._room > before
 
-    def done(self) -> BudgetFill:
+    def finish(self) -> BudgetFill:
         """Render, and drop what was taken last as long as the whole is too large."""
         text = self._render()
         while self._taken and self._count(text) > self._budget:
@@ -157,17 +157,19 @@ class _Filling:
             text = self._render()
         self._dropped += [(name, offer, "budget") for name in TIERS for offer, _ in self._passed[name]]
         shown = sorted(self._taken, key=lambda item: (TIERS.index(item.tier), item.offer.place))
-        return BudgetFill(tuple(shown), tuple(self._dropped), text, self._count(text), self._allotted, self._spent())
+        return BudgetFill(
+            tuple(shown), tuple(self._dropped), text, self._count(text), self._allotted, self._used_tokens()
+        )
 
     def _take(self, name: str, offer: Offer, cost: int, left: int, *, unused: bool) -> bool:
-        title = 0 if self._used[name] else self._count(f"{self._tiers[name].title}\n")
-        if title + cost > left:
+        heading = 0 if self._used[name] else self._count(f"{self._tiers[name].title}\n")
+        if heading + cost > left:
             return False
-        self._used[name] += title + cost
+        self._used[name] += heading + cost
         self._taken.append(ChosenOffer(name, offer, unused, cost))
         return True
 
-    def _spent(self) -> dict[str, int]:
+    def _used_tokens(self) -> dict[str, int]:
         kept = {item.tier for item in self._taken}
         return {
             name: (self._count(f"{tier.title}\n") if name in kept else 0)

@@ -10,8 +10,8 @@ from memwarden.runtime import Runtime
 from memwarden.tiers import confirm as asking
 from memwarden.tiers import items
 from memwarden.tiers.backend import ITEMS, ContextItem, as_item, as_memory
-from memwarden.tiers.store import AsyncTierStore, TierScope, name, tags_filter
-from memwarden.tiers.usage import Uses
+from memwarden.tiers.store import AsyncTierStore, TierScope, check_name, tags_filter
+from memwarden.tiers.usage import ItemUses
 from memwarden.tokens import estimate
 
 
@@ -23,7 +23,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     """
 
     def __init__(
-        self, parts: Runtime, place: TierScope, uses: Uses, confirmation_callback: asking.Confirm | None = None
+        self, parts: Runtime, place: TierScope, uses: ItemUses, confirmation_callback: asking.Confirm | None = None
     ) -> None:
         super().__init__(parts, place, uses)
         self.confirmation_callback = confirmation_callback
@@ -40,8 +40,8 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
 
         Raises Denied when there is nobody to ask, InvalidInput, StoreError.
         """
-        item = items.preference(None, self._text(preference, "preference"), name(category, "category"))
-        question = asking.add(preference, category)
+        item = items.preference(None, self._text(preference, "preference"), check_name(category, "category"))
+        question = asking.add_question(preference, category)
         if not await self._may(question, confirm, must_ask=require_confirmation):
             return None
         return await self._add(item)
@@ -56,7 +56,9 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         if old.kind != "preference":
             raise NotFound(f"no preference {item_id!r} in {self.namespace.path}")
         item, text = as_item(old), self._text(preference, "preference")
-        question = asking.modify(str(item.payload.get("preference", "")), text, str(item.payload.get("category", "")))
+        question = asking.modify_question(
+            str(item.payload.get("preference", "")), text, str(item.payload.get("category", ""))
+        )
         if not await self._may(question, confirm):
             return None
         changed = replace(item, payload={**item.payload, "preference": text}, token_cost=estimate(text))
@@ -67,11 +69,13 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
 
     async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
         """Keep what works again and again, whatever the project; importance 0.7. Nobody is asked."""
-        return await self._add(items.pattern(None, self._text(pattern, "pattern"), name(domain, "domain")))
+        return await self._add(items.pattern(None, self._text(pattern, "pattern"), check_name(domain, "domain")))
 
     async def query_preferences(self, category: str | None = None) -> list[ContextItem]:
         """Return preferences, the newest first, at most 100; with a category, those of it."""
-        return await self.query(tags_filter("preference", None if category is None else [name(category, "category")]))
+        return await self.query(
+            tags_filter("preference", None if category is None else [check_name(category, "category")])
+        )
 
     async def remove(self, item_id: str, *, confirm: bool = False) -> bool:
         """Take one item out. Returns whether it went: False when the person declined.
@@ -79,8 +83,8 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         Raises NotFound, Denied, Conflict when somebody changed it while the person was asked.
         """
         head = await self._parts.store.head(self.namespace)  # before the item: what changes after this is noticed
-        found = await self._read(item_id)
-        if not await self._may(asking.remove(items.words(as_item(found))), confirm):
+        found = await self._read_stored(item_id)
+        if not await self._may(asking.remove_question(items.item_words(as_item(found))), confirm):
             return False
         return await self._parts.working.writer.remove(self.namespace, [found.id], decided_at=head.rev) > 0
 
@@ -89,7 +93,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
 
         Whatever the question says, :meth:`undo` can take it back as long as the store keeps what was removed.
         """
-        if not await self._may(asking.CLEAR, confirm):
+        if not await self._may(asking.CLEAR_QUESTION, confirm):
             return False
         found = await self._parts.store.find(self.namespace, ITEMS, limit=10**9)
         await self._parts.working.writer.remove(self.namespace, [item.id for item in found])
@@ -102,7 +106,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         """
         if isinstance(change, bool) or not isinstance(change, int):
             raise InvalidInput(f"change is the number of a change, not {change!r:.80}")
-        return await self._scope.undo(change) if await self._may(asking.undo(change), confirm) else None
+        return await self._scope.undo(change) if await self._may(asking.undo_question(change), confirm) else None
 
     async def _may(self, question: str, vouched: bool, *, must_ask: bool = False) -> bool:
-        return await asking.confirmed(question, self.confirmation_callback, vouched, must_ask=must_ask)
+        return await asking.ask_confirmation(question, self.confirmation_callback, vouched, must_ask=must_ask)

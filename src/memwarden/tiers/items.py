@@ -90,7 +90,7 @@ def pattern(project_id: str | None, text: str, domain: str, count: TokenCounter 
     return _of_project(Kind.PATTERN, project_id, (domain,), {"pattern": text, "domain": domain}, count(text))
 
 
-def words(item: ContextItem) -> str:
+def item_words(item: ContextItem) -> str:
     """What an item says, in the words that stand for it in a prompt: its payload by its kind, else all its texts."""
     told = item.payload
     if item.kind == Kind.TOOL_OUTPUT and "output" in told:

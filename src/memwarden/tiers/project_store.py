@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from memwarden import arguments
 from memwarden.errors import InvalidInput, Stale
-from memwarden.records import Namespace, WriteResult
+from memwarden.lifecycle import Ends, ends
+from memwarden.records import Memory, Namespace, WriteResult
 from memwarden.runtime import Runtime
-from memwarden.tiers import confirm, eviction, items
+from memwarden.tiers import confirm, items
 from memwarden.tiers.backend import ITEMS, ContextItem, as_item
 from memwarden.tiers.failure import read_failure
-from memwarden.tiers.store import AsyncTierStore, TierScope, name, tags_filter
-from memwarden.tiers.usage import Uses
+from memwarden.tiers.store import AsyncTierStore, TierScope, check_name, tags_filter
+from memwarden.tiers.usage import ItemUses
 
-MOST_TRIES = 5
+DEFAULT_MAX_ITEMS = 1000
+"""A project with more items than this loses some."""
+EVICTED_PART = 10
+"""One of so many goes."""
+MAX_TRIES = 5
 """So often the items are looked at again when somebody changed one that was to go."""
 
 
@@ -26,9 +32,9 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         self,
         parts: Runtime,
         place: TierScope,
-        uses: Uses,
+        uses: ItemUses,
         project_id: str,
-        max_items: int = eviction.MAX_ITEMS,
+        max_items: int = DEFAULT_MAX_ITEMS,
         confirmation_callback: confirm.Confirm | None = None,
     ) -> None:
         super().__init__(parts, place, uses)
@@ -43,7 +49,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
     async def add_convention(self, convention: str, scope: str) -> ContextItem:
         """Keep how things are done here, and where it holds (``scope``, such as ``python``); importance 0.8."""
         text = self._text(convention, "convention")
-        return await self._keep(items.convention(self.project_id, text, name(scope, "scope")))
+        return await self._keep(items.convention(self.project_id, text, check_name(scope, "scope")))
 
     async def add_failure(self, failure: Any, lesson: str) -> ContextItem:
         """Keep what went wrong and what to learn of it; importance 0.85.
@@ -52,16 +58,18 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         """
         code, whole = read_failure(failure)
         text = self._text(lesson, "lesson")
-        return await self._keep(items.failure(self.project_id, name(code, "failure.code"), whole, text))
+        return await self._keep(items.failure(self.project_id, check_name(code, "failure.code"), whole, text))
 
     async def add_preference(self, preference: str, category: str) -> ContextItem:
         """Keep how somebody wants it in this project; importance 0.9. Only what holds everywhere needs consent."""
         text = self._text(preference, "preference")
-        return await self._keep(items.preference(self.project_id, text, name(category, "category")))
+        return await self._keep(items.preference(self.project_id, text, check_name(category, "category")))
 
     async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
         """Keep what works again and again in this project; importance 0.7."""
-        return await self._keep(items.pattern(self.project_id, self._text(pattern, "pattern"), name(domain, "domain")))
+        return await self._keep(
+            items.pattern(self.project_id, self._text(pattern, "pattern"), check_name(domain, "domain"))
+        )
 
     async def query_decisions(self, tags: Sequence[str] | None = None) -> list[ContextItem]:
         """Return decisions, the newest first, at most 100; with tags, those that have at least one of them."""
@@ -90,7 +98,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return await self._scope.restore(item_id)
 
     async def undo(self, change: int) -> WriteResult:
-        """Take a decision back, whole, such as an eviction. See :meth:`memwarden.api.scope.AsyncScope.undo`."""
+        """Take a decision back, whole, such as an  See :meth:`memwarden.api.scope.AsyncScope.undo`."""
         return await self._scope.undo(change)
 
     async def promote(self, item_id: str, *, confirm: bool = False) -> str | None:
@@ -101,7 +109,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
         Raises NotFound, Denied, Conflict when somebody changed it while the person was asked, StoreError.
         """
-        found = await self._read(item_id)
+        found = await self._read_stored(item_id)
         if found.kind == "preference" and not await self._may_add(as_item(found), confirm):
             return None
         return await self._parts.working.writer.promote(found, Namespace(self.namespace.tenant, "global"))
@@ -115,18 +123,18 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         new: the id of what room is made for, which goes only where nothing else may.
         """
         store = self._parts.store
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             head = await store.head(self.namespace)
             most = self._uses.at_most(self.namespace, head)
             if most is not None and most <= self.max_items:
                 return 0  # without counting, which takes as long as there are items
             count = await store.count(self.namespace, ITEMS)
-            self._uses.counted(self.namespace, head, count)
+            self._uses.record_count(self.namespace, head, count)
             if count <= self.max_items:
                 return 0
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [item.id for item in found])
-            going = eviction.victims(found, used, self.max_items, () if new is None else (new,))
+            going = choose_victims(found, used, self.max_items, () if new is None else (new,))
             try:
                 await self._parts.working.writer.evict(going, head.rev, self.max_items)
             except Stale:
@@ -140,11 +148,29 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return added
 
     async def _may_add(self, item: ContextItem, vouched: bool) -> bool:
-        told = str(item.payload.get("preference", items.words(item)))
-        question = confirm.add(told, str(item.payload.get("category", "")))
-        return await confirm.confirmed(question, self._callback, vouched)
+        told = str(item.payload.get("preference", items.item_words(item)))
+        question = confirm.add_question(told, str(item.payload.get("category", "")))
+        return await confirm.ask_confirmation(question, self._callback, vouched)
 
 
-def limit_of(max_items: Any) -> int:
+def check_max_items(max_items: Any) -> int:
     """How many items a project may hold. Raises InvalidInput."""
     return arguments.whole(max_items, "max_items", 1, None)
+
+
+def choose_victims(
+    items: Sequence[Memory], last_used: Mapping[str, datetime], max_items: int, new: Collection[str] = ()
+) -> list[Memory]:
+    """Return the tenth of all items that matters least, at least one, when there are too many; else nothing.
+
+    The least important first, of equally important ones the one whose last use, or else its making, is longest ago.
+    Pinned ones and those that no eviction ends (:mod:`memwarden.lifecycle`) stay, however many there are.
+
+    new: ids of what room is made for: it goes only where nothing else may.
+    """
+    if len(items) <= max_items:
+        return []
+    mortal = [item for item in items if not item.pinned and ends(item.channel, item.namespace.path) == Ends.EVICTED]
+    mortal.sort(key=lambda item: (item.importance, last_used.get(item.id) or item.created_at, item.id))
+    older = [item for item in mortal if item.id not in new]
+    return (older or mortal)[: max(1, len(items) // EVICTED_PART)]

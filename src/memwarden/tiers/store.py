@@ -12,9 +12,9 @@ from memwarden.records import HistoryEntry, Memory, Namespace, Scope
 from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime
 from memwarden.tiers.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
-from memwarden.tiers.usage import Uses
+from memwarden.tiers.usage import ItemUses
 
-QUARANTINED = "quarantined"
+QUARANTINED_TAG = "quarantined"
 """The tag of an item that was held back: it is stored apart, and nobody who asks is given it."""
 
 
@@ -34,7 +34,7 @@ class TierScope(Scope):
 class AsyncTierStore:
     """Items of one tier."""
 
-    def __init__(self, parts: Runtime, place: TierScope, uses: Uses) -> None:
+    def __init__(self, parts: Runtime, place: TierScope, uses: ItemUses) -> None:
         self._parts = parts
         self._scope = parts.verbs(place)
         self._uses = uses
@@ -46,14 +46,14 @@ class AsyncTierStore:
         """Return items that match every filter, newest or largest first. See
         :meth:`memwarden.tiers.backend.AsyncBackend.query`."""
         found = await self._backend.query(filters, limit, order_by)
-        self._uses.note(self.namespace, [item.context_item_id for item in found], clock.now())
+        self._uses.record_use(self.namespace, [item.context_item_id for item in found], clock.now())
         return found
 
     async def get(self, item_id: str) -> ContextItem | None:
         """Return an item, or None."""
         found = await self._backend.get(item_id)
         if found is not None:
-            self._uses.note(self.namespace, [item_id], clock.now())
+            self._uses.record_use(self.namespace, [item_id], clock.now())
         return found
 
     async def list_all(self) -> list[ContextItem]:
@@ -75,7 +75,7 @@ class AsyncTierStore:
         working = self._parts.working
         return AsyncBackend(self._parts.store, working.writer, working.indexes, self.namespace)
 
-    async def _read(self, item_id: str) -> Memory:
+    async def _read_stored(self, item_id: str) -> Memory:
         """What is stored of an item, for what is decided on it. Raises NotFound."""
         found = await stored_item(self._parts.store, self.namespace, item_id)
         if found is None:
@@ -88,13 +88,13 @@ class AsyncTierStore:
         stored = as_item(memory)
         if not look.kinds:
             return stored
-        return ContextItem(**{**_fields(stored), "tags": (*stored.tags, QUARANTINED)})
+        return ContextItem(**{**_fields(stored), "tags": (*stored.tags, QUARANTINED_TAG)})
 
     def _text(self, value: Any, what: str) -> str:
         return checked_text(value, what, self._parts.settings.max_text_bytes)
 
 
-def name(value: Any, what: str) -> str:
+def check_name(value: Any, what: str) -> str:
     """A short text that is there. Raises InvalidInput."""
     found = checked_name(value, what)
     if found is None:

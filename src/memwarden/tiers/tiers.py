@@ -8,13 +8,12 @@ from memwarden.errors import InvalidInput
 from memwarden.runtime import Runtime
 from memwarden.tiers.assembler import AsyncContextAssembler
 from memwarden.tiers.confirm import Confirm
-from memwarden.tiers.eviction import MAX_ITEMS
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
 from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
-from memwarden.tiers.project_store import AsyncProjectMemoryStore, limit_of
-from memwarden.tiers.store import TierScope, name
+from memwarden.tiers.project_store import DEFAULT_MAX_ITEMS, AsyncProjectMemoryStore, check_max_items
+from memwarden.tiers.store import TierScope, check_name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore
-from memwarden.tiers.usage import Uses
+from memwarden.tiers.usage import ItemUses
 
 
 class AsyncTiers:
@@ -25,18 +24,18 @@ class AsyncTiers:
 
     def __init__(self, parts: Runtime) -> None:
         self._parts = parts
-        self._uses = Uses()
+        self._uses = ItemUses()
 
     def task(self, task_id: str, *, tenant: str = "default") -> AsyncTaskMemoryStore:
         """Return the memory of a task, the namespace ``task/<task_id>``. Raises InvalidInput."""
-        task_id = name(task_id, "task_id")
+        task_id = check_name(task_id, "task_id")
         return AsyncTaskMemoryStore(self._parts, _place(f"task/{task_id}", tenant), self._uses, task_id)
 
     def project(
         self,
         project_id: str = DEFAULT_PROJECT,
         *,
-        max_items: int = MAX_ITEMS,
+        max_items: int = DEFAULT_MAX_ITEMS,
         confirmation_callback: Confirm | None = None,
         tenant: str = "default",
     ) -> AsyncProjectMemoryStore:
@@ -48,7 +47,7 @@ class AsyncTiers:
 
         Raises InvalidInput.
         """
-        project_id, most = name(project_id, "project_id"), limit_of(max_items)
+        project_id, most = check_name(project_id, "project_id"), check_max_items(max_items)
         place = _place(f"project/{project_id}", tenant)
         return AsyncProjectMemoryStore(self._parts, place, self._uses, project_id, most, confirmation_callback)
 
@@ -80,8 +79,8 @@ class AsyncTiers:
         named = profiles if profiles is not None else {}
         if not isinstance(named, Mapping) or not all(isinstance(item, Profile) for item in named.values()):
             raise InvalidInput(f"profiles is a mapping of name to memwarden.tiers.Profile, not {named!r:.80}")
-        return AsyncContextAssembler(self._parts, self._uses, name(tenant, "tenant"), dict(named), memory_config)
+        return AsyncContextAssembler(self._parts, self._uses, check_name(tenant, "tenant"), dict(named), memory_config)
 
 
 def _place(path: str, tenant: str) -> TierScope:
-    return TierScope(tenant=name(tenant, "tenant"), path=path)
+    return TierScope(tenant=check_name(tenant, "tenant"), path=path)

@@ -11,19 +11,19 @@ from datetime import datetime
 
 from memwarden.records import Head, Namespace
 
-MOST = 100_000
+MAX_REMEMBERED = 100_000
 """Of so many items a process remembers the last use; of others the time of making counts."""
 
 
-class Uses:
+class ItemUses:
     """The last uses of items, the oldest dropped first when there are too many."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._at: OrderedDict[tuple[Namespace, str], datetime] = OrderedDict()
         self._counted: dict[Namespace, tuple[Head, int]] = {}
 
-    def counted(self, namespace: Namespace, head: Head, count: int) -> None:
+    def record_count(self, namespace: Namespace, head: Head, count: int) -> None:
         """So many items there were at a revision."""
         self._counted[namespace] = head, count
 
@@ -32,7 +32,7 @@ class Uses:
         known, count = self._counted.get(namespace, (head, None))
         return None if count is None or known.epoch != head.epoch else count + head.rev - known.rev
 
-    def note(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
+    def record_use(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
         """Items were given to somebody."""
         for item in ids:
             self._at[namespace, item] = at

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from memwarden import clock
 from memwarden.agent.sessions import rules, tool_cache
-from memwarden.agent.sessions.compress import finished_now
+from memwarden.agent.sessions.compress import run_shortening_now
 from memwarden.agent.sessions.rules import Message, Session
 from memwarden.agent.sessions.tool_cache import Owner
 from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
@@ -26,7 +26,7 @@ ProactiveTools = Callable[[dict[str, Any]], tuple[Sequence[Mapping[str, Any]], s
 """``get_proactive_tool_messages(json_data)``: the messages of the tools that ran for a screen, in the form of OpenAI's
 chat completions (calls, then results), and what is to be said of the screen."""
 
-CHANNEL: Final = "memwarden.channel5"
+LOGGER_NAME: Final = "memwarden.channel5"
 """The logger that the views go to, unless another one is given (design D's Channel 5)."""
 
 
@@ -55,14 +55,14 @@ class SessionMemory:
         model: ChatModel | None = None,
         get_proactive_tool_messages: ProactiveTools | None = None,
         *,
-        window_tokens: int = rules.WINDOW_TOKENS,
+        window_tokens: int = rules.DEFAULT_WINDOW_TOKENS,
         count: TokenCounter = estimate,
         tenant: str = "default",
         user: str | None = None,
     ) -> None:
         self._model = model
         self._proactive = get_proactive_tool_messages
-        self._window = rules.checked_window(window_tokens)
+        self._window = rules.check_window(window_tokens)
         self._count = count
         self._tenant = tenant
         self._user = user
@@ -81,9 +81,9 @@ class SessionMemory:
 
         Raises InvalidInput.
         """
-        rules.opened(session, rules.checked(user_message, "user_message"))
-        messages = rules.prepared(rules.memory_of(session), user_message, self._window, self._count)
-        tell(None, lambda: agent_receives(messages))
+        rules.open_cycle(session, rules.check_text(user_message, "user_message"))
+        messages = rules.prepare_messages(rules.memory_of(session), user_message, self._window, self._count)
+        log_view(None, lambda: agent_receives(messages))
         return messages
 
     def finalize_current_cycle(
@@ -95,8 +95,8 @@ class SessionMemory:
         summary; one of more than 4,000 bytes is made 3,000 or less. Every cached result has one exchange less.
         The views of memory and cache are told to ``channel_logger``. Raises InvalidInput, and then nothing is changed.
         """
-        finished_now(rules.closing(session, user_question, final_answer), self._model)
-        tell(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
+        run_shortening_now(rules.close_cycle(session, user_question, final_answer), self._model)
+        log_view(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
 
     def add_tool_to_cache(
         self,
@@ -112,14 +112,14 @@ class SessionMemory:
         Raises InvalidInput for parameters that are no JSON object, a result that is no text, another duration.
         """
         cache, at = rules.memory_of(session)["tool_cache"], clock.now().timestamp()
-        if tool_cache.store(cache, self._owner(session), tool_name, parameters, result, llm_cache_duration, at):
-            tell(channel_logger, lambda: cache_state(session))
+        if tool_cache.keep_result(cache, self._owner(session), tool_name, parameters, result, llm_cache_duration, at):
+            log_view(channel_logger, lambda: cache_state(session))
 
     def lookup_tool_in_cache(
         self, session: Session, tool_name: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Return a copy of the entry of a call, or None. One that is found lives its whole duration again."""
-        return tool_cache.hit(rules.memory_of(session)["tool_cache"], self._owner(session), tool_name, parameters)
+        return tool_cache.look_up(rules.memory_of(session)["tool_cache"], self._owner(session), tool_name, parameters)
 
     def inject_screen_context(
         self, session: Session, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
@@ -137,12 +137,12 @@ class SessionMemory:
             raise InvalidInput("there are no tools for screens; give SessionMemory get_proactive_tool_messages")
         messages, prompt_injection = self._proactive(json_data)
         for result in rules.proactive_results(messages):
-            tool_cache.store(
+            tool_cache.keep_result(
                 memory["tool_cache"], self._owner(session), *result[:4], clock.now().timestamp(), result.call_id
             )
         memory["screen_injection_done"] = True
-        tell(channel_logger, lambda: cache_state(session))
-        return rules.injected(prompt_injection, messages)
+        log_view(channel_logger, lambda: cache_state(session))
+        return rules.screen_messages(prompt_injection, messages)
 
     def cached_tool(self, session: Session, llm_cache_duration: int, *, name: str | None = None) -> Callable[[F], F]:
         """Return a decorator: a function that is called again with the same arguments answers from the session.
@@ -157,15 +157,15 @@ class SessionMemory:
             tool = name or function.__name__
             signature = inspect.signature(function)
 
-            def found(args: Any, named: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
+            def look_up_call(args: Any, named: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
                 bound = signature.bind(*args, **named)
                 bound.apply_defaults()
-                parameters = tool_cache.plain(bound.arguments)
+                parameters = tool_cache.copy_parameters(bound.arguments)
                 return parameters, self.lookup_tool_in_cache(session, tool, parameters)
 
             @functools.wraps(function)
             def call(*args: Any, **named: Any) -> Any:
-                parameters, entry = found(args, named)
+                parameters, entry = look_up_call(args, named)
                 if entry is not None:
                     return entry["result"]
                 result = function(*args, **named)
@@ -174,7 +174,7 @@ class SessionMemory:
 
             @functools.wraps(function)
             async def call_async(*args: Any, **named: Any) -> Any:
-                parameters, entry = found(args, named)
+                parameters, entry = look_up_call(args, named)
                 if entry is not None:
                     return entry["result"]
                 result = await function(*args, **named)
@@ -189,9 +189,9 @@ class SessionMemory:
         return Owner(self._tenant, self._user, str(session[rules.SESSION_ID]))
 
 
-def tell(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
+def log_view(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
     """Tell a view; it is not made when nobody listens."""
-    listens = logging.getLogger(CHANNEL)
+    listens = logging.getLogger(LOGGER_NAME)
     if logger is not None:
         logger.info(view())
     elif listens.isEnabledFor(logging.INFO):

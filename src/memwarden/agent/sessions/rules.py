@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memwarden.agent.sessions.compress import Shortening, TooLong
+from memwarden.agent.sessions.compress import OverlongText, Shortening
 from memwarden.agent.sessions.shorten import size
-from memwarden.agent.sessions.tool_cache import count_down, harmless, told
+from memwarden.agent.sessions.tool_cache import count_down, fit_result, render_entry
 from memwarden.errors import InvalidInput
 from memwarden.ids import new_id
 from memwarden.tokens import TokenCounter
@@ -24,14 +24,14 @@ MEMORY: Final = "conversation_memory"
 SESSION_ID: Final = "session_id"
 COMPRESSIONS: Final = "llm_compressions"
 
-MOST_EXCHANGES: Final = 10
-LONG_ANSWER: Final = 750
-SHORT_ANSWER: Final = 500
-LONG_SUMMARY: Final = 4_000
-SHORT_SUMMARY: Final = 3_000
-PROACTIVE_EXCHANGES: Final = 3
+MAX_EXCHANGES: Final = 10
+MAX_ANSWER_BYTES: Final = 750
+SHORT_ANSWER_BYTES: Final = 500
+MAX_SUMMARY_BYTES: Final = 4_000
+SHORT_SUMMARY_BYTES: Final = 3_000
+DEFAULT_PROACTIVE_EXCHANGES: Final = 3
 """Results of tools that ran before the first question are kept so long, unless the tool says otherwise."""
-WINDOW_TOKENS: Final = 8_000
+DEFAULT_WINDOW_TOKENS: Final = 8_000
 """The prepared messages take at most so many tokens, unless it is set otherwise."""
 MESSAGE_TOKENS: Final = 4
 """What a message takes beside its words: role and separators in the chat formats of today's models."""
@@ -54,17 +54,17 @@ def memory_of(session: Session) -> dict[str, Any]:
     return memory
 
 
-def closing(session: Session, question: str, answer: str) -> Shortening[None]:
+def close_cycle(session: Session, question: str, answer: str) -> Shortening[None]:
     """Take an exchange in: shorten what is too long, move the oldest into the summary, count the cache down."""
-    memory, question = memory_of(session), checked(question, "user_question")
-    if size(checked(answer, "final_answer")) > LONG_ANSWER:
-        answer = yield from _short(session, answer, SHORT_ANSWER)
+    memory, question = memory_of(session), check_text(question, "user_question")
+    if size(check_text(answer, "final_answer")) > MAX_ANSWER_BYTES:
+        answer = yield from _short(session, answer, SHORT_ANSWER_BYTES)
     exchanges: list[dict[str, str]] = [*memory["exchanges"], {"user_question": question, "final_answer": answer}]
     summary = memory["summary"]
-    while len(exchanges) > MOST_EXCHANGES:
+    while len(exchanges) > MAX_EXCHANGES:
         summary = "\n".join(filter(None, (summary, in_words(exchanges.pop(0)))))
-        if size(summary) > LONG_SUMMARY:
-            summary = yield from _short(session, summary, SHORT_SUMMARY)
+        if size(summary) > MAX_SUMMARY_BYTES:
+            summary = yield from _short(session, summary, SHORT_SUMMARY_BYTES)
     memory["exchanges"], memory["summary"] = exchanges, summary
     count_down(memory["tool_cache"])
     memory["current_cycle"] = _empty()["current_cycle"]
@@ -75,35 +75,35 @@ def in_words(exchange: Mapping[str, str]) -> str:
     return f"User: {exchange['user_question']}\nAssistant: {exchange['final_answer']}"
 
 
-def opened(session: Session, user_message: str) -> None:
+def open_cycle(session: Session, user_message: str) -> None:
     """Begin the cycle of a message; one that is asked again goes on with what its agent said so far."""
     cycle = memory_of(session)["current_cycle"]
     if cycle["user_question"] != user_message or cycle["final_answer"] is not None:
         memory_of(session)["current_cycle"] = _empty()["current_cycle"] | {"user_question": user_message}
 
 
-def prepared(memory: Mapping[str, Any], user_message: str, window: int, count: TokenCounter) -> list[Message]:
+def prepare_messages(memory: Mapping[str, Any], user_message: str, window: int, count: TokenCounter) -> list[Message]:
     """Return what the agent gets: summary, cached results, exchanges, the message, what the agent said since.
 
     All of it within ``window`` tokens. The message and what was said since are never left out; then the summary, the
     exchanges and the cached results are taken as long as they fit, of each the newest first.
     """
     said: list[Message] = [{"role": "user", "content": user_message}, *memory["current_cycle"]["agent_messages"]]
-    room = _Room(window - sum(_tokens(item, count) for item in said), count)
+    room = _TokenRoom(window - sum(_tokens(item, count) for item in said), count)
     summary = [_system(SUMMARY_TITLE, memory["summary"].strip())] if memory["summary"].strip() else []
-    summary = room.taken(summary)
+    summary = room.take_if_fits(summary)
     exchanges: list[Message] = []
     for item in reversed(memory["exchanges"]):
-        pair = room.taken(
+        pair = room.take_if_fits(
             [{"role": "user", "content": item["user_question"]}, {"role": "assistant", "content": item["final_answer"]}]
         )
         if not pair:
             break
         exchanges[:0] = pair
-    return [*summary, *_cached(memory["tool_cache"].values(), room), *exchanges, *said]
+    return [*summary, *_cached_results(memory["tool_cache"].values(), room), *exchanges, *said]
 
 
-class Result(NamedTuple):
+class ProactiveResult(NamedTuple):
     """What a tool returned that ran before the first question."""
 
     tool_name: str
@@ -113,24 +113,24 @@ class Result(NamedTuple):
     call_id: str
 
 
-def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[Result]:
+def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[ProactiveResult]:
     """Return the results in messages of an agent that called tools, in the form of OpenAI's chat completions.
 
     A message of the role ``tool`` says with ``llm_cache_duration`` how many exchanges it is kept, if not 3. One whose
     call is not there cannot be asked for again, and is left out.
     """
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    found: list[Result] = []
+    found: list[ProactiveResult] = []
     for message in messages:
         calls |= dict(_calls(message))
         call_id = message.get("tool_call_id")
         if message.get("role") == "tool" and call_id in calls and isinstance(message.get("content"), str):
-            duration = message.get("llm_cache_duration", PROACTIVE_EXCHANGES)
-            found.append(Result(*calls[call_id], message["content"], duration, call_id))
+            duration = message.get("llm_cache_duration", DEFAULT_PROACTIVE_EXCHANGES)
+            found.append(ProactiveResult(*calls[call_id], message["content"], duration, call_id))
     return found
 
 
-def injected(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+def screen_messages(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return what is said of the screen: design D's sentence and the messages of the tools that ran."""
     return [
         {"role": "assistant", "content": f"I can see you're on a specific screen. {prompt_injection}"},
@@ -138,14 +138,14 @@ def injected(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> li
     ]
 
 
-def checked(text: Any, what: str) -> str:
+def check_text(text: Any, what: str) -> str:
     """Return a text. Raises InvalidInput for anything else."""
     if not isinstance(text, str):
         raise InvalidInput(f"{what} is a text, not {text!r:.80}")
     return text
 
 
-def checked_window(tokens: Any) -> int:
+def check_window(tokens: Any) -> int:
     """Return the window. Raises InvalidInput for what is no whole number above 0."""
     if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
         raise InvalidInput(f"window_tokens is a whole number above 0, not {tokens!r:.80}")
@@ -163,19 +163,19 @@ def _empty() -> dict[str, Any]:
 
 
 def _short(session: Session, text: str, limit: int) -> Shortening[str]:
-    shorter = yield TooLong(text, limit)
+    shorter = yield OverlongText(text, limit)
     session[COMPRESSIONS] += shorter.by_model
     return shorter.text
 
 
-class _Room:
+class _TokenRoom:
     """The tokens that are left."""
 
     def __init__(self, tokens: int, count: TokenCounter) -> None:
         self.left = tokens
         self.count = count
 
-    def taken(self, messages: list[Message]) -> list[Message]:
+    def take_if_fits(self, messages: list[Message]) -> list[Message]:
         """These messages if they fit, else none."""
         needed = sum(_tokens(message, self.count) for message in messages)
         if needed > self.left:
@@ -184,14 +184,14 @@ class _Room:
         return messages
 
 
-def _cached(entries: Any, room: _Room) -> list[Message]:
+def _cached_results(entries: Any, room: _TokenRoom) -> list[Message]:
     """The cached results as one message, in the order in which they came; the newest are taken first."""
     lines: list[str] = []
     for entry in sorted(entries, key=lambda item: float(item["cached_at"]), reverse=True):
-        line = told(entry)
+        line = render_entry(entry)
         if _tokens(_system(TOOLS_TITLE, "\n".join([line, *lines])), room.count) <= room.left:
             lines.insert(0, line)
-    return room.taken([_system(TOOLS_TITLE, "\n".join(lines))]) if lines else []
+    return room.take_if_fits([_system(TOOLS_TITLE, "\n".join(lines))]) if lines else []
 
 
 def _system(title: str, text: str) -> Message:
@@ -221,5 +221,5 @@ def _for_agent(message: Mapping[str, Any]) -> Message:
     """A message as a provider takes it: without our mark, and without a result that reads like orders."""
     shown = {key: value for key, value in message.items() if key != "llm_cache_duration"}
     if shown.get("role") == "tool" and isinstance(shown.get("content"), str):
-        shown["content"] = harmless(shown["content"])
+        shown["content"] = fit_result(shown["content"])
     return shown

@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from itertools import dropwhile
 from typing import Final
 
-from memwarden.recall.answer.excerpt import TermedSentence, one_line, sentences
+from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_sentences
 from memwarden.text.dates.recognizer import spans_in
 
 ALSO: Final = "Also: "
 """What the line of details begins with. A text that was made shorter before has one; its details are details again."""
-MOST_ALSO: Final = 0.6
+MAX_ALSO_SHARE: Final = 0.6
 """The details without their sentences take at most this share: a list of words alone says nothing."""
-LONGEST_DETAIL: Final = 60
-MOST_READ: Final = 100_000
+MAX_DETAIL: Final = 60
+MAX_READ_BYTES: Final = 100_000
 """So much is read within about a second."""
-PLAIN: Final = 0.1
+PLAIN_WORTH: Final = 0.1
 """What a sentence without a new detail is worth, in details: taken when there is room left."""
 _BREAK: Final = "; "
 # Only the words that name a day count, not which day it is.
@@ -43,19 +43,19 @@ _COMMON: Final = frozenset(
 )
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten_text(text: str, limit: int) -> str:
     """Return a text of at most ``limit`` bytes of UTF-8: the text itself when it fits, else its best sentences.
 
     Of a longer text the first 100,000 bytes are read.
     """
     if size(text) <= limit:
         return text
-    parts, loose = _apart(cut(text, MOST_READ))
+    parts, loose = _split_sentences(cut(text, MAX_READ_BYTES))
     asked = list(dict.fromkeys([*(term for part in parts for term in part.terms), *loose]))
-    said = " ".join(parts[number].text for number in sorted(_chosen(parts, asked, limit)))
+    said = " ".join(parts[number].text for number in sorted(_choose_sentences(parts, asked, limit)))
     if not said:  # no sentence is short enough
         best = max(parts, key=lambda part: _worth(part, set()), default=None)
-        said = cut(best.text if best else one_line(text), int(limit * (1 - MOST_ALSO)))
+        said = cut(best.text if best else one_line(text), int(limit * (1 - MAX_ALSO_SHARE)))
     return _with_also(said, _missing(asked, said), limit)
 
 
@@ -87,7 +87,7 @@ def details(sentence: str) -> Iterator[str]:
     for item in _CAPITAL.finditer(sentence):
         before = sentence[max(item.start() - 4, 0) : item.start()]
         name = _name(item[0].split(), opens=item.start() == 0 or _OPENS.search(before) is not None)
-        if 1 < len(name) <= LONGEST_DETAIL:
+        if 1 < len(name) <= MAX_DETAIL:
             yield name
 
 
@@ -97,11 +97,11 @@ def _name(words: list[str], opens: bool) -> str:
     return " ".join(dropwhile(lambda word: word.casefold() in _COMMON, words[alone:]))
 
 
-def _apart(text: str) -> tuple[list[TermedSentence], list[str]]:
+def _split_sentences(text: str) -> tuple[list[TermedSentence], list[str]]:
     """A text's sentences with their details; and the details that stood alone when it was made shorter before."""
     parts: list[TermedSentence] = []
     loose: list[str] = []
-    for sentence in sentences(_MARKS.sub(" ", text), details):
+    for sentence in split_sentences(_MARKS.sub(" ", text), details):
         if sentence.text.startswith(ALSO):
             loose += sentence.text.removeprefix(ALSO).rstrip(".").split(_BREAK)
         else:
@@ -109,7 +109,7 @@ def _apart(text: str) -> tuple[list[TermedSentence], list[str]]:
     return parts, loose
 
 
-def _chosen(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -> set[int]:
+def _choose_sentences(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -> set[int]:
     """The sentences that give the most new details for their size, as many as fit beside the line of those missing."""
     sizes = [size(part.text) + 1 for part in parts]
     open_ones = {number for number, part in enumerate(parts) if not part.text.endswith(":")}  # what it opens is apart
@@ -118,7 +118,7 @@ def _chosen(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -
     used = 0
     while True:
         missing = [item for item in asked if item not in known]
-        room = limit - used - min(size(_also(missing)), int(limit * MOST_ALSO))
+        room = limit - used - min(size(_also(missing)), int(limit * MAX_ALSO_SHARE))
         fitting = [number for number in open_ones if sizes[number] <= room]
         if not fitting:
             return chosen
@@ -130,7 +130,7 @@ def _chosen(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -
 
 
 def _worth(part: TermedSentence, known: set[str]) -> float:
-    return len(set(part.terms) - known) + PLAIN
+    return len(set(part.terms) - known) + PLAIN_WORTH
 
 
 def _missing(asked: Sequence[str], said: str) -> list[str]:

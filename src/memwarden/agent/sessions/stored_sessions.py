@@ -11,13 +11,14 @@ import asyncio
 import json
 import random
 import time
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from memwarden import clock, filters
 from memwarden.agent.sessions import rules
-from memwarden.agent.sessions.compress import finished
-from memwarden.agent.sessions.plain_sessions import ChannelLogger, ProactiveTools, SessionMemory, tell
+from memwarden.agent.sessions.compress import run_shortening
+from memwarden.agent.sessions.plain_sessions import ChannelLogger, ProactiveTools, SessionMemory, log_view
 from memwarden.agent.sessions.rules import Message
 from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
 from memwarden.agent.state import CATEGORY
@@ -34,11 +35,11 @@ Session = dict[str, Any]
 
 PREFIX: Final = "session:"
 SOURCE: Final = "session"
-SECONDS: Final = 30.0
+MAX_SECONDS: Final = 30.0
 """So long a change is tried again while others keep writing the same session."""
-_MOST_PAUSE: Final = 0.1
+_MAX_PAUSE: Final = 0.1
 _ALL: Final = 10**9
-BETWEEN: Final = "\x1f"
+SEPARATOR: Final = "\x1f"
 """Stands between session and key in what is unique in the namespace; names are printable and cannot hold it."""
 SESSIONS: Final = filters.parse({"channel": Channel.STATE, "source": SOURCE})
 
@@ -58,19 +59,19 @@ class AsyncSessions:
         who: Scope,
         *,
         get_proactive_tool_messages: ProactiveTools | None = None,
-        window_tokens: int = rules.WINDOW_TOKENS,
+        window_tokens: int = rules.DEFAULT_WINDOW_TOKENS,
     ) -> None:
         self._parts = parts
         self.who = who
         self._proactive = get_proactive_tool_messages
-        self._window = rules.checked_window(window_tokens)
+        self._window = rules.check_window(window_tokens)
         self._memory = self._plain(None)
 
-    def configured(
+    def with_options(
         self,
         *,
         get_proactive_tool_messages: ProactiveTools | None = None,
-        window_tokens: int = rules.WINDOW_TOKENS,
+        window_tokens: int = rules.DEFAULT_WINDOW_TOKENS,
     ) -> AsyncSessions:
         """Return the same sessions with the tools of screens, and a window in tokens for prepared messages.
 
@@ -80,9 +81,14 @@ class AsyncSessions:
             self._parts, self.who, get_proactive_tool_messages=get_proactive_tool_messages, window_tokens=window_tokens
         )
 
+    def configured(self, **options: Any) -> AsyncSessions:
+        """Call :meth:`with_options`, under the name that it had before; goes with the next release."""
+        warnings.warn("sessions.configured is now sessions.with_options", DeprecationWarning, stacklevel=2)
+        return self.with_options(**options)
+
     async def initialize_session_memory(self, session_id: str) -> None:
         """Make a session. One that is there stays as it is."""
-        await self._change(session_id, _now(lambda session: None))
+        await self._change(session_id, _as_async(lambda session: None))
 
     async def prepare_messages_for_agent(self, session_id: str, user_message: str) -> list[Message]:
         """Return the messages to give an agent, the user's last, and begin the cycle of this message.
@@ -91,11 +97,11 @@ class AsyncSessions:
         """
 
         def prepare(session: Session) -> list[Message]:
-            rules.opened(session, rules.checked(user_message, "user_message"))
-            return rules.prepared(session[rules.MEMORY], user_message, self._window, estimate)
+            rules.open_cycle(session, rules.check_text(user_message, "user_message"))
+            return rules.prepare_messages(session[rules.MEMORY], user_message, self._window, estimate)
 
-        messages = await self._change(session_id, _now(prepare))
-        tell(None, lambda: agent_receives(messages))
+        messages = await self._change(session_id, _as_async(prepare))
+        log_view(None, lambda: agent_receives(messages))
         return messages
 
     async def finalize_current_cycle(
@@ -117,19 +123,21 @@ class AsyncSessions:
 
         See :meth:`memwarden.agent.sessions.plain_sessions.SessionMemory.finalize_current_cycle`.
         """
-        model = _asked_once(self._parts.working.chat)
-        name, own = _checked(session_id), checked_name(key, "key")
-        once = None if own is None else _Once(f"{PREFIX}{name}{BETWEEN}{own}", (user_question, final_answer))
+        model = _cached_model(self._parts.working.chat)
+        name, own = _check_id(session_id), checked_name(key, "key")
+        once = (
+            None if own is None else _IdempotentChange(f"{PREFIX}{name}{SEPARATOR}{own}", (user_question, final_answer))
+        )
 
         async def close(session: Session) -> Session:
-            await finished(rules.closing(session, user_question, final_answer), model)
+            await run_shortening(rules.close_cycle(session, user_question, final_answer), model)
             return session
 
         try:
             session = await self._change(session_id, close, once)
-        except _TakenIn:
+        except _AlreadyTakenIn:
             session = await self.load(session_id)
-        tell(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
+        log_view(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
 
     async def add_tool_to_cache(
         self,
@@ -143,18 +151,18 @@ class AsyncSessions:
         """Keep what a tool returned for so many exchanges of this session; 0 or less keeps nothing."""
 
         def add(session: Session) -> Session:
-            self._memory.add_tool_to_cache(session, tool_name, parameters, result, llm_cache_duration, _Silent())
+            self._memory.add_tool_to_cache(session, tool_name, parameters, result, llm_cache_duration, _SilentLogger())
             return session
 
-        session = await self._change(session_id, _now(add))
-        tell(channel_logger, lambda: cache_state(session))
+        session = await self._change(session_id, _as_async(add))
+        log_view(channel_logger, lambda: cache_state(session))
 
     async def lookup_tool_in_cache(
         self, session_id: str, tool_name: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Return the entry of a call, or None. One that is found lives its whole duration again."""
         return await self._change(
-            session_id, _now(lambda session: self._memory.lookup_tool_in_cache(session, tool_name, parameters))
+            session_id, _as_async(lambda session: self._memory.lookup_tool_in_cache(session, tool_name, parameters))
         )
 
     async def inject_screen_context(
@@ -173,18 +181,18 @@ class AsyncSessions:
         memory = self._plain(lambda _: ran)
 
         def inject(session: Session) -> tuple[Session, list[Message]]:
-            return session, memory.inject_screen_context(session, json_data, _Silent())
+            return session, memory.inject_screen_context(session, json_data, _SilentLogger())
 
-        session, messages = await self._change(session_id, _now(inject))
-        tell(channel_logger, lambda: cache_state(session))
+        session, messages = await self._change(session_id, _as_async(inject))
+        log_view(channel_logger, lambda: cache_state(session))
         return messages
 
     async def load(self, session_id: str) -> dict[str, Any]:
         """Return a session as a dict, as :class:`memwarden.agent.sessions.plain_sessions.SessionMemory` takes it; a
         new one if there is none. Nothing is written."""
         self._check_allowed()
-        name = _checked(session_id)
-        return _session_of(name, await self._stored(name))
+        name = _check_id(session_id)
+        return _session_of(name, await self._read_stored(name))
 
     async def list_ids(self) -> list[str]:
         """Return the ids of all sessions, the last one changed first."""
@@ -196,43 +204,45 @@ class AsyncSessions:
         """Take a session out; return whether it was there. Later calls begin it anew."""
         self._check_allowed()
         actor = self.who.actor or self.who.agent
-        ids = [PREFIX + _checked(session_id)]
+        ids = [PREFIX + _check_id(session_id)]
         return await self._parts.working.writer.remove(self.who.namespace, ids, actor=actor) > 0
 
-    async def _change(self, session_id: str, change: Callable[[Session], Awaitable[T]], once: _Once | None = None) -> T:
+    async def _change(
+        self, session_id: str, change: Callable[[Session], Awaitable[T]], once: _IdempotentChange | None = None
+    ) -> T:
         """Read a session, change it and write it, again and again until nobody else wrote in between.
 
         Raises _TakenIn when it was changed ``once`` before.
         """
         self._check_allowed()
-        name = _checked(session_id)
+        name = _check_id(session_id)
         place = (self.who.namespace.tenant, self.who.namespace.path, PREFIX + name)
         lock = self._parts.locks.setdefault(place, asyncio.Lock())
-        ends, pause = time.monotonic() + SECONDS, 0.002
+        ends, pause = time.monotonic() + MAX_SECONDS, 0.002
         async with lock:  # those of this process wait for each other; trying again is for other processes
             while True:
                 rev = (await self._parts.store.head(self.who.namespace)).rev
-                stored = await self._stored(name)
+                stored = await self._read_stored(name)
                 session = _session_of(name, stored)
                 before = json.dumps(session)
                 result = await change(session)
                 if once is None and stored is not None and json.dumps(session) == before:
                     return result
                 try:
-                    if await self._swapped(self._memory_of(name, session, stored), rev, once):
+                    if await self._swap(self._memory_of(name, session, stored), rev, once):
                         return result
-                    raise _TakenIn
+                    raise _AlreadyTakenIn
                 except Stale:
                     if time.monotonic() > ends:
                         raise Conflict(f"others keep changing the session {name!r}; try again later") from None
                     await asyncio.sleep(random.uniform(0, pause))  # no secret
-                    pause = min(2 * pause, _MOST_PAUSE)
+                    pause = min(2 * pause, _MAX_PAUSE)
 
-    async def _swapped(self, memory: Memory, rev: int, once: _Once | None) -> bool:
+    async def _swap(self, memory: Memory, rev: int, once: _IdempotentChange | None) -> bool:
         key, asked = (None, ()) if once is None else once
         return await self._parts.working.writer.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
 
-    async def _stored(self, name: str) -> Memory | None:
+    async def _read_stored(self, name: str) -> Memory | None:
         found = await self._parts.store.get(self.who.namespace, [PREFIX + name])
         if found and (found[0].channel != Channel.STATE or found[0].source != SOURCE):
             raise Conflict(f"the id {found[0].id!r} is in use in {self.who.namespace.path} by something else")
@@ -281,39 +291,39 @@ def _session_of(name: str, stored: Memory | None) -> Session:
     return session
 
 
-def _checked(session_id: Any) -> str:
+def _check_id(session_id: Any) -> str:
     name = checked_name(session_id, "session_id")
     if name is None:
         raise InvalidInput("session_id is a text, not None")
     return name
 
 
-def _now(change: Callable[[Session], T]) -> Callable[[Session], Awaitable[T]]:
-    async def changed(session: Session) -> T:
+def _as_async(change: Callable[[Session], T]) -> Callable[[Session], Awaitable[T]]:
+    async def run(session: Session) -> T:
         return change(session)
 
-    return changed
+    return run
 
 
-class _Once(NamedTuple):
+class _IdempotentChange(NamedTuple):
     """A change that is made once. key: of the namespace. asked: what the caller gave; JSON."""
 
     key: str
     asked: tuple[str, ...]
 
 
-class _TakenIn(Exception):
+class _AlreadyTakenIn(Exception):
     """What was asked for was done before, and nothing is changed by it now."""
 
 
-class _Silent:
+class _SilentLogger:
     """Hears nothing: what is decided may be decided again, and is told once it is written."""
 
     def info(self, msg: str, /) -> None:
         pass
 
 
-class _AskedOnce:
+class _CachedChatModel:
     """A chat model that is asked the same thing once, however often a change is decided again."""
 
     def __init__(self, model: ChatModel) -> None:
@@ -327,5 +337,5 @@ class _AskedOnce:
         return self._said[prompt]
 
 
-def _asked_once(model: ChatModel | None) -> ChatModel | None:
-    return None if model is None else _AskedOnce(model)
+def _cached_model(model: ChatModel | None) -> ChatModel | None:
+    return None if model is None else _CachedChatModel(model)

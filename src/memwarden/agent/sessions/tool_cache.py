@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from memwarden.errors import InvalidInput
 from memwarden.ids import new_id
 from memwarden.records import Trust
-from memwarden.remember.ingest.intake import look_at
+from memwarden.remember.ingest.intake import screen
 
 Cache = MutableMapping[str, dict[str, Any]]
 
@@ -29,11 +29,11 @@ class Owner(NamedTuple):
 
 def cache_key(owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> str:
     """Return the key of a call: the same for the same parameters in any order. InvalidInput if they are no JSON."""
-    whole = json.dumps([*owner, _name(tool_name), plain(parameters)], sort_keys=True)
+    whole = json.dumps([*owner, _name(tool_name), copy_parameters(parameters)], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
-def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def copy_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a call's parameters as JSON holds them. Raises InvalidInput if they are no JSON object."""
     if not isinstance(parameters, Mapping):
         raise InvalidInput(f"the parameters of a tool are a JSON object, not {parameters!r:.80}")
@@ -44,7 +44,7 @@ def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return copied
 
 
-def store(
+def keep_result(
     cache: Cache,
     owner: Owner,
     tool_name: str,
@@ -68,7 +68,7 @@ def store(
     cache.pop(key, None)  # the newest stands last
     cache[key] = {
         "tool_name": tool_name,
-        "parameters": plain(parameters),
+        "parameters": copy_parameters(parameters),
         "result": result,
         "remaining_duration": duration,
         "original_duration": duration,
@@ -78,7 +78,7 @@ def store(
     return True
 
 
-def hit(cache: Cache, owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
+def look_up(cache: Cache, owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a copy of the entry of a call, which lives its whole duration again; None for a call that is not kept."""
     entry = cache.get(cache_key(owner, tool_name, parameters))
     if entry is None:
@@ -95,21 +95,21 @@ def count_down(cache: Cache) -> None:
             del cache[key]
 
 
-def told(entry: Mapping[str, Any]) -> str:
+def render_entry(entry: Mapping[str, Any]) -> str:
     """Return an entry as a line for a model. A result that reads like orders to an assistant is not shown."""
     call = f"{entry['tool_name']}({json.dumps(entry['parameters'], ensure_ascii=False, sort_keys=True)})"
-    return f"- {call}: {harmless(entry['result'])}"
+    return f"- {call}: {fit_result(entry['result'])}"
 
 
 @lru_cache(maxsize=128)  # 15 ms for 1,000 characters, and the same results stand in every prompt of a session
-def harmless(result: str) -> str:
+def fit_result(result: str) -> str:
     """Return what of a tool's result a model is shown: without sentences that read like orders, or why it is not."""
     from memwarden.security.injection.redact import (
-        without_orders,  # its tables are for those alone who keep what came from outside
+        redact_orders,  # its tables are for those alone who keep what came from outside
     )
 
-    look = look_at(Trust.EXTERNAL, result)
-    return f"[{look.reason}]" if look.kinds else without_orders(result)
+    look = screen(Trust.EXTERNAL, result)
+    return f"[{look.reason}]" if look.kinds else redact_orders(result)
 
 
 def _name(tool_name: Any) -> str:

@@ -3,7 +3,7 @@
 Pure functions on plain data: what is given is never changed, no package of an API is imported.
 """
 
-from memwarden.conversation.formats.base import MODES, Form, Request, ToolCall
-from memwarden.conversation.formats.choose import FORMS, form_of
+from memwarden.conversation.formats.base import MODES, MessageFormat, Request, ToolCall
+from memwarden.conversation.formats.choose import FORMATS, detect_format
 
-__all__ = ["FORMS", "MODES", "Form", "Request", "ToolCall", "form_of"]
+__all__ = ["FORMATS", "MODES", "MessageFormat", "Request", "ToolCall", "detect_format"]

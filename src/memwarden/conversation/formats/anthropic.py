@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memwarden.conversation.formats import placing
-from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
-from memwarden.conversation.formats.placing import without_empty
+from memwarden.conversation.formats.base import Request, ToolCall, check_mode
+from memwarden.conversation.formats.placing import clean_argument
 from memwarden.conversation.formats.reading import (
     as_dict,
+    as_list,
+    check_messages,
     field,
-    listed,
-    messages_in,
-    no_answer,
+    no_answer_error,
     parts_of,
-    spoken,
-    unread,
+    read_spoken,
+    unread_reasons,
     words,
 )
 from memwarden.errors import InvalidInput
@@ -35,34 +35,34 @@ class AnthropicFormat:
 
     name = "anthropic"
 
-    def said(self, request: Request) -> list[dict[str, Any]]:
-        return spoken(_messages(request))
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
+        return read_spoken(_messages(request))
 
     def unread(self, request: Request) -> list[str]:
-        return unread(_messages(request), "messages")
+        return unread_reasons(_messages(request), "messages")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         messages = _messages(request)
         assert isinstance(request, Mapping)
         if not text:
             return dict(request)
-        mode = checked_mode(mode)
+        mode = check_mode(mode)
         if mode == "system_append":
             own = request.get("system")
-            own = own if isinstance(own, str) or listed(own) else None
-            return {**request, "system": placing.after(own, text, _TEXT)}
+            own = own if isinstance(own, str) or as_list(own) else None
+            return {**request, "system": placing.append_text(own, text, _TEXT)}
         if mode == "context_message":
             messages = _in_blocks(messages)
-        return {**request, "messages": placing.prefix_to_user(messages, text, _TEXT)}
+        return {**request, "messages": placing.prefix_user_message(messages, text, _TEXT)}
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
-        messages = placing.before_said(_messages(request), later, _TEXT)
+        messages = placing.prepend_texts(_messages(request), later, _TEXT)
         return self.with_block({**dict(request), "messages": messages}, early, "system_append")
 
-    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
-        messages = placing.cleaned(_messages(request), clean)
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
+        messages = placing.clean_messages(_messages(request), clean)
         assert isinstance(request, Mapping)
-        return without_empty(request, "system", clean) | {"messages": messages}
+        return clean_argument(request, "system", clean) | {"messages": messages}
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
@@ -93,8 +93,8 @@ class AnthropicFormat:
 
 def _content(response: Any) -> Sequence[Any]:
     if field(response, "content") is None:
-        raise no_answer(response, "content")
-    return listed(field(response, "content"))
+        raise no_answer_error(response, "content")
+    return as_list(field(response, "content"))
 
 
 def _sent_back(block: Any) -> dict[str, Any]:
@@ -106,12 +106,12 @@ def _sent_back(block: Any) -> dict[str, Any]:
 def _messages(request: Any) -> list[Any]:
     if not isinstance(request, Mapping) or "messages" not in request:
         raise InvalidInput("a request in Anthropic's form is a mapping with 'messages', and maybe 'system'")
-    return messages_in(request["messages"], "messages")
+    return check_messages(request["messages"], "messages")
 
 
 def _in_blocks(messages: list[Any]) -> list[Any]:
     """The message to answer as blocks, so that what is put before its words is a block of its own."""
-    at = placing.to_answer(messages)
+    at = placing.place_to_answer(messages)
     if at is None:
         return messages
-    return placing.changed(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])
+    return placing.change_content(messages, at, lambda content: parts_of(content) or [{"type": _TEXT, "text": content}])

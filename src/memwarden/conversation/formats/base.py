@@ -26,7 +26,7 @@ class ToolCall:
     arguments: Any
 
 
-class Form(Protocol):
+class MessageFormat(Protocol):
     """The messages of one API. Everything is read from mappings and from the SDK's objects alike.
 
     All methods raise InvalidInput for what is not of the form.
@@ -34,7 +34,7 @@ class Form(Protocol):
 
     name: str
 
-    def said(self, request: Request) -> list[dict[str, Any]]:
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
         """Return what users and the assistant said, oldest first, as ``observe`` takes it.
 
         ``role`` and ``content`` each, and ``name``, ``id`` and ``created_at`` if the caller gave them. Words are those
@@ -43,7 +43,7 @@ class Form(Protocol):
         """
 
     def unread(self, request: Request) -> list[str]:
-        """Return why messages are left out of :meth:`said` that are malformed (an unknown role, no content)."""
+        """Return why messages are left out of :meth:`read_turns` that are malformed (an unknown role, no content)."""
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         """Return a new request with a text in it; an equal one for an empty text. ``mode`` is one of :data:`MODES`."""
@@ -52,10 +52,10 @@ class Form(Protocol):
         """Return a new request with a text after the system prompt, and texts before the words of messages.
 
         early: of several system messages it goes to the first one, since later ones may change from turn to turn (a
-            summary of what was said). Empty for none. later: by the place of the message in :meth:`said`.
+            summary of what was said). Empty for none. later: by the place of the message in :meth:`read_turns`.
         """
 
-    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
         """Return a new request in which ``clean`` went over the texts of the system's and the users.
 
         Messages and parts of which nothing is left are left out. What the assistant said stays.
@@ -83,7 +83,7 @@ class Form(Protocol):
         """
 
 
-def checked_mode(mode: Any) -> str:
+def check_mode(mode: Any) -> str:
     """Return a mode. Raises InvalidInput for another one."""
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidInput(f"a mode is one of {', '.join(MODES)}, not {mode!r:.80}")

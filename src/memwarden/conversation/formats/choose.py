@@ -7,20 +7,20 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from memwarden.conversation.formats.anthropic import AnthropicFormat
-from memwarden.conversation.formats.base import Form
+from memwarden.conversation.formats.base import MessageFormat
 from memwarden.conversation.formats.openai_chat import OpenAIChatFormat
 from memwarden.conversation.formats.openai_responses import OpenAIResponsesFormat
 from memwarden.conversation.formats.plain import PlainFormat
-from memwarden.conversation.formats.reading import field, listed
+from memwarden.conversation.formats.reading import as_list, field
 from memwarden.errors import InvalidInput
 
-_ALL: Final[tuple[Form, ...]] = (OpenAIChatFormat(), OpenAIResponsesFormat(), AnthropicFormat(), PlainFormat())
-FORMS: Final[Mapping[str, Form]] = MappingProxyType({item.name: item for item in _ALL})
+_ALL: Final[tuple[MessageFormat, ...]] = (OpenAIChatFormat(), OpenAIResponsesFormat(), AnthropicFormat(), PlainFormat())
+FORMATS: Final[Mapping[str, MessageFormat]] = MappingProxyType({item.name: item for item in _ALL})
 """Every form by its name."""
 _ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"))
 
 
-def form_of(request: Any, name: str | None = None) -> Form:
+def detect_format(request: Any, name: str | None = None) -> MessageFormat:
     """Return the form of a request: the one that is named, else the one that its shape shows.
 
     A list, and a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` of Responses; one
@@ -30,22 +30,22 @@ def form_of(request: Any, name: str | None = None) -> Form:
     Raises InvalidInput for an unknown name, and for a request that is none of these.
     """
     if name is not None:
-        if not isinstance(name, str) or name not in FORMS:
-            raise InvalidInput(f"a form is one of {', '.join(FORMS)}, not {name!r:.80}")
-        return FORMS[name]
+        if not isinstance(name, str) or name not in FORMATS:
+            raise InvalidInput(f"a form is one of {', '.join(FORMATS)}, not {name!r:.80}")
+        return FORMATS[name]
     if isinstance(request, Mapping):
         if "messages" in request:
-            return FORMS["anthropic" if _is_anthropic(request) else "openai_chat"]
+            return FORMATS["anthropic" if _is_anthropic(request) else "openai_chat"]
         if "input" in request:
-            return FORMS["openai_responses"]
+            return FORMATS["openai_responses"]
         raise InvalidInput("a request is a list of messages, or a mapping with 'messages' or 'input'")
-    if isinstance(request, str | bytes) or not listed(request):
+    if isinstance(request, str | bytes) or not as_list(request):
         raise InvalidInput(f"a request is a list of messages, or the arguments of a call, not {request!r:.80}")
-    return FORMS["openai_chat"]
+    return FORMATS["openai_chat"]
 
 
 def _is_anthropic(request: Mapping[str, Any]) -> bool:
     if "system" in request:
         return True
-    contents = [field(message, "content") for message in listed(request["messages"])]
-    return any(field(part, "type") in _ONLY_ANTHROPIC for content in contents for part in listed(content))
+    contents = [field(message, "content") for message in as_list(request["messages"])]
+    return any(field(part, "type") in _ONLY_ANTHROPIC for content in contents for part in as_list(content))

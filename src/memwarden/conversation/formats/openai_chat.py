@@ -6,8 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memwarden.conversation.formats import placing
-from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
-from memwarden.conversation.formats.reading import as_dict, field, listed, messages_in, no_answer, spoken, unread, words
+from memwarden.conversation.formats.base import Request, ToolCall, check_mode
+from memwarden.conversation.formats.reading import (
+    as_dict,
+    as_list,
+    check_messages,
+    field,
+    no_answer_error,
+    read_spoken,
+    unread_reasons,
+    words,
+)
 from memwarden.remember.ingest.messages import read_arguments
 
 _TEXT = "text"
@@ -22,25 +31,25 @@ class OpenAIChatFormat:
 
     name = "openai_chat"
 
-    def said(self, request: Request) -> list[dict[str, Any]]:
-        return spoken(_messages(request))
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
+        return read_spoken(_messages(request))
 
     def unread(self, request: Request) -> list[str]:
-        return unread(_messages(request), "messages")
+        return unread_reasons(_messages(request), "messages")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
-        messages = _with_block(_messages(request), text, checked_mode(mode)) if text else _messages(request)
-        return _put(request, messages)
+        messages = _with_block(_messages(request), text, check_mode(mode)) if text else _messages(request)
+        return _with_messages(request, messages)
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
-        messages = placing.before_said(_messages(request), later, _TEXT)
+        messages = placing.prepend_texts(_messages(request), later, _TEXT)
         if early:
             role = placing.system_role(messages, "system")
             messages = placing.append_to_system(messages, early, _TEXT, role, which=0)
-        return _put(request, messages)
+        return _with_messages(request, messages)
 
-    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
-        return _put(request, placing.cleaned(_messages(request), clean))
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
+        return _with_messages(request, placing.clean_messages(_messages(request), clean))
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
@@ -58,29 +67,29 @@ class OpenAIChatFormat:
             return ""
         if field(event, "choices") is None:  # a piece of a message, as LangChain's models stream them
             return words(field(_message(event), "content"), "")
-        choices = [item for item in listed(field(event, "choices")) if not field(item, "index")]
+        choices = [item for item in as_list(field(event, "choices")) if not field(item, "index")]
         delta = field(choices[0], "delta") if choices else None
         return (field(delta, "content") or "") + (field(delta, "refusal") or "")
 
     def calls(self, response: Any) -> tuple[ToolCall, ...]:
-        return tuple(map(_call, listed(field(_message(response), "tool_calls"))))
+        return tuple(map(_call, as_list(field(_message(response), "tool_calls"))))
 
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
         message = _message(response)
-        called = [as_dict(item, "tool_calls") for item in listed(field(message, "tool_calls"))]
+        called = [as_dict(item, "tool_calls") for item in as_list(field(message, "tool_calls"))]
         answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
         told = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
-        return _put(request, [*_messages(request), answer, *told])
+        return _with_messages(request, [*_messages(request), answer, *told])
 
 
 def _message(response: Any) -> Any:
     """The message of a response, or the message that was given instead of one."""
-    choices = listed(field(response, "choices"))
+    choices = as_list(field(response, "choices"))
     if choices:
         return field(choices[0], "message")
-    if field(response, "choices") is None and field(response, "content", no_answer) is not no_answer:
+    if field(response, "choices") is None and field(response, "content", no_answer_error) is not no_answer_error:
         return response
-    raise no_answer(response, "choices")
+    raise no_answer_error(response, "choices")
 
 
 def _call(called: Any) -> ToolCall:
@@ -92,10 +101,10 @@ def _call(called: Any) -> ToolCall:
 
 
 def _messages(request: Request) -> list[Any]:
-    return messages_in(request.get("messages") if isinstance(request, Mapping) else request, "messages")
+    return check_messages(request.get("messages") if isinstance(request, Mapping) else request, "messages")
 
 
-def _put(request: Request, messages: list[Any]) -> Any:
+def _with_messages(request: Request, messages: list[Any]) -> Any:
     return {**request, "messages": messages} if isinstance(request, Mapping) else messages
 
 
@@ -105,4 +114,4 @@ def _with_block(messages: list[Any], text: str, mode: str) -> list[Any]:
         return placing.append_to_system(messages, text, _TEXT, role)
     if mode == "context_message":
         return placing.insert_message(messages, {"role": role, "content": text})
-    return placing.prefix_to_user(messages, text, _TEXT)
+    return placing.prefix_user_message(messages, text, _TEXT)

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memwarden.conversation.formats import placing
-from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
-from memwarden.conversation.formats.placing import without_empty
+from memwarden.conversation.formats.base import Request, ToolCall, check_mode
+from memwarden.conversation.formats.placing import clean_argument
 from memwarden.conversation.formats.reading import (
     as_dict,
+    as_list,
+    check_messages,
     field,
     has_words,
-    listed,
-    messages_in,
-    no_answer,
-    spoken,
-    unread,
+    no_answer_error,
+    read_spoken,
+    unread_reasons,
 )
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import OWN_FIELDS, read_arguments
@@ -35,30 +35,32 @@ class OpenAIResponsesFormat:
 
     name = "openai_responses"
 
-    def said(self, request: Request) -> list[dict[str, Any]]:
+    def read_turns(self, request: Request) -> list[dict[str, Any]]:
         messages = _items(_arguments(request))
         # The id of an answer is the provider's, and was not known when the answer was heard.
         return [
             item
             for message in messages
-            for item in spoken([message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at"))
+            for item in read_spoken(
+                [message], OWN_FIELDS if field(message, "role") == "user" else ("name", "created_at")
+            )
         ]
 
     def unread(self, request: Request) -> list[str]:
-        return unread(_items(_arguments(request)), "input")
+        return unread_reasons(_items(_arguments(request)), "input")
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
         arguments = _arguments(request)
         items = _items(arguments)
         if not text:
             return dict(arguments)
-        mode = checked_mode(mode)
+        mode = check_mode(mode)
         if mode == "system_append":
-            return _appended(arguments, items, text)
+            return _append_to_instructions(arguments, items, text)
         if mode == "user_prefix" and isinstance(arguments["input"], str):
-            return {**arguments, "input": placing.before(arguments["input"], text, _TEXT)}
+            return {**arguments, "input": placing.prepend_text(arguments["input"], text, _TEXT)}
         if mode == "user_prefix":
-            return {**arguments, "input": placing.prefix_to_user(items, text, _TEXT)}
+            return {**arguments, "input": placing.prefix_user_message(items, text, _TEXT)}
         message = {"role": placing.system_role(items, "developer"), "content": text}
         return {**arguments, "input": placing.insert_message(items, message)}
 
@@ -66,23 +68,23 @@ class OpenAIResponsesFormat:
         arguments = _arguments(request)
         given = arguments["input"]
         if isinstance(given, str):
-            placed = placing.before(given, later[0], _TEXT) if later else given
+            placed = placing.prepend_text(given, later[0], _TEXT) if later else given
         else:
-            placed = placing.before_said(_items(arguments), later, _TEXT)
+            placed = placing.prepend_texts(_items(arguments), later, _TEXT)
         made = {**arguments, "input": placed}
-        return _appended(made, _items(made), early, which=0) if early else made
+        return _append_to_instructions(made, _items(made), early, which=0) if early else made
 
-    def cleaned(self, request: Request, clean: Callable[[str], str]) -> Any:
+    def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
         arguments = _arguments(request)
         given = arguments["input"]
-        items = clean(given) if isinstance(given, str) else placing.cleaned(_items(arguments), clean)
-        return without_empty(arguments, "instructions", clean) | {"input": items}
+        items = clean(given) if isinstance(given, str) else placing.clean_messages(_items(arguments), clean)
+        return clean_argument(arguments, "instructions", clean) | {"input": items}
 
     def answer(self, response: Any) -> str:
         if isinstance(response, str):
             return response
         messages = [item for item in _output(response) if field(item, "type") == "message"]
-        parts = [part for message in messages for part in listed(field(message, "content"))]
+        parts = [part for message in messages for part in as_list(field(message, "content"))]
         texts = [field(part, _REFUSAL if field(part, "type") == _REFUSAL else "text") for part in parts]
         return "".join(text for text in texts if text)
 
@@ -109,8 +111,8 @@ class OpenAIResponsesFormat:
 
 def _output(response: Any) -> Sequence[Any]:
     if field(response, "output") is None:
-        raise no_answer(response, "output")
-    return listed(field(response, "output"))
+        raise no_answer_error(response, "output")
+    return as_list(field(response, "output"))
 
 
 def _arguments(request: Any) -> Mapping[str, Any]:
@@ -121,11 +123,15 @@ def _arguments(request: Any) -> Mapping[str, Any]:
 
 def _items(arguments: Mapping[str, Any]) -> list[Any]:
     given = arguments["input"]
-    return [{"role": "user", "content": given}] if isinstance(given, str) else messages_in(given, "input", typed=True)
+    return (
+        [{"role": "user", "content": given}] if isinstance(given, str) else check_messages(given, "input", typed=True)
+    )
 
 
-def _appended(arguments: Mapping[str, Any], items: list[Any], text: str, which: int = -1) -> dict[str, Any]:
+def _append_to_instructions(
+    arguments: Mapping[str, Any], items: list[Any], text: str, which: int = -1
+) -> dict[str, Any]:
     own = arguments.get("instructions")
-    if not (isinstance(own, str) and has_words(own)) and placing.leading_system(items):
+    if not (isinstance(own, str) and has_words(own)) and placing.leading_system_places(items):
         return {**arguments, "input": placing.append_to_system(items, text, _TEXT, "developer", which)}
-    return {**arguments, "instructions": placing.after(own if isinstance(own, str) else None, text, _TEXT)}
+    return {**arguments, "instructions": placing.append_text(own if isinstance(own, str) else None, text, _TEXT)}

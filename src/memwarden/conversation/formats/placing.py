@@ -10,18 +10,18 @@ from memwarden.conversation.formats.reading import (
     SYSTEM,
     WORDS,
     as_dict,
+    as_list,
     field,
     has_words,
     is_message,
-    listed,
     parts_of,
-    speaking,
+    spoken_places,
 )
 
 Message = dict[str, Any]
 
 
-def after(content: Any, text: str, part: str) -> Any:
+def append_text(content: Any, text: str, part: str) -> Any:
     """A content with a text at its end: a paragraph of its own, or a part of its own. part: the type of such a part."""
     parts = parts_of(content)
     if not parts:
@@ -29,7 +29,7 @@ def after(content: Any, text: str, part: str) -> Any:
     return [*parts, {"type": part, "text": text}]
 
 
-def before(content: Any, text: str, part: str) -> Any:
+def prepend_text(content: Any, text: str, part: str) -> Any:
     """A content with a text before its words: a paragraph of its own, or a part of its own before the first with words.
 
     Results of tools stay first, as Anthropic wants them.
@@ -44,14 +44,14 @@ def before(content: Any, text: str, part: str) -> Any:
     return [*parts[:at], {"type": part, "text": text}, *parts[at:]]
 
 
-def changed(messages: Sequence[Any], at: int, change: Callable[[Any], Any]) -> list[Any]:
+def change_content(messages: Sequence[Any], at: int, change: Callable[[Any], Any]) -> list[Any]:
     """Messages with the content of one of them changed."""
     message = as_dict(messages[at], f"messages[{at}]")
     message["content"] = change(message.get("content"))
     return [*messages[:at], message, *messages[at + 1 :]]
 
 
-def leading_system(messages: Sequence[Any]) -> list[int]:
+def leading_system_places(messages: Sequence[Any]) -> list[int]:
     """The places of the system messages before anybody speaks."""
     found = []
     for place, message in enumerate(messages):
@@ -62,7 +62,7 @@ def leading_system(messages: Sequence[Any]) -> list[int]:
     return found
 
 
-def to_answer(messages: Sequence[Any]) -> int | None:
+def place_to_answer(messages: Sequence[Any]) -> int | None:
     """The place of the message to answer: the user's last one with words, else the last one that is not a tool's."""
     users = [place for place, item in enumerate(messages) if is_message(item) and field(item, "role") == "user"]
     with_words = [place for place in users if has_words(field(messages[place], "content"))]
@@ -84,36 +84,36 @@ def append_to_system(messages: Sequence[Any], text: str, part: str, usual: str, 
 
     which: of several, the last one; 0 for the first.
     """
-    places = leading_system(messages)
+    places = leading_system_places(messages)
     if not places:
         return [{"role": usual, "content": text}, *messages]
-    return changed(messages, places[which], lambda content: after(content, text, part))
+    return change_content(messages, places[which], lambda content: append_text(content, text, part))
 
 
 def insert_message(messages: Sequence[Any], message: Mapping[str, Any]) -> list[Any]:
     """A message right before the one to answer; at the end when there is none."""
-    at = to_answer(messages)
+    at = place_to_answer(messages)
     at = len(messages) if at is None else at
     return [*messages[:at], dict(message), *messages[at:]]
 
 
-def prefix_to_user(messages: Sequence[Any], text: str, part: str) -> list[Any]:
+def prefix_user_message(messages: Sequence[Any], text: str, part: str) -> list[Any]:
     """A text before the words of the message to answer; as a message of the user's when there is none."""
-    at = to_answer(messages)
+    at = place_to_answer(messages)
     if at is None:
         return [*messages, {"role": "user", "content": text}]
-    return changed(messages, at, lambda content: before(content, text, part))
+    return change_content(messages, at, lambda content: prepend_text(content, text, part))
 
 
-def before_said(messages: Sequence[Any], texts: Mapping[int, str], part: str) -> list[Any]:
+def prepend_texts(messages: Sequence[Any], texts: Mapping[int, str], part: str) -> list[Any]:
     """Texts before the words of messages. texts: by the place of the message among those that say something."""
-    made, said = list(messages), speaking(messages)
+    made, said = list(messages), spoken_places(messages)
     for place, text in texts.items():
-        made = changed(made, said[place], partial(before, text=text, part=part))
+        made = change_content(made, said[place], partial(prepend_text, text=text, part=part))
     return made
 
 
-def cleaned(messages: Sequence[Any], clean: Callable[[str], str]) -> list[Any]:
+def clean_messages(messages: Sequence[Any], clean: Callable[[str], str]) -> list[Any]:
     """Messages of the application's with their texts cleaned; those of which nothing is left are left out.
 
     What the assistant and tools said stays as it is.
@@ -121,7 +121,7 @@ def cleaned(messages: Sequence[Any], clean: Callable[[str], str]) -> list[Any]:
     made = []
     for message in messages:
         content = field(message, "content")
-        left = cleaned_content(content, clean) if is_message(message) and _is_asking(message) else content
+        left = clean_content(content, clean) if is_message(message) and _is_asking(message) else content
         if left == content:
             made.append(message)
         elif left:
@@ -129,23 +129,23 @@ def cleaned(messages: Sequence[Any], clean: Callable[[str], str]) -> list[Any]:
     return made
 
 
-def cleaned_content(content: Any, clean: Callable[[str], str]) -> Any:
+def clean_content(content: Any, clean: Callable[[str], str]) -> Any:
     """A content with its texts cleaned, without the parts of which nothing is left."""
     if isinstance(content, str):
         return clean(content)
     made = []
-    for part in listed(content):
+    for part in as_list(content):
         text = field(part, "text")
         if field(part, "type") not in WORDS or not isinstance(text, str) or (left := clean(text)) == text:
             made.append(part)
         elif left:
             made.append({**as_dict(part, "content"), "text": left})
-    return made if listed(content) else content
+    return made if as_list(content) else content
 
 
-def without_empty(arguments: Mapping[str, Any], name: str, clean: Callable[[str], str]) -> dict[str, Any]:
+def clean_argument(arguments: Mapping[str, Any], name: str, clean: Callable[[str], str]) -> dict[str, Any]:
     """The arguments of a call with one of them cleaned; without it when nothing is left of it."""
-    left = cleaned_content(arguments.get(name), clean)
+    left = clean_content(arguments.get(name), clean)
     if left or left == arguments.get(name):
         return {**arguments, name: left} if name in arguments else dict(arguments)
     return {key: value for key, value in arguments.items() if key != name}
@@ -156,5 +156,5 @@ def _is_asking(message: Any) -> bool:
 
 
 def _only_results(message: Any) -> bool:
-    parts = listed(field(message, "content"))
+    parts = as_list(field(message, "content"))
     return bool(parts) and all(field(part, "type") == "tool_result" for part in parts)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memwarden.conversation.formats import placing
-from memwarden.conversation.formats.base import Request, ToolCall, checked_mode
+from memwarden.conversation.formats.base import Request, ToolCall, check_mode
 from memwarden.conversation.formats.openai_chat import OpenAIChatFormat
-from memwarden.conversation.formats.reading import field, messages_in, no_answer, unread, words
+from memwarden.conversation.formats.reading import check_messages, field, no_answer_error, unread_reasons, words
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import ROLES
 
@@ -22,11 +22,11 @@ class PlainFormat(OpenAIChatFormat):
     name = "plain"
 
     def unread(self, request: Request) -> list[str]:
-        return unread(messages_in(request, "messages"), "messages", (*ROLES, "context"))
+        return unread_reasons(check_messages(request, "messages"), "messages", (*ROLES, "context"))
 
     def with_block(self, request: Any, text: str, mode: str) -> Any:
-        messages = messages_in(request, "messages")
-        if text and checked_mode(mode) == "context_message":
+        messages = check_messages(request, "messages")
+        if text and check_mode(mode) == "context_message":
             return placing.insert_message(messages, {"role": "context", "content": text})
         return super().with_block(messages, text, mode)
 
@@ -35,7 +35,7 @@ class PlainFormat(OpenAIChatFormat):
             return response
         content = field(response, "content")
         if not isinstance(content, str | list | tuple):
-            raise no_answer(response, "content")
+            raise no_answer_error(response, "content")
         return words(content, "")
 
     def delta(self, event: Any) -> str:

@@ -24,7 +24,7 @@ def field(thing: Any, name: str, default: Any = None) -> Any:
     return thing.get(name, default) if isinstance(thing, Mapping) else getattr(thing, name, default)
 
 
-def listed(value: Any) -> Sequence[Any]:
+def as_list(value: Any) -> Sequence[Any]:
     """A list as it is; nothing for anything else (None, an SDK's mark for what is not given)."""
     return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
 
@@ -47,7 +47,7 @@ def as_dict(message: Any, what: str) -> dict[str, Any]:
     raise InvalidInput(f"{what} is a mapping like {{'role': 'user', 'content': '...'}}, not {message!r:.80}")
 
 
-def messages_in(value: Any, what: str, *, typed: bool = False) -> list[Any]:
+def check_messages(value: Any, what: str, *, typed: bool = False) -> list[Any]:
     """A caller's messages, checked one by one. typed: so are items with a type and no role. Raises InvalidInput."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
         raise InvalidInput(
@@ -63,7 +63,7 @@ def messages_in(value: Any, what: str, *, typed: bool = False) -> list[Any]:
     return list(value)
 
 
-def no_answer(response: Any, wanted: str) -> InvalidInput:
+def no_answer_error(response: Any, wanted: str) -> InvalidInput:
     """The error for what is no response. wanted: what one would have."""
     return InvalidInput(f"a response is a text or has {wanted!r}, unlike this {type(response).__name__}")
 
@@ -85,25 +85,50 @@ def is_message(item: Any) -> bool:
     return field(item, "type") in (None, "message") and field(item, "role") is not None
 
 
-def speaking(messages: Sequence[Any]) -> list[int]:
+def spoken_places(messages: Sequence[Any]) -> list[int]:
     """The places of the messages in which users and the assistant say something."""
-    return [place for place, item in enumerate(messages) if field(item, "role") in SPEAKERS and _said(item).strip()]
+    return [
+        place for place, item in enumerate(messages) if field(item, "role") in SPEAKERS and _spoken_text(item).strip()
+    ]
 
 
-def spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dict[str, Any]]:
-    """What users and the assistant said in messages (:meth:`memwarden.conversation.formats.base.Form.said`).
+def read_spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dict[str, Any]]:
+    """What users and the assistant said in messages (:meth:`memwarden.conversation.formats.base.MessageFormat.said`).
 
     own: the fields besides role and content that are the caller's. One that could not be kept is left out: what was
     said shall not be lost for the sake of its time or name.
     """
     return [
-        {"role": field(item, "role"), "content": _said(item)}
+        {"role": field(item, "role"), "content": _spoken_text(item)}
         | {name: value for name in own if (value := field(item, name)) is not None and _can_be_kept(name, value)}
-        for item in map(messages.__getitem__, speaking(messages))
+        for item in map(messages.__getitem__, spoken_places(messages))
     ]
 
 
-def unread(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
+def messages_since_answer(said: Sequence[dict[str, Any]], begun: str) -> list[dict[str, Any]]:
+    """What follows the last answer. begun: an answer that stands last, and is none yet (:func:`read_prefill`)."""
+    asked = list(said[:-1] if begun else said)
+    answers = [place for place, item in enumerate(asked) if item["role"] == "assistant"]
+    return asked[answers[-1] + 1 :] if answers else asked
+
+
+def read_prefill(request: Any) -> str:
+    """The beginning of an answer that the model is to go on with (a prefill); "" for a request that has none.
+
+    It is the last message, the assistant's, and of words alone: one that calls tools is an answer.
+    """
+    messages = request.get("messages", ()) if isinstance(request, Mapping) else request
+    last = messages[-1] if messages else None
+    if field(last, "role") != SPEAKERS[1] or field(last, "tool_calls"):
+        return ""
+    content = field(last, "content")
+    parts = parts_of(content)
+    if any(field(part, "type") not in WORDS for part in parts):
+        return ""
+    return "".join(field(part, "text") or "" for part in parts) if parts else content or ""
+
+
+def unread_reasons(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
     """Why messages are not read that look as if somebody says something in them; without their words."""
     told = []
     for number, item in enumerate(messages):
@@ -127,29 +152,29 @@ def _can_be_kept(name: str, value: Any) -> bool:
     try:
         checked_field(name, value, name)
     except InvalidInput as error:
-        _tell_once(name, str(error))
+        _log_once(name, str(error))
         return False
     return True
 
 
-_told: Final[set[str]] = set()
+_logged_fields: Final[set[str]] = set()
 
 
-def _tell_once(name: str, why: str) -> None:
+def _log_once(name: str, why: str) -> None:
     """Say in the log that a field is left out: once a process, as it stands in each turn of a conversation again."""
-    if name not in _told:
-        _told.add(name)
+    if name not in _logged_fields:
+        _logged_fields.add(name)
         log.warning("messages are taken without a field that cannot be kept: %s", why)
 
 
-def _said(message: Any) -> str:
+def _spoken_text(message: Any) -> str:
     if not is_message(message):
         return ""
     return words(field(message, "content")) + (field(message, "refusal") or "")
 
 
 def _texts(parts: Any) -> Iterator[str]:
-    for part in listed(parts):
+    for part in as_list(parts):
         if isinstance(part, str):
             yield part
             continue
