@@ -1,4 +1,4 @@
-"""How often the same-fact rules close or merge a fact that is still true, on profiles: facts all true at once."""
+"""Measures how often the same-fact rules close or merge a fact that is still true."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memwarden_bench.marks import grid, number
 
 
 class Profile(NamedTuple):
-    """Facts about one person or project, all true at once."""
+    """Facts about a person or project, all true at once."""
 
     who: str
     facts: tuple[str, ...]
@@ -29,7 +29,7 @@ class Profile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A true fact that another true fact would have closed or taken up."""
+    """A true fact that another true fact would have closed or merged."""
 
     who: str
     old: str
@@ -40,24 +40,24 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class ProfileReport:
-    """What became of facts that are all true at once. A share of nothing is nan."""
+    """The outcomes of facts that are all true at once. A share of nothing is NaN."""
 
     circumstances: Mapping[str, str]
     profiles: int
     pairs: int
-    """Ordered pairs of facts of one profile."""
+    """Ordered pairs of facts of a profile."""
     near: int
     """Those that a store would compare, by `memwarden.recall.nearby.is_near`."""
     wrong: int
     """Near pairs that were judged "same" or "supersede"."""
     wrong_in_a_thousand: float
     lost: Mapping[str, int]
-    """Profile -> facts that were closed or merged when all were remembered one by one."""
+    """Profile -> facts that were closed or merged when all were remembered in sequence."""
     mistakes: Sequence[Mistake]
 
 
 def read_profiles(file: Path) -> list[Profile]:
-    """Profiles of a JSON file: a list of {"who", "facts"}. Raises InvalidInput if it is none."""
+    """Read a JSON list of {"who", "facts"}. Raises InvalidInput for anything else."""
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -76,7 +76,7 @@ def _profile(row: object, place: int, name: str) -> Profile:
 
 
 def measure(profiles: Sequence[Profile], circumstances: Mapping[str, str]) -> ProfileReport:
-    """Judge all ordered pairs of every profile that a store would compare, and remember every profile whole."""
+    """Judge all ordered pairs that a store would compare, and remember every profile whole."""
     near = 0
     mistakes: list[Mistake] = []
     for profile in profiles:
@@ -93,13 +93,13 @@ def measure(profiles: Sequence[Profile], circumstances: Mapping[str, str]) -> Pr
         near=near,
         wrong=len(mistakes),
         wrong_in_a_thousand=1000 * len(mistakes) / near if near else float("nan"),
-        lost={f"{place}: {item.who}": _lost(item) for place, item in enumerate(profiles, 1)},
+        lost={f"{place}: {item.who}": _count_lost(item) for place, item in enumerate(profiles, 1)},
         mistakes=mistakes,
     )
 
 
 def _near_places(facts: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of an older and a newer fact that are near enough to be compared."""
+    """Return pairs of an older and a newer fact near enough to be compared."""
     vectors = WordLlamaEmbedder().embed(facts)
     words = [set(terms(fact)) for fact in facts]
     out: list[tuple[int, int]] = []
@@ -112,7 +112,7 @@ def _near_places(facts: Sequence[str]) -> list[tuple[int, int]]:
     return out
 
 
-def _lost(profile: Profile) -> int:
+def _count_lost(profile: Profile) -> int:
     with Warden.open("memory://", config={}) as warden:
         me = warden.scope(user="somebody")
         results = [me.remember(fact).results[0] for fact in profile.facts]
@@ -123,7 +123,7 @@ def _lost(profile: Profile) -> int:
 
 
 def markdown(report: ProfileReport) -> str:
-    """The whole report as Markdown."""
+    """Return the whole report as Markdown."""
     return (
         "\n\n".join(
             [
@@ -138,7 +138,7 @@ def markdown(report: ProfileReport) -> str:
                         ("closed or merged wrongly", str(report.wrong)),
                         ("in a thousand near pairs", number(report.wrong_in_a_thousand, 2)),
                         ("facts lost when remembered whole", str(sum(report.lost.values()))),
-                        ("most of one profile", str(max(report.lost.values(), default=0))),
+                        ("most of a single profile", str(max(report.lost.values(), default=0))),
                     ],
                 ),
                 grid(("profile", "facts lost"), [(who, str(lost)) for who, lost in report.lost.items()]),

@@ -1,4 +1,4 @@
-"""What writing costs: observing, remembering, merging, superseding and linking, beside the sync of the disk."""
+"""Measures writes: observing, remembering, merging, superseding and linking."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from memwarden.api.warden import AsyncWarden
 from memwarden.ids import new_id
 from memwarden.recall.index.encode import make_signals
 from memwarden.records import Batch, BatchChange, Channel, Link, Memory, Put
-from memwarden.remember.resolve.resolution import LINKS
+from memwarden.remember.resolve.resolution import MAX_LINKS
 from memwarden_bench.marks import grid, number
 from memwarden_bench.metrics import percentile
 from memwarden_bench.replay import Tick
 from memwarden_bench.sentences import Fact, facts
 
 SIZES = (100, 10_000)
-WARMING = 3
+WARM_UP_ROUNDS = 3
 """So many rounds come before those that count."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFigures:
-    """One sort of call. Milliseconds; syncs: the median of its time over that of a sync in the same round.
+    """Figures of a sort of call.
+
+    Milliseconds; syncs: the median of its time over that of a sync in the same round.
 
     edges: links that such a call made, on average.
     """
@@ -46,13 +48,13 @@ class CallFigures:
 
 @dataclass(frozen=True, slots=True)
 class WriteFigures:
-    """A namespace of ``rows`` memories.
+    """Figures of a namespace of ``rows`` memories.
 
     Attributes:
         sync_p50_ms, sync_p95_ms: what the disk takes to sync 4 KB, measured in every round.
         calls: by what became of a call: observed, created, merged, superseded.
-        edge_p50_ms, edge_p95_ms: what one edge adds to a write that is made anyway.
-        batch_ms: one call that remembers ``batch`` statements, for each of them.
+        edge_p50_ms, edge_p95_ms: what an edge adds to a write that is made anyway.
+        batch_ms: a call that remembers ``batch`` statements, for each of them.
     """
 
     rows: int
@@ -67,7 +69,7 @@ class WriteFigures:
 
 @dataclass(frozen=True, slots=True)
 class WritesReport:
-    """Everything that one run of ``bench writes`` measured."""
+    """The results of a run of ``bench writes``."""
 
     circumstances: Mapping[str, str]
     embedder: str
@@ -85,13 +87,13 @@ class _Times:
 
 
 def measure(rows: int, embedder: str, *, folder: Path | None, rounds: int, batch: int, tick: Tick) -> WriteFigures:
-    """Fill a SQLite store with this many memories and write to it, one call of each sort a round."""
+    """Fill a SQLite store with this many memories and make each sort of call once a round."""
     with TemporaryDirectory(prefix="memwarden-bench-", dir=folder) as place:
         return asyncio.run(_measure(Path(place), rows, embedder, rounds, batch, tick))
 
 
 async def _measure(place: Path, rows: int, embedder: str, rounds: int, batch: int, tick: Tick) -> WriteFigures:
-    url, known = f"sqlite:///{place / 'bench.db'}", facts(rows + rounds + WARMING + batch)
+    url, known = f"sqlite:///{place / 'bench.db'}", facts(rows + rounds + WARM_UP_ROUNDS + batch)
     async with AsyncWarden.open(url, {"embedder": embedder, "merging": "off"}) as warden:
         me = warden.scope(user="bench")
         for start in range(0, rows, 1_000):
@@ -101,7 +103,7 @@ async def _measure(place: Path, rows: int, embedder: str, rounds: int, batch: in
     async with AsyncWarden.open(url, {"embedder": embedder}) as warden:
         me = warden.scope(user="bench")
         with (place / "sync.bin").open("wb", buffering=0) as file:
-            for turn in range(-WARMING, rounds):
+            for turn in range(-WARM_UP_ROUNDS, rounds):
                 await _round(me, known, rows, turn, file, times)
                 tick(f"{rows:,} memories, round {turn}")
         began = time.perf_counter()
@@ -111,13 +113,16 @@ async def _measure(place: Path, rows: int, embedder: str, rounds: int, batch: in
 
 
 async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, file: BinaryIO, times: _Times) -> None:
-    """One call of each sort, in another order each time; what was slow meanwhile was slow for all."""
+    """Make each sort of call, in a different order each round.
+
+    What was slow meanwhile was slow for all.
+    """
     chance = random.Random(turn)
     item, other = chance.sample(range(rows), 2)
     said = {"role": "user", "content": f"By the way: {known[item].text}", "id": f"turn {turn}"}
     calls = [
         lambda: me.observe([said]),
-        lambda: me.remember(known[rows + WARMING + turn].text),
+        lambda: me.remember(known[rows + WARM_UP_ROUNDS + turn].text),
         lambda: me.remember(known[item].text),
         lambda: me.remember(known[other].changed),
     ]
@@ -140,18 +145,18 @@ async def _round(me: AsyncScope, known: Sequence[Fact], rows: int, turn: int, fi
 
 
 async def _edge(me: AsyncScope, turn: int) -> float:
-    """Milliseconds that an edge adds: a memory is stored with as many links as one gets, and another without."""
+    """Return milliseconds that an edge adds to a write."""
     store, namespace = me._parts.store, me.who.namespace
-    others = [item.id for item in await store.find(namespace, limit=LINKS)]
+    others = [item.id for item in await store.find(namespace, limit=MAX_LINKS)]
     spent = {}
-    for links in (0, LINKS) if turn % 2 else (LINKS, 0):
+    for links in (0, MAX_LINKS) if turn % 2 else (MAX_LINKS, 0):
         memory = Memory(new_id(), namespace, f"note {turn} {links}", clock.now(), clock.now(), channel=Channel.STATE)
         put = Put(memory, make_signals([(memory.text, memory.created_at)], None)[0])
         changes: tuple[BatchChange, ...] = (put, *(Link(memory.id, other, strength=0.7) for other in others[:links]))
         start = time.perf_counter()
         await store.apply(Batch(namespace, changes, clock.now()))
         spent[links] = 1_000 * (time.perf_counter() - start)
-    return (spent[LINKS] - spent[0]) / LINKS
+    return (spent[MAX_LINKS] - spent[0]) / MAX_LINKS
 
 
 def _sync(file: BinaryIO) -> float:
@@ -185,7 +190,7 @@ def _figures(rows: int, times: _Times, batch: int, batch_ms: float) -> WriteFigu
 
 
 def markdown(report: WritesReport) -> str:
-    """The report as a page."""
+    """Return the report as Markdown."""
     columns = ("call", "calls", "p50, ms", "p95, ms", "p50 in syncs", "edges a call")
     parts = ["# What writing costs", grid(("what", "value"), list(report.circumstances.items()))]
     parts.append(f"Embedder {report.embedder}, {report.rounds} rounds; every call is durable when it returns.")

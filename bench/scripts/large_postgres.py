@@ -1,4 +1,4 @@
-"""How nearly and how fast a large namespace is searched in PostgreSQL, beside the exact ranking in memory.
+"""Measures recall and speed of a large namespace in PostgreSQL, beside the exact ranking in memory.
 
 python bench/large_postgres.py URL fill ROWS [conversation files]   fills the empty database and makes it ready
 python bench/large_postgres.py URL ask [conversation files]         asks it, and a cold namespace of 20,000
@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from memwarden import AsyncWarden
-from memwarden.models.wordllama import shared
+from memwarden.models.wordllama import shared_embedder
 from memwarden.recall.index.encode import make_signals
 from memwarden.records import Batch, Memory, Namespace, Put
 from memwarden.surfaces.conversation_files import Conversation, read_conversations
@@ -37,7 +37,7 @@ Session = tuple[str, Sequence[Mapping[str, Any]]]
 
 
 def sessions(rows: int, talks: Sequence[Conversation]) -> Iterator[Session]:
-    """Made-up sessions, and those of the conversations among them in an order drawn by lot."""
+    """Yield generated sessions with those of the conversations in random places."""
     real: list[Session] = [
         (f"r{talk_number}-{number}", list(session.messages))
         for talk_number, talk in enumerate(talks)
@@ -48,8 +48,8 @@ def sessions(rows: int, talks: Sequence[Conversation]) -> Iterator[Session]:
     rest = max(rows - sum(len(messages) for _, messages in real), 0)
     made: list[Session] = list(sentences.threads(sentences.turns(rest)))
     every = max(1, len(made) // max(len(real), 1))
-    for number, one in enumerate(made):
-        yield one
+    for number, turn in enumerate(made):
+        yield turn
         if number % every == 0 and real:
             yield real.pop(0)
     yield from real
@@ -61,8 +61,8 @@ async def fill(warden: AsyncWarden, user: str, rows: int, talks: Sequence[Conver
     for number, (thread, messages) in enumerate(sessions(rows, talks)):
         for minute, message in enumerate(messages):
             at = START + timedelta(hours=1.5 * number, minutes=minute)
-            one = Memory(f"{user}-{number}-{minute}", here, message["content"], at, at, channel="turn")
-            said.append(replace(one, thread_id=thread, **speaker(message)))
+            turn = Memory(f"{user}-{number}-{minute}", here, message["content"], at, at, channel="turn")
+            said.append(replace(turn, thread_id=thread, **speaker(message)))
         if len(said) >= AT_ONCE:
             await write(warden, here, said)
             said = []
@@ -75,12 +75,12 @@ def speaker(message: Mapping[str, Any]) -> dict[str, Any]:
 
 async def write(warden: AsyncWarden, here: Namespace, said: Sequence[Memory]) -> None:
     if said:
-        texts = [(one.text, one.created_at) for one in said]
-        signals = await asyncio.to_thread(make_signals, texts, shared())
+        texts = [(turn.text, turn.created_at) for turn in said]
+        signals = await asyncio.to_thread(make_signals, texts, shared_embedder())
         await warden.store.apply(Batch(here, tuple(map(Put, said, signals)), START))
 
 
-async def made(url: str, rows: int, talks: Sequence[Conversation]) -> None:
+async def fill_large(url: str, rows: int, talks: Sequence[Conversation]) -> None:
     async with AsyncWarden.open(url, config=SETTINGS) as warden:
         start = time.perf_counter()
         await fill(warden, LARGE, rows, talks)
@@ -88,18 +88,18 @@ async def made(url: str, rows: int, talks: Sequence[Conversation]) -> None:
         print(f"filled in {time.perf_counter() - start:.0f} s")
         start = time.perf_counter()
         await warden.scope(user=LARGE).query("Who has a canoe?")
-        await warden._parts.working.larges.settled()
+        await warden._parts.working.larges.wait_idle()
         print(f"read once into memory, then made ready to be searched in {time.perf_counter() - start:.0f} s")
 
 
-async def asked(url: str, talks: Sequence[Conversation]) -> None:
+async def measure_questions(url: str, talks: Sequence[Conversation]) -> None:
     real = [question.text for talk in talks for question in talk.questions]
     random.Random(1).shuffle(real)
     questions = {"of the conversations": real[:60], "made up": sentences.questions(40)}
     async with AsyncWarden.open(url, config=SETTINGS) as warden, AsyncWarden.open(url, config=SETTINGS) as exact:
         exact._parts.working.larges._store = None  # reads the namespace into memory
-        for name, one in (("searched", warden), ("in memory", exact)):
-            print(f"first query, {name}: {await taken(one, LARGE, 'Who has a canoe?'):,.0f} ms")
+        for name, reader in (("searched", warden), ("in memory", exact)):
+            print(f"first query, {name}: {await time_query(reader, LARGE, 'Who has a canoe?'):,.0f} ms")
         for sort, texts in questions.items():
             shares, apart, times = [], [], []
             for text in texts:
@@ -117,16 +117,18 @@ async def asked(url: str, talks: Sequence[Conversation]) -> None:
                 )
                 for name, ms in zip(("searched", "in memory"), zip(*times, strict=True), strict=True):
                     print(f"  {name}: {percentile(list(ms), 0.5):.0f} / {percentile(list(ms), 0.95):.0f} ms")
-                print(f"  searched / in memory, by question: {median(one / other for one, other in times):.2f}")
+                print(
+                    f"  searched / in memory, by question: {median(searched / exact for searched, exact in times):.2f}"
+                )
     cold = []
     for _ in range(5):
         async with AsyncWarden.open(url, config=SETTINGS) as warden:
             await warden.scope(user="nobody").query("Who has a canoe?")  # loads the model
-            cold.append(await taken(warden, COLD, "Who has a canoe?"))
+            cold.append(await time_query(warden, COLD, "Who has a canoe?"))
     print(f"first query of {COLD_ROWS:,} rows, in memory: {median(cold):,.0f} ms")
 
 
-async def taken(warden: AsyncWarden, user: str, question: str) -> float:
+async def time_query(warden: AsyncWarden, user: str, question: str) -> float:
     start = time.perf_counter()
     await warden.scope(user=user).query(question)
     return 1e3 * (time.perf_counter() - start)
@@ -135,7 +137,7 @@ async def taken(warden: AsyncWarden, user: str, question: str) -> float:
 def main(url: str, what: str, *rest: str) -> None:
     files = rest[1:] if what == "fill" else rest
     talks = [talk for file in files for talk in read_conversations(Path(file))]
-    asyncio.run(made(url, int(rest[0]), talks) if what == "fill" else asked(url, talks))
+    asyncio.run(fill_large(url, int(rest[0]), talks) if what == "fill" else measure_questions(url, talks))
 
 
 if __name__ == "__main__":

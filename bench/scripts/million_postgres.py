@@ -1,4 +1,4 @@
-"""One million memories in namespaces of 100 to 200,000: what a question costs in each size, hot and cold.
+"""Measures queries among a million memories in namespaces of 100 to 200,000, hot and cold.
 
 python bench/million_postgres.py URL [SHARE]    fills the empty store (SHARE of a million, 1 unless told) and asks it
 
@@ -15,14 +15,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from memwarden import AsyncWarden
-from memwarden.models.wordllama import shared
+from memwarden.models.wordllama import shared_embedder
 from memwarden.recall.index.encode import make_signals
 from memwarden.records import Batch, Memory, Namespace, Put, Signals
 from memwarden_bench import sentences
 from memwarden_bench.metrics import percentile
 
 SIZES = {200_000: 1, 20_000: 20, 1_000: 200, 100: 2_000}
-"""Rows in a namespace, and how many such namespaces there are: one million in all."""
+"""Rows in a namespace, and how many such namespaces there are: a million in all."""
 AT_ONCE = 2_000
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 SETTINGS = {"index_bytes": 4 * 2**30}
@@ -31,14 +31,14 @@ Row = tuple[str, Signals]
 
 
 def rows(count: int) -> list[Row]:
-    """Made-up turns with their signals."""
+    """Yield generated turns with their signals."""
     texts = [message["content"] for _, messages in sentences.threads(sentences.turns(count)) for message in messages][
         :count
     ]
     made: list[Row] = []
     for at in range(0, len(texts), AT_ONCE):
         part = texts[at : at + AT_ONCE]
-        made += zip(part, make_signals([(text, START) for text in part], shared()), strict=True)
+        made += zip(part, make_signals([(text, START) for text in part], shared_embedder()), strict=True)
     return made
 
 
@@ -48,12 +48,12 @@ async def fill(warden: AsyncWarden, user: str, some: Sequence[Row]) -> None:
         puts = []
         for number, (text, signals) in enumerate(some[first : first + AT_ONCE], first):
             at = START + timedelta(minutes=number)
-            one = Memory(f"{user}-{number}", here, text, at, at, channel="turn", role="user")
-            puts.append(Put(replace(one, thread_id=f"t{number // 30}"), signals))
+            turn = Memory(f"{user}-{number}", here, text, at, at, channel="turn", role="user")
+            puts.append(Put(replace(turn, thread_id=f"t{number // 30}"), signals))
         await warden.store.apply(Batch(here, tuple(puts), START))
 
 
-async def taken(warden: AsyncWarden, user: str, question: str) -> float:
+async def time_query(warden: AsyncWarden, user: str, question: str) -> float:
     start = time.perf_counter()
     await warden.scope(user=user).query(question, top_k=10, threshold=0)
     return 1e3 * (time.perf_counter() - start)
@@ -74,19 +74,19 @@ async def measure(url: str, share: float) -> None:
         print(f"filled {total:,} rows in {seconds:.0f} s, {total / seconds:,.0f} a second")
         for size in sizes:
             user = f"u{size}-0"
-            await taken(warden, user, "Who has a canoe?")
+            await time_query(warden, user, "Who has a canoe?")
             larges = warden._parts.working.larges
             start = time.perf_counter()
-            await larges.settled()
+            await larges.wait_idle()
             built = time.perf_counter() - start
-            hot = [await taken(warden, user, question) for question in questions]
+            hot = [await time_query(warden, user, question) for question in questions]
             ms = f"{percentile(hot, 0.5):.1f} / {percentile(hot, 0.95):.1f} ms"
             print(f"{size:>8,} rows, hot: {ms}; made ready in {built:.0f} s")
     cold = []
     for number in range(min(5, sizes[20_000])):
         async with AsyncWarden.open(url, config=SETTINGS) as warden:
-            await taken(warden, "nobody", "Who has a canoe?")  # loads the model
-            cold.append(await taken(warden, f"u20000-{number}", "Who has a canoe?"))
+            await time_query(warden, "nobody", "Who has a canoe?")  # loads the model
+            cold.append(await time_query(warden, f"u20000-{number}", "Who has a canoe?"))
     print(f"  20,000 rows, cold: {percentile(cold, 0.5):,.0f} / {max(cold):,.0f} ms")
 
 

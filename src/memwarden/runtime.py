@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from memwarden.models.protocols import ChatModel, Embedder
-    from memwarden.recall.index.namespace_index import Indexes
+    from memwarden.recall.index.namespace_index import NamespaceIndexes
     from memwarden.recall.large.registry import LargeNamespaces
     from memwarden.recall.recall import Recall
     from memwarden.remember.extract.extractor import Extractor
@@ -34,7 +34,7 @@ class Services:
     recall: Recall
     writer: Writer
     extractor: Extractor
-    indexes: Indexes
+    indexes: NamespaceIndexes
     larges: LargeNamespaces
     consents: Proposals
     embedder: Embedder | None

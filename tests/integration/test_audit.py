@@ -14,7 +14,7 @@ from memwarden import AsyncWarden, format_context
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput
 from memwarden.models import wordllama
-from memwarden.recall.index.encode import signals_of
+from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.records import CARD, EXTRACTED_BY, Audit, AuditFinding, Batch, Memory, MemoryState, Put
 from memwarden.remember.resolve.audit import auditor
 from memwarden.testing.examples import a_memory
@@ -53,7 +53,7 @@ async def said(me: AsyncScope, text: str, day: int = 0, **fields: Any) -> str:
 async def put(me: AsyncScope, memory_id: str, text: str, **fields: Any) -> str:
     """Store a memory past every check, as an old version or another program may have done."""
     memory = a_memory(memory_id, me.who.namespace, text=text, **fields)
-    (signals,) = await signals_of([(text, memory.created_at)], wordllama.shared())
+    (signals,) = await make_signals_in_thread([(text, memory.created_at)], wordllama.shared_embedder())
     await me._parts.store.apply(Batch(me.who.namespace, (Put(memory, signals),), MAY))
     return memory_id
 

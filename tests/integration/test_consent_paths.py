@@ -12,7 +12,7 @@ from memwarden import AsyncWarden
 from memwarden.errors import Conflict
 from memwarden.recall.answer.render import PREFIX
 from memwarden.stores.memory.store import MemoryStore
-from memwarden.stores.transfer.move import move
+from memwarden.stores.transfer.move import move_namespaces
 from memwarden.surfaces.cli.main import COMMANDS
 from memwarden.testing.scripted import ScriptedModel
 
@@ -109,8 +109,8 @@ async def test_a_store_that_is_moved_in_changes_nothing(url: str, tmp_path: Path
         await site.prepare()
         before = await site.sensitive()
         with pytest.raises(Conflict, match="something else"):
-            await move(theirs.store, ours.store)
+            await move_namespaces(theirs.store, ours.store)
         assert await site.sensitive() == before
         empty = MemoryStore()
         await empty.open()
-        assert all(item.same for item in await move(theirs.store, empty))  # there it goes, with the decisions
+        assert all(item.same for item in await move_namespaces(theirs.store, empty))  # there it goes, with the decisions

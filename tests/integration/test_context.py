@@ -181,7 +181,7 @@ def test_ages_in_words(age: dict[str, float], words: str) -> None:
     from memwarden.recall.answer import render as block
 
     now = datetime(2026, 5, 8, tzinfo=UTC)
-    assert block.age(now - timedelta(**age), now) == words
+    assert block.format_age(now - timedelta(**age), now) == words
 
 
 def test_no_part_of_an_entry_can_close_the_block_or_forge_a_line(warden: Warden) -> None:

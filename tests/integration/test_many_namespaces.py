@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.index.namespace_index import NamespaceIndexes, NamespaceIndex
 from memwarden.records import Head, Namespace, Scan
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore
@@ -15,7 +15,7 @@ from memwarden.stores.memory.store import MemoryStore
 HOUR = 3_600.0
 
 
-def indexes(warden: AsyncWarden) -> Indexes:
+def indexes(warden: AsyncWarden) -> NamespaceIndexes:
 
     return warden._parts.working.indexes
 

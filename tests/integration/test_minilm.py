@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.minilm import KEPT_PIECES, MAX_END, QUESTION_ENDS, MiniLMEmbedder
+from memwarden.models.minilm import MAX_KEPT_PIECES, MAX_END_CHARACTERS, QUESTION_END_PIECES, MiniLMEmbedder
 from memwarden.recall.rank import maxsim
 
 TEXTS = [
@@ -42,7 +42,7 @@ def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(model: MiniLMEm
 def test_pieces_of_words_that_say_something_are_kept(model: MiniLMEmbedder) -> None:
     encoded = model.encode([*TEXTS, "", "the a in!", "word " * 500])
     assert [len(piece) > 0 for piece in encoded.pieces] == [True] * 5 + [False, False, True]
-    assert len(encoded.pieces[7]) == KEPT_PIECES
+    assert len(encoded.pieces[7]) == MAX_KEPT_PIECES
     assert encoded.pieces[0].dtype == np.int8
     lengths = np.linalg.norm(encoded.pieces[0].astype(np.float32), axis=1)
     assert np.allclose(lengths, 127, atol=3)
@@ -57,7 +57,7 @@ def test_the_closest_pieces_are_found_as_by_a_loop(model: MiniLMEmbedder) -> Non
     places, previous = np.arange(6), np.array([-1, 0, 1, 2, 3, 4])
     assert question.pieces is not None
     weights = np.linspace(0.5, 2, len(question.pieces)).astype(np.float32)
-    found = maxsim.closeness(question.pieces, weights, flat, starts, places, previous)
+    found = maxsim.match_closeness(question.pieces, weights, flat, starts, places, previous)
     for place, before in zip(places.tolist(), previous.tolist(), strict=True):
         rows = [pieces[item].astype(np.float32) / 127 for item in (place, before) if item >= 0 and len(pieces[item])]
         best = [max([0.0, *(float((row @ piece).max()) for row in rows)]) for piece in question.pieces]
@@ -69,13 +69,13 @@ def test_of_a_long_question_both_ends_are_looked_at(model: MiniLMEmbedder) -> No
     asked = [model.question(f"{begins} {filler * 500} {ends}") for filler in ("weather and clouds ", "money or debts ")]
     for item in asked:
         assert item.pieces is not None
-        assert len(item.pieces) == len(item.words) == 2 * QUESTION_ENDS
+        assert len(item.pieces) == len(item.words) == 2 * QUESTION_END_PIECES
         assert list(item.words[:4]) == ["My", "daughter", "and", "the"]
         assert list(item.words[-3:]) == ["in", "Lisbon", "?"]
 
 
 def test_the_middle_of_a_long_question_costs_nothing(model: MiniLMEmbedder) -> None:
-    ends = ("dog " * MAX_END, "school " * MAX_END)
+    ends = ("dog " * MAX_END_CHARACTERS, "school " * MAX_END_CHARACTERS)
     item, other = (model.question(f"{ends[0]} {middle} {ends[1]}") for middle in ("A cake.", "A wedding in May. " * 50))
     assert np.array_equal(item.vector, other.vector)
 

@@ -13,13 +13,13 @@ import pytest
 
 from memwarden import AsyncWarden, clock
 from memwarden.agent.overseer import (
-    PROMPT_TOKENS,
+    MAX_PROMPT_TOKENS,
     SAVE_SYSTEM,
     SYSTEM,
     OverseerSettings,
     relevance_prompt,
 )
-from memwarden.agent.save_rules import worth_saving
+from memwarden.agent.save_rules import decide_saving
 from memwarden.agent.state import StateKey
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, ModelUnavailable
@@ -164,7 +164,7 @@ def test_the_prompt_never_takes_more_than_200_tokens() -> None:
         keys = [a_key(number, chance) for number in range(chance.randrange(1, 60))]
         goal = " ".join(chance.choices(["kudos", "who", "列表", "was", "a" * 50], k=chance.randrange(1, 400)))
         prompt, shown = relevance_prompt(goal, keys)
-        assert estimate(SYSTEM) + estimate(prompt) <= PROMPT_TOKENS
+        assert estimate(SYSTEM) + estimate(prompt) <= MAX_PROMPT_TOKENS
         assert all(key in prompt for key in shown)
         assert set(shown) <= {key.key for key in keys}
         assert shown
@@ -204,7 +204,7 @@ async def test_ten_thousand_keys_are_preselected() -> None:
         await warden.store.apply(Batch(me.who.namespace, tuple(puts), now))
         assert await me.overseer().relevant(GOAL) == {"kudos_givers_2025": 5_000}
     ((system, prompt, *_),) = model.asked
-    assert estimate(system) + estimate(prompt) <= PROMPT_TOKENS
+    assert estimate(system) + estimate(prompt) <= MAX_PROMPT_TOKENS
 
 
 # What is saved of a tool's result
@@ -347,7 +347,7 @@ async def test_secrets_in_a_result_are_not_saved(empty: AsyncScope) -> None:
     ],
 )
 def test_what_rules_keep(tool: str, result: Any, goal: str, save: bool) -> None:
-    assert worth_saving(tool, result, goal).save is save
+    assert decide_saving(tool, result, goal).save is save
 
 
 async def test_the_reason_of_a_rule_is_no_order_to_an_assistant(empty: AsyncScope) -> None:
@@ -365,4 +365,4 @@ def test_a_key_says_what_it_is() -> None:
         ("getActivityKudos", "Remember this for later", "activity_kudos"),
         ("fetch", "Remember it", "fetch"),
     ):
-        assert worth_saving(tool, ["a"], goal).key == key
+        assert decide_saving(tool, ["a"], goal).key == key

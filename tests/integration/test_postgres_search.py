@@ -19,8 +19,8 @@ from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import Reach
 from memwarden.records import Namespace
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.postgres.search.vector_indexes import names
-from memwarden.stores.shared.search import Searching
+from memwarden.stores.postgres.search.vector_indexes import index_names
+from memwarden.stores.shared.search import SearchableStore
 from memwarden_bench import sentences
 
 ABOVE = 300
@@ -47,8 +47,8 @@ def larges(warden: AsyncWarden) -> LargeNamespaces:
     return warden._parts.working.larges
 
 
-def searching(warden: AsyncWarden) -> Searching:
-    assert isinstance(warden.store, Searching)
+def searching(warden: AsyncWarden) -> SearchableStore:
+    assert isinstance(warden.store, SearchableStore)
     return warden.store
 
 
@@ -60,7 +60,7 @@ async def fill(warden: AsyncWarden, turns: int, user: str = "ana") -> None:
 async def made_ready(warden: AsyncWarden, user: str = "ana") -> None:
     """Ask once, which begins the making, and wait for it."""
     await warden.scope(user=user).query("What about the canoe?")
-    await larges(warden).settled()
+    await larges(warden).wait_idle()
     assert await larges(warden).ready(Namespace("default", f"user/{user}"))
 
 
@@ -95,7 +95,7 @@ async def test_a_namespace_below_the_threshold_needs_nothing(new_database: Calla
     async with opened(url, above=10_000) as warden:
         await fill(warden, 40)
         assert (await warden.scope(user="ana").query("Who has a canoe?", threshold=0)).items
-        await larges(warden).settled()
+        await larges(warden).wait_idle()
         assert await larges(warden).ready(HERE) is None
     assert indexes(url) == {}
     with psycopg.connect(url) as db:
@@ -220,12 +220,12 @@ async def test_indexes_are_made_when_it_grows_and_dropped_when_it_shrinks(new_da
     async with opened(url) as warden:
         await fill(warden, 320)
         await made_ready(warden)
-        assert indexes(url) == dict.fromkeys(names(HERE), True)
+        assert indexes(url) == dict.fromkeys(index_names(HERE), True)
         ids = [item.id for item in await warden.scope(user="ana").find(limit=100)]
         for item in ids[:50]:
             await warden.scope(user="ana").forget(item)
         await larges(warden)._renew(searching(warden), HERE)  # 270 are left: fewer than 300, but not by much
-        assert indexes(url) == dict.fromkeys(names(HERE), True)
+        assert indexes(url) == dict.fromkeys(index_names(HERE), True)
         for entry in ids[50:]:
             await warden.scope(user="ana").forget(entry)
         await larges(warden)._renew(searching(warden), HERE)
@@ -244,7 +244,7 @@ async def test_a_digest_is_taken_anew_when_much_has_changed(new_database: Callab
         before = await searching(warden).standing(HERE)
         await fill_again(warden, 1_100)
         await warden.scope(user="ana").query(QUESTIONS[0])  # notices it
-        await larges(warden).settled()
+        await larges(warden).wait_idle()
         after = await searching(warden).standing(HERE)
         assert (after.rows, after.digest) == (1_420, 1_420)
         assert before.digest == 320
@@ -276,7 +276,7 @@ async def test_nobody_waits_for_a_build_and_a_killed_one_is_made_anew(new_databa
                 await making
         assert False in indexes(url).values()
         assert await other.make_search(HERE, 128) is True
-        assert indexes(url) == dict.fromkeys(names(HERE), True)
+        assert indexes(url) == dict.fromkeys(index_names(HERE), True)
         with psycopg.connect(url) as db:  # what was written in between has its vector too
             assert db.execute("SELECT count(*) FROM memwarden.vectors").fetchone() == (61,)
         await store.close()
@@ -333,7 +333,7 @@ async def test_who_may_not_make_indexes_answers_from_memory_and_says_so(
         await fill(owner, 320)
     async with opened(login(url)) as guest:
         assert (await guest.scope(user="ana").query(QUESTIONS[0], threshold=0)).items
-        await larges(guest).settled()
+        await larges(guest).wait_idle()
         assert (await guest.scope(user="ana").query(QUESTIONS[1], threshold=0)).items
         assert await larges(guest).ready(HERE) is None
     assert "query it once with the owner's login" in caplog.text or "CREATE EXTENSION vector" in caplog.text

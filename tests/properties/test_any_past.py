@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.recall.index.encode import make_signals
-from memwarden.recall.time.past import as_known, edges_at
+from memwarden.recall.time.past import select_known, restore_edges
 from memwarden.records import (
     Batch,
     BatchChange,
@@ -129,7 +129,7 @@ def test_edges_are_taken_back_by_what_the_journal_says_was_there() -> None:
         change(7, Event.UNLINK, "gone", was=0.4),
         change(8, Event.LINK, "stronger", strength=0.9, was=0.7),
     ]
-    before = {edge.to_id: edge.strength for edge in edges_at(now, changes) if edge.live}
+    before = {edge.to_id: edge.strength for edge in restore_edges(now, changes) if edge.live}
     assert before == {"kept": 0.9, "stronger": 0.5, "gone": 0.4}
 
 
@@ -143,7 +143,7 @@ def test_what_ended_is_told_as_it_is_known_now() -> None:
         "later": row("later", 3, valid_from=START + 3 * DAY),
         "backdated": row("backdated", 4, valid_from=START - DAY),
     }
-    known = as_known(recorded, now, clock.microseconds(START))
+    known = select_known(recorded, now, clock.microseconds(START))
     ends = {item.id: item.valid_to for item in known}
     assert ends == {
         "moved": clock.microseconds(START + 2 * DAY),

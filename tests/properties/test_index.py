@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memwarden import AsyncWarden, filters
 from memwarden.recall.index.columns import Columns
-from memwarden.recall.index.namespace_index import Indexes
+from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import RecallItem
 
 SUBJECTS = ["Ana", "Ben", "the dog", "our flat", "the van", "Ida's baby"]
@@ -63,7 +63,7 @@ async def follow(url: str, script: list[tuple[Any, ...]]) -> list[Any]:
         for step in script:
             await take(warden, step)
         followed = await answers(warden)
-        cold = Indexes(warden.store, session_gap_hours=4.0, dimensions=128, max_bytes=2**30)
+        cold = NamespaceIndexes(warden.store, session_gap_hours=4.0, dimensions=128, max_bytes=2**30)
         warden._parts.working.recall._indexes = cold
         assert same(followed, await answers(warden))
         return followed

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from memwarden import arguments, clock
 from memwarden import filters as filtering
 from memwarden import importance as scale
-from memwarden.agent.memory_tools import memory_tools, wanted_tools
+from memwarden.agent.memory_tools import memory_tools, select_tools
 from memwarden.agent.overseer import AsyncOverseer, OverseerSettings
-from memwarden.agent.sessions.rules import WINDOW_TOKENS
+from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.agent.tools import AsyncTools, Permission, state_tools
@@ -20,16 +20,16 @@ from memwarden.api import consent, review
 from memwarden.api import events as event_reading
 from memwarden.api import usage as use_feedback
 from memwarden.categories import Categories
-from memwarden.conversation.chat import SECONDS, AsyncChat, ChatTools
+from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.conversation.turn_log import TurnLog
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.observability.instrument import told
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.render import CONTEXT_MEMORIES, DESIGN, MOST_IN_CONTEXT, Template
-from memwarden.recall.time.history import all_shown
-from memwarden.recall.time.history import history as read_history
+from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, Template
+from memwarden.recall.time.history import may_show_all
+from memwarden.recall.time.history import read_history as read_history
 from memwarden.records import (
     Audit,
     Channel,
@@ -197,7 +197,7 @@ class AsyncScope:
         if channel == Channel.PROCEDURAL:
             arguments.category(settings, procedures.CATEGORY)
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
-        drafts = [procedures.stated(draft.of(stated_text)) for stated_text in stated_texts]
+        drafts = [procedures.read_stated_procedure(draft.of(stated_text)) for stated_text in stated_texts]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     @told(Node.HOTPATH, Op.CREATE)
@@ -281,7 +281,7 @@ class AsyncScope:
         filters: Mapping[str, Any] | None = None,
         explain: bool = False,
         max_memories: int = CONTEXT_MEMORIES,
-        template: Template = DESIGN,
+        template: Template = DEFAULT_TEMPLATE,
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn (C1, C6); empty when nothing is relevant.
 
@@ -348,7 +348,7 @@ class AsyncScope:
         most, by = arguments.whole(limit, "limit", 1, None), filtering.sort_field(order_by)
         if as_of is not None:
             moment = arguments.moment(as_of)
-            return await self._parts.working.recall.listed(
+            return await self._parts.working.recall.list_past(
                 self.who, moment, where, limit=most, order_by=by, descending=descending
             )
         if not any(condition.field == "valid_to" for condition in where):
@@ -417,9 +417,9 @@ class AsyncScope:
 
         Raises InvalidInput, StoreError.
         """
-        from memwarden.remember.resolve.audit.auditor import audit
+        from memwarden.remember.resolve.audit.auditor import audit_namespace
 
-        return await audit(
+        return await audit_namespace(
             self._parts.store,
             self._parts.working.indexes,
             self.who.namespace,
@@ -508,7 +508,7 @@ class AsyncScope:
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= dict.fromkeys(arguments.cleared(clear, changes))
         if old.channel == Channel.PROCEDURAL:
-            changes = procedures.corrected(changes)
+            changes = procedures.check_corrected_procedure(changes)
         if not changes:
             raise InvalidInput(f"nothing to change; give one of {', '.join(given)} or clear")
         if (
@@ -553,7 +553,7 @@ class AsyncScope:
         entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
         if wanted not in [entry.seq for entry in entries]:
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
-        if not await all_shown(store, namespace, entries, self._readable):
+        if not await may_show_all(store, namespace, entries, self._readable):
             raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
         return await self._parts.working.writer.undo(self.who, entries)
 
@@ -593,7 +593,7 @@ class AsyncScope:
         Raises InvalidInput for a name that no tool has.
         """
         return AsyncTools(
-            wanted_tools((*memory_tools(self, block), *state_tools(self.state)), only), permission=permission
+            select_tools((*memory_tools(self, block), *state_tools(self.state)), only), permission=permission
         )
 
     def turn(
@@ -602,7 +602,7 @@ class AsyncScope:
         """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
 
         On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
-        what the user said. Give it the answer with ``turn.heard`` or ``turn.stream``; on leaving, however that
+        what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however that
         happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
         whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
 
@@ -630,8 +630,8 @@ class AsyncScope:
         tools: ChatTools = None,
         tool_cache: Mapping[str, int] | None = None,
         defer_remote: Callable[[str], Any] | None = None,
-        seconds: float = SECONDS,
-        window_tokens: int = WINDOW_TOKENS,
+        seconds: float = DEFAULT_SECONDS,
+        window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> AsyncChat:
         """Return a chat with a model, with memory woven into it: design C's whole pipeline (C7).
 

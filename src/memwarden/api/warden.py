@@ -21,7 +21,7 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.manifest import Manifest, backed_up
+from memwarden.stores.transfer.manifest import Manifest, require_backup
 from memwarden.stores.url import store_at
 from memwarden.tiers.backend import AsyncBackend, parse_namespace
 from memwarden.tiers.tiers import AsyncTiers
@@ -115,7 +115,7 @@ class AsyncWarden:
         Raises InvalidInput for ``memory://``, Conflict when ``path`` is there, StoreFull, StoreUnavailable,
         StoreCorrupt.
         """
-        return await backed_up(self.store).back_up(Path(path))
+        return await require_backup(self.store).back_up(Path(path))
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
@@ -214,9 +214,9 @@ class AsyncWarden:
     def _assemble(self, embedder: Embedder | None) -> None:
         """Put the parts together; here, so that importing memwarden loads none of them."""
         from memwarden.models.isolation import IsolatedReranker
-        from memwarden.recall.index.namespace_index import Indexes
+        from memwarden.recall.index.namespace_index import NamespaceIndexes
         from memwarden.recall.large.registry import LargeNamespaces
-        from memwarden.recall.recall import RERANK_SECONDS, Recall
+        from memwarden.recall.recall import RERANK_TIMEOUT, Recall
         from memwarden.remember.extract.extractor import Extractor
         from memwarden.remember.instrumented_store import InstrumentedStore
         from memwarden.remember.resolve.consent.guard import GuardedStore
@@ -227,7 +227,7 @@ class AsyncWarden:
         held_bytes = self._parts.settings.index_bytes // HELD_SHARE
         past_bytes = self._parts.settings.index_bytes // PAST_SHARE
         large_bytes = self._parts.settings.index_bytes // LARGE_SHARE
-        indexes = Indexes(
+        indexes = NamespaceIndexes(
             self._parts.store,
             session_gap_hours=self._parts.settings.session_gap_hours,
             dimensions=embedder.dimensions if embedder else None,
@@ -250,7 +250,7 @@ class AsyncWarden:
             self._parts.settings.categories,
             held_bytes=held_bytes,
             past_bytes=past_bytes,
-            reranker=None if self._reranker is None else IsolatedReranker(self._reranker, RERANK_SECONDS),
+            reranker=None if self._reranker is None else IsolatedReranker(self._reranker, RERANK_TIMEOUT),
             preset=self._parts.settings.preset,
             relation_weight=self._parts.settings.relation_weight,
             left_out=frozenset(self._parts.settings.leave_out),
@@ -328,9 +328,9 @@ def _embedder(settings: Settings) -> Embedder | None:
         except ImportError:
             raise InvalidConfig("embedder 'openai' needs the extra: pip install 'memwarden[openai]'") from None
         return OpenAIEmbedder(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url or None)
-    from memwarden.models.wordllama import shared
+    from memwarden.models.wordllama import shared_embedder
 
-    return shared()
+    return shared_embedder()
 
 
 def _chat_model(settings: Settings) -> ChatModel | None:

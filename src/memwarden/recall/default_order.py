@@ -1,4 +1,4 @@
-"""What is in a namespace, in the order in which it matters without a question: for a context that is assembled."""
+"""Order of a namespace's memories without a question, for an assembled context."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _STATED = (Condition("channel", "$ne", Channel.TURN),)
 
 @dataclass(frozen=True, slots=True)
 class DefaultOrder:
-    """The stated memories of a namespace that hold now and may be read.
+    """The valid, readable stated memories of a namespace, in order.
 
     Attributes:
-        ids: what matters most first: the ends of time that were asked for, then pinned ones, then by importance, then
-            the newest. edges: how many of them are ends: the newest, the oldest, the second newest, and so on.
-        left_out: id and gate (:data:`memwarden.recall.answer.select.GATES`) of those that take no part.
+        ids: the most important first: the requested ends of time, then pinned memories, then by importance, then the
+            newest. edges: how many ids are ends: the newest, the oldest, the second newest, and so on.
+        left_out: id and gate (:data:`memwarden.recall.answer.select.GATES`) of excluded memories.
     """
 
     ids: list[str]
@@ -31,12 +31,11 @@ class DefaultOrder:
     left_out: list[tuple[str, str]]
 
 
-def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> DefaultOrder:
-    """Order a namespace without a question.
+def order_memories(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datetime, ends: int) -> DefaultOrder:
+    """Order a namespace's memories without a question.
 
     Args:
-        readable: the categories that may be read; None for all. ends: so many of the oldest, and of the newest, come
-            before all others.
+        readable: the readable categories; None for all. ends: how many of the oldest, and of the newest, come first.
     """
     allowed = () if readable is None else (Condition("category", "$in", readable),)
     open_: Mask = index.mask((*_STATED, *allowed))
@@ -46,12 +45,12 @@ def standing(index: NamespaceIndex, readable: tuple[str, ...] | None, now: datet
         if passing is not None:
             left_out += [(ids[place], gate) for place in np.flatnonzero(open_ & ~passing).tolist()]
             open_ = open_ & passing
-    edges, middle = _edges(index, np.flatnonzero(open_), ends)
-    order = [*edges.tolist(), *_by_importance(index, middle).tolist()]
+    edges, middle = _split_ends(index, np.flatnonzero(open_), ends)
+    order = [*edges.tolist(), *_order_by_importance(index, middle).tolist()]
     return DefaultOrder([ids[place] for place in order], len(edges), left_out)
 
 
-def _edges(index: NamespaceIndex, places: npt.NDArray[np.int64], ends: int) -> tuple[npt.NDArray[np.int64], ...]:
+def _split_ends(index: NamespaceIndex, places: npt.NDArray[np.int64], ends: int) -> tuple[npt.NDArray[np.int64], ...]:
     """The ends of time, and the places between them."""
     if not ends:
         return places[:0], places
@@ -64,7 +63,7 @@ def _edges(index: NamespaceIndex, places: npt.NDArray[np.int64], ends: int) -> t
     return edges, by_time[ends : len(by_time) - ends]
 
 
-def _by_importance(index: NamespaceIndex, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _order_by_importance(index: NamespaceIndex, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     columns = index.columns
     pinned, importance = columns.number("pinned")[places], columns.number("importance")[places]
     said = columns.number("created_at")[places]

@@ -1,4 +1,4 @@
-"""The stored memories nearest to a statement: whom to compare it with, and what to link it to (B2, B16)."""
+"""Finds the stored memories nearest to a statement, to compare and link it with."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import Floats
 from memwarden.recall.query_analysis import everyday_share
-from memwarden.recall.rank.score import pair_score
+from memwarden.recall.rank.score import score_pair
 from memwarden.recall.rank.word_signals import PSEUDO_MASS, idf
 from memwarden.text.tokenizer import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]
 
-MOST = 8
-"""So many neighbours are looked at."""
-LEAST_COSINE = 0.2
-LEAST_HEARD = 0.35
-LEAST_HEARD_ALONE = 0.25
-"""What is further off in meaning and shares fewer words is no neighbour. Names move a sentence far: two statements of
-where somebody lives can have a cosine of .3. Without vectors the words alone tell, by the last of the three."""
+MAX_NEIGHBOURS = 8
+"""Neighbours that are compared with a statement."""
+MIN_COSINE = 0.2
+MIN_WORD_SHARE = 0.35
+MIN_WORD_SHARE_ALONE = 0.25
+"""Bounds below which a memory is no neighbour, by cosine or by shared words; the last applies without vectors. Names
+move a sentence far: two statements of where somebody lives can have a cosine of .3."""
 
-COPYING = 8
-"""To take a vector out of the index costs as much as to multiply so many where they are."""
+COPY_COST = 8
+"""Copying a vector out of the index costs as much as multiplying this many in place."""
 
 
-class Near(NamedTuple):
+class NearbyMemory(NamedTuple):
     """A neighbour of a statement.
 
-    cosine: of the two vectors, None without vectors. score: how much they have to do with each other, 0..1 on the
-    calibrated scale of questions and answers.
+    cosine: of the two vectors, None without vectors. score: relatedness, 0..1 on the calibrated scale of questions.
     """
 
     id: str
@@ -41,16 +40,16 @@ class Near(NamedTuple):
     score: float
 
 
-def nearby(
+def find_nearby(
     index: NamespaceIndex,
     text: str,
     vector: bytes | None,
     allowed: Mask,
     *,
     model: str | None,
-    most: int = MOST,
-) -> list[Near]:
-    """Return at most ``most`` of the allowed memories that are near to a statement, nearest first.
+    most: int = MAX_NEIGHBOURS,
+) -> list[NearbyMemory]:
+    """Return at most ``most`` allowed memories near a statement, nearest first.
 
     Args:
         vector: the statement's vector as float16, as it is stored.
@@ -59,32 +58,32 @@ def nearby(
     places = np.flatnonzero(allowed)
     if not len(places):
         return []
-    heard = _heard(index, text, places)
+    heard = _word_shares(index, text, places)
     cosine = _cosines(index, vector, places)
     evidence = heard if cosine is None else cosine + heard
-    order = _first(evidence, index.order[places], most)
+    order = _best_places(evidence, index.order[places], most)
     close = is_near(heard, cosine)
     taken = [int(item) for item in order if close[item]]
     rows = len(places)
     return [
-        Near(
+        NearbyMemory(
             index.columns.ids[places[item]],
             None if cosine is None else float(cosine[item]),
-            pair_score(float(heard[item]), None if cosine is None else float(cosine[item]), rows, model),
+            score_pair(float(heard[item]), None if cosine is None else float(cosine[item]), rows, model),
         )
         for item in taken
     ]
 
 
 def is_near(heard: Floats, cosine: Floats | None) -> Mask:
-    """Which statements are worth comparing. heard: the share of the one's words that each holds."""
+    """Return a mask of the statements worth comparing. heard: share of the statement's words that each holds."""
     if cosine is None:
-        return np.asarray(heard >= LEAST_HEARD_ALONE)
-    return np.asarray((cosine >= LEAST_COSINE) | (heard >= LEAST_HEARD))
+        return np.asarray(heard >= MIN_WORD_SHARE_ALONE)
+    return np.asarray((cosine >= MIN_COSINE) | (heard >= MIN_WORD_SHARE))
 
 
-def _first(evidence: Floats, order: Places, most: int) -> Places:
-    """The places of the greatest values, greatest first; equal ones in the order of writing."""
+def _best_places(evidence: Floats, order: Places, most: int) -> Places:
+    """Return the places of the greatest values, greatest first; ties in the order of writing."""
     if len(evidence) > most:
         least = np.partition(evidence, len(evidence) - most)[len(evidence) - most]
         candidates = np.flatnonzero(evidence >= least)
@@ -93,8 +92,8 @@ def _first(evidence: Floats, order: Places, most: int) -> Places:
     return candidates[np.lexsort((order[candidates], -evidence[candidates]))[:most]]
 
 
-def _heard(index: NamespaceIndex, text: str, places: Places) -> Floats:
-    """The share of the statement's words, weighed by how rare they are, that each place has too."""
+def _word_shares(index: NamespaceIndex, text: str, places: Places) -> Floats:
+    """Return the idf-weighted share of the statement's words that each place holds."""
     held = np.zeros(index.size, np.float32)
     mass = PSEUDO_MASS
     for term in dict.fromkeys(terms(text)):
@@ -109,6 +108,6 @@ def _cosines(index: NamespaceIndex, vector: bytes | None, places: Places) -> Flo
     if vector is None or index.vectors is None:
         return None
     asked = np.frombuffer(vector, dtype="<f2").astype(np.float32)
-    if len(places) * COPYING > index.size:
+    if len(places) * COPY_COST > index.size:
         return np.asarray((index.vectors @ asked)[places], np.float32)
     return np.asarray(index.vectors[places] @ asked, np.float32)

@@ -1,4 +1,4 @@
-"""What a question says about itself: its words, the persons and dates it names, whether it asks for a time."""
+"""Analyses a question: its words, the persons and dates it names, whether it asks for a time."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ _BEFORE_MONTH: Final = re.compile(
 )
 
 
-def dates_in(text: str) -> list[Date]:
-    """Calendar dates, months and years that an English or ISO text names."""
+def find_dates(text: str) -> list[Date]:
+    """Return the calendar dates, months and years that an English or ISO text names."""
     found: list[Date] = []
     for hit in _DATE.finditer(text):
         part = hit.groupdict()
@@ -80,17 +80,17 @@ def dates_in(text: str) -> list[Date]:
 
 
 def names_month(text: str) -> bool:
-    """Whether a month is named, in English."""
+    """Whether a text names a month in English."""
     return any(word in _MONTH_NUMBER for word in pieces(normal(text))[0])
 
 
 def partner_names(text: str, partners: list[str]) -> list[str]:
-    """The partners whose full or first name a text says."""
+    """Return the partners whose full or first name a text says."""
     return [name for name in partners if _name_pattern(name).search(text)]
 
 
 def to_pronouns(text: str, partners: list[str]) -> str:
-    """Partners' names as "I" and "my": they speak of themselves so, and a dense model sees it."""
+    """Replace partners' names by "I" and "my", as they speak of themselves, for the dense model."""
     for name in partners:
         pattern = _name_pattern(name)
         text = pattern.sub(lambda hit: "my" if hit["own"] else "I", text)
@@ -114,10 +114,10 @@ _OWN: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b")
 
 
 def question_terms(text: str, partners: list[str], default: str = DEFAULT_LANGUAGE) -> list[str]:
-    """Terms of a question, once each, without partners' names.
+    """Return the distinct terms of a question without partners' names.
 
     Partners say each other's names in greeting, so names point at the wrong turns. A question of
-    stop words keeps the weak ones, one of names only keeps the names.
+    stop words only keeps the weak ones; a question of names only keeps the names.
     """
     named = {term for name in partners for term in terms(name, default)}
     found = list(dict.fromkeys(terms(text, default)))
@@ -129,7 +129,7 @@ def question_terms(text: str, partners: list[str], default: str = DEFAULT_LANGUA
 
 
 def is_small_talk(text: str, partners: list[str]) -> bool:
-    """Whether a message asks memory nothing: "hey, how are you?", "thanks a lot!"."""
+    """Whether a message is small talk: "hey, how are you?", "thanks a lot!"."""
     named = {term for name in partners for term in terms(name)}
     if any(term not in named for term in content_terms(text)):
         return False
@@ -138,7 +138,7 @@ def is_small_talk(text: str, partners: list[str]) -> bool:
 
 
 def everyday_share(term: str) -> float:
-    """Share of everyday texts that hold a term; a guess for words that are not listed."""
+    """Return the share of everyday texts that hold a term; a guess for unlisted words."""
     return _EVERYDAY.get(term, 2e-4)
 
 
@@ -160,8 +160,8 @@ def is_latin(text: str) -> bool:
     return 2 * sum(1 for sign in letters if sign < "\u0250") >= len(letters)
 
 
-def words_of(text: str, stems: Sequence[str]) -> dict[str, str]:
-    """The words of a question as they stand in it, by their stem; the stem itself where they cannot be told."""
+def map_stems(text: str, stems: Sequence[str]) -> dict[str, str]:
+    """Map each stem to the word of the question it came from, or to itself if unknown."""
     found: dict[str, str] = {}
     language = language_of(text)
     for word in _WORD.findall(text):

@@ -1,4 +1,4 @@
-"""A question, made ready for one namespace."""
+"""Prepares a question for the view of a namespace."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from memwarden.text.dates.spans import DaySpan
 
 @dataclass(frozen=True)
 class QuestionWords:
-    """The words of a question, apart from all else that is known of it: an answer's reasons hold on to no more."""
+    """The words of a question, all that an answer's reasons refer to."""
 
     text: str
     stems: tuple[str, ...]
 
     @cached_property
-    def spelled(self) -> Mapping[str, str]:
-        """How each stem stands in the question."""
-        return query_analysis.words_of(self.text, self.stems)
+    def spellings(self) -> Mapping[str, str]:
+        """Each stem's spelling in the question."""
+        return query_analysis.map_stems(self.text, self.stems)
 
     def matched(self, text: str) -> tuple[str, ...]:
         """Return the words of the question that a text holds in some form, in the order of the question."""
         held = set(tokenizer.terms(text))
-        return tuple(self.spelled.get(stem, stem) for stem in self.stems if stem in held)
+        return tuple(self.spellings.get(stem, stem) for stem in self.stems if stem in held)
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """How a question's signals spread over a whole namespace (:mod:`memwarden.recall.large.statistics`).
+class QuestionSpread:
+    """Spread of a question's signals over a whole namespace (:mod:`memwarden.recall.large.statistics`).
 
     Attributes:
         deviations: standard deviation of each signal, by name. session_means: of the sessions' own signals.
@@ -55,7 +55,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, prepared for one view. ``memo`` holds what several features share.
+    """A question prepared for a view. ``memo`` caches values that several features share.
 
     Attributes:
         terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
@@ -82,30 +82,30 @@ class Question:
     asked_days: tuple[DaySpan, ...] = ()
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
-    measure: Measure | None = None
+    measure: QuestionSpread | None = None
     memo: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def wording(self) -> QuestionWords:
-        """Its words, to show which of them a memory holds."""
+        """The question's words, to show which of them a memory holds."""
         return QuestionWords(self.text, self.stems)
 
     @cached_property
     def rarity(self) -> Mapping[str, float]:
-        """What each stem weighs: rare words more."""
+        """The weight of each stem: rare words weigh more."""
         return {stem: -float(np.log(prior)) for stem, prior in zip(self.stems, self.idf_prior, strict=True)}
 
     def weigh(self, held: Container[str]) -> float:
-        """How much of the question a sentence of these terms holds."""
+        """Return the weight of the question's terms that a sentence holds."""
         return sum(weight for stem, weight in self.rarity.items() if stem in held)
 
 
 def dense_text(text: str, view: NamespaceView) -> str:
-    """A question as it is embedded: speakers' names as pronouns, as they speak of themselves."""
+    """Return the text that is embedded: speakers' names as pronouns, as they speak of themselves."""
     return query_analysis.to_pronouns(text, list(view.speakers))
 
 
-def ask(
+def prepare_question(
     text: str,
     view: NamespaceView,
     encoded: EncodedQuestion | None,
@@ -118,7 +118,7 @@ def ask(
     """
     partners = list(view.speakers)
     asked_days = _asked_days(text, view, now)
-    text = _ends(text)
+    text = _cut_middle(text)
     stems = query_analysis.question_terms(_without_relative(text, asked_days), partners)
     return Question(
         text=text,
@@ -130,7 +130,7 @@ def ask(
         piece_words=tuple(encoded.words) if encoded else (),
         speakers=tuple(view.speakers[name] for name in query_analysis.partner_names(text, partners)),
         when=query_analysis.is_when_question(text),
-        dates=tuple(query_analysis.dates_in(text)),
+        dates=tuple(query_analysis.find_dates(text)),
         asked_days=asked_days,
         small_talk=query_analysis.is_small_talk(text, partners),
         left_out=left_out,
@@ -138,7 +138,7 @@ def ask(
 
 
 OLD_TALK = timedelta(days=60)
-"""After such a silence a conversation is taken as one of the past, and "last week" is told from its own last turn."""
+"""After such a silence a conversation is past, and "last week" counts from its own last turn."""
 
 
 def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan, ...]:
@@ -150,16 +150,20 @@ def _asked_days(text: str, view: NamespaceView, now: datetime) -> tuple[DaySpan,
 
 
 def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:
-    """A question without "yesterday", "last week": they say on which days, and mean others in what was said then."""
+    """Remove "yesterday", "last week": in a stored text they mean other days."""
     for span in asked:
         if not any(sign.isdigit() for sign in span.text) and not query_analysis.names_month(span.text):
             text = text.replace(span.text, " ")
     return text
 
 
-LONGEST = 4_000
+MAX_EMBEDDED_CHARACTERS = 4_000
 """Of a message longer than twice this the beginning and the end are looked at: there it says what it wants."""
 
 
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
+def _cut_middle(text: str) -> str:
+    return (
+        text
+        if len(text) <= 2 * MAX_EMBEDDED_CHARACTERS
+        else f"{text[:MAX_EMBEDDED_CHARACTERS]}\n{text[-MAX_EMBEDDED_CHARACTERS:]}"
+    )

@@ -15,7 +15,9 @@ from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
+    Fill,
     Head,
+    IndexRow,
     JournalEntry,
     Memory,
     MemoryState,
@@ -63,6 +65,16 @@ class Store(Protocol):
         Changes take effect one after another, each seeing those before it. Batches of one namespace are applied one
         after another; the revision grows by one for each journal entry. A cancelled call may have been applied.
         """
+
+    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        """Replace the signals of memories that still hold the version that the signals were made of.
+
+        Others are passed over. Signals say nothing that the text does not say, so nothing is journaled and no revision
+        moves: whoever holds the namespace in RAM asks :meth:`index_rows` for what it lacks. May be less durable than a batch.
+        """
+
+    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        """Return the rows of :meth:`scan` that active memories have, in any order; unknown ids are left out."""
 
     async def head(self, namespace: Namespace) -> Head:
         """Return the namespace's counters; (0, 0) for one that was never written to. Cheap enough for every query."""

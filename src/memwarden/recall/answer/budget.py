@@ -1,4 +1,4 @@
-"""Packing an answer into a token budget, and saying what did not fit."""
+"""Packs an answer into a token budget."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from memwarden.records import RecallItem
 from memwarden.tokens import TokenCounter
 
 ALWAYS_SHARE = 0.4
-"""Memories of ``context: all`` categories take at most this share of the budget (decision 2.8)."""
+"""Memories of ``context: all`` categories take at most this share of the budget."""
 
-WIDER = (2, 4, 8, 16)
-"""So many times as long as at first a cut text becomes when the budget leaves room."""
-WORTH = 20
-"""For fewer tokens, some words, no more of a text is tried."""
+WIDENING_FACTORS = (2, 4, 8, 16)
+"""Factors by which a cut text grows when the budget leaves room."""
+MIN_WORTHWHILE_TOKENS = 20
+"""With fewer tokens left, no text is widened."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetedAnswer:
-    """What fits. ``tokens`` is the size of ``text``; ``dropped`` are (item, gate) in the order of trying."""
+    """An answer within its budget. ``tokens``: size of ``text``. ``dropped``: (item, gate) in order of trying."""
 
     items: tuple[RecallItem, ...]
     text: str
@@ -28,7 +28,7 @@ class BudgetedAnswer:
     dropped: tuple[tuple[RecallItem, str], ...]
 
 
-def pack(
+def pack_items(
     always: Iterable[RecallItem],
     ranked: Iterable[RecallItem],
     *,
@@ -39,11 +39,11 @@ def pack(
     covering: Mapping[str, Collection[str]] = MappingProxyType({}),
     used: int = 0,
 ) -> BudgetedAnswer:
-    """Take items in order as long as the rendered text fits.
+    """Take items in order while the rendered text fits.
 
     ``always`` items come first, within 40 % of the budget and not counted in ``most``; then at most ``most`` of the
-    ranked ones, which are not asked for further when there are enough. An item that does not fit is passed over and
-    the next one tried. The size of the rendered text, titles and all, never exceeds the budget.
+    ranked items, which are consumed only as far as needed. An item that does not fit is passed over and the
+    next is tried. The size of the rendered text, titles and all, never exceeds the budget.
 
     covering: for an item's id, the ids of items any of which makes it superfluous. used: tokens that the text takes
     without any item; the 40 % are of what is left.
@@ -52,20 +52,20 @@ def pack(
     dropped: list[tuple[RecallItem, str]] = []
     taken: list[RecallItem] = []
     for item in always:
-        _try(item, taken, dropped, share, render, count)
+        _try_item(item, taken, dropped, share, render, count)
     first = len(taken)
     for item in ranked:
         if covering.get(item.id) and any(entry.id in covering[item.id] for entry in taken):
             dropped.append((item, "covered"))
         else:
-            _try(item, taken, dropped, budget, render, count)
+            _try_item(item, taken, dropped, budget, render, count)
         if len(taken) - first >= most:
             break
     text = render(taken)
     return BudgetedAnswer(tuple(taken), text, count(text), tuple(dropped))
 
 
-def widened(
+def widen_items(
     packed: BudgetedAnswer,
     wider: Callable[[RecallItem, int], RecallItem],
     *,
@@ -73,19 +73,19 @@ def widened(
     render: Callable[[Sequence[RecallItem]], str],
     count: TokenCounter,
 ) -> BudgetedAnswer:
-    """Show more of texts that were cut, as far as the budget goes: no item goes out for it.
+    """Widen cut texts as far as the budget goes; no item is dropped for it.
 
     wider: an item with so many times as much of its text; the item itself when there is no more of it to show. Every
-    item is widened twofold before any is fourfold, so that one long text does not take what all could use. What an item
+    item is widened twofold before any is fourfold, so that a long text does not take what all could use. What an item
     adds is counted by itself, since a text of many long items takes long to render and count; the whole is at the end.
     """
     taken, tokens = list(packed.items), packed.tokens
     sizes: dict[int, int] = {}
     earlier: list[tuple[int, RecallItem]] = []
     growing = list(range(len(taken)))
-    for times in WIDER:
+    for times in WIDENING_FACTORS:
         for place in tuple(growing):
-            if budget is not None and budget - tokens < WORTH:
+            if budget is not None and budget - tokens < MIN_WORTHWHILE_TOKENS:
                 break
             longer = wider(taken[place], times)
             if longer is taken[place]:
@@ -99,10 +99,10 @@ def widened(
                 tokens += size - before
             else:
                 growing.remove(place)  # there is no room for more
-    return _fitting(packed, taken, earlier, budget, render, count)
+    return _shrink_to_fit(packed, taken, earlier, budget, render, count)
 
 
-def _fitting(
+def _shrink_to_fit(
     packed: BudgetedAnswer,
     taken: list[RecallItem],
     earlier: list[tuple[int, RecallItem]],
@@ -110,7 +110,7 @@ def _fitting(
     render: Callable[[Sequence[RecallItem]], str],
     count: TokenCounter,
 ) -> BudgetedAnswer:
-    """The widened items; where they are too many tokens together, those widened last as they were before."""
+    """Undo the last widenings until the text fits the budget."""
     while earlier:
         text = render(taken)
         tokens = count(text)
@@ -121,7 +121,7 @@ def _fitting(
     return packed
 
 
-def _try(
+def _try_item(
     item: RecallItem,
     taken: list[RecallItem],
     dropped: list[tuple[RecallItem, str]],

@@ -1,4 +1,4 @@
-"""The part of a long text that answers a question: the best matching sentence and its neighbours."""
+"""Cuts a long text to the best matching sentence and its neighbours."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-BULLET_CHARACTERS = 280
+MAX_BULLET_CHARACTERS = 280
 ELLIPSIS = "…"
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 
 
 class TermedSentence(NamedTuple):
-    """A sentence as one line, and its terms."""
+    """A sentence as a single line, and its terms."""
 
     text: str
     terms: Sequence[str]
 
 
 def one_line(text: str) -> str:
-    """Return the text with every run of white space as one space."""
+    """Return the text with every run of white space as a single space."""
     return " ".join(text.split())
 
 
-def sentences(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
-    """Take a text apart into its sentences and lines. terms: tells the terms of a text."""
+def split_sentences(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
+    """Split a text into sentences and lines. terms: returns the terms of a text."""
     parts = (part for part in map(one_line, _SENTENCE_END.split(text)) if part)
     return tuple(TermedSentence(part, tuple(dict.fromkeys(terms(part)))) for part in parts)
 
 
-def around_best(whole: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:
-    """Return at most ``limit`` characters of a longer text as one line, around the sentence that weighs most.
+def cut_around_best(whole: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:
+    """Return at most ``limit`` characters of a longer text as a single line, around the weightiest sentence.
 
     ``weigh`` tells how much the terms of a sentence say about the question; when all weigh nothing, the beginning is
     taken. What was left out shows as an ellipsis.

@@ -58,12 +58,12 @@ def _why(wording: QuestionWords, weights: Weights, values: Sequence[float], note
 
 def show_whole(question: Question, held: CachedMemory) -> str:
     """Return a bullet with the whole text."""
-    return held.said + held.whole
+    return held.bullet_start + held.whole
 
 
 def show_excerpt(question: Question, held: CachedMemory) -> str:
     """Return a single-line bullet, cut to the part that matches."""
-    return held.said + plain_excerpt(question, held)
+    return held.bullet_start + plain_excerpt(question, held)
 
 
 def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:

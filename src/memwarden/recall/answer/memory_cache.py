@@ -1,4 +1,4 @@
-"""Memories kept as they were read, so that an answer need not read and take them apart again."""
+"""Caches memories as they were read, with the parts that excerpts are made from."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from memwarden.recall.answer import render
-from memwarden.recall.answer.excerpt import TermedSentence, one_line, sentences
+from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_sentences
 from memwarden.records import Memory
 from memwarden.text import tokenizer
 
 ENTRY_BYTES = 1_500
 TEXT_SHARE = 8
-"""What an entry takes: so much and this many times its texts: the text, its line, its sentences and their terms."""
+"""Estimate of an entry's size: these bytes, and this many times its texts (line, sentences, terms)."""
 
 
 class CachedMemory:
-    """A memory and what excerpts of it are made from, worked out once."""
+    """A memory with its lazily computed excerpt parts."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
 
     @cached_property
     def line(self) -> str:
-        """The summary, else the text, as one line."""
-        return one_line(self._shown)
+        """The summary, else the text, as a single line."""
+        return one_line(self._shown_text)
 
     @cached_property
-    def said(self) -> str:
-        """How a bullet of it begins."""
-        return render.bullet(self.memory, "")
+    def bullet_start(self) -> str:
+        """The beginning of its bullet."""
+        return render.render_bullet(self.memory, "")
 
     @cached_property
     def sentences(self) -> Sequence[TermedSentence]:
         """The sentences of the summary, else of the text, with their terms."""
-        return sentences(self._shown, tokenizer.terms)
+        return split_sentences(self._shown_text, tokenizer.terms)
 
     @cached_property
     def whole(self) -> str:
-        """All of the text that may stand in a prompt."""
+        """The whole text, as far as it is fit for a prompt."""
         return render.fit_to_show(self.memory, self.memory.text)
 
     @cached_property
-    def _shown(self) -> str:
-        return render.words(self.memory)
+    def _shown_text(self) -> str:
+        return render.shown_words(self.memory)
 
     @property
     def nbytes(self) -> int:
@@ -55,9 +55,9 @@ class CachedMemory:
 
 
 class MemoryCache:
-    """The memories that were in answers lately, within a number of bytes, the least recently used dropped first.
+    """Cache of answered memories within a number of bytes, least recently used dropped first.
 
-    They are known by their index and their place in it. A place is one version of a memory: whoever changes or removes
+    They are known by their index and their place in it. A place is a version of a memory: whoever changes or removes
     the memory moves the store's revision, and an index that follows it has the memory at another place, or nowhere. So
     what stands here is never older than the index that asks for it.
     """
@@ -68,7 +68,7 @@ class MemoryCache:
         self._bytes = 0
 
     def known(self, index: int, places: Iterable[int]) -> dict[int, CachedMemory]:
-        """Return what is held of an index's places; from now on the last used ones."""
+        """Return the cached memories of an index's places, and mark them as used."""
         found = {}
         for place in places:
             item = self._held.get((index, place))

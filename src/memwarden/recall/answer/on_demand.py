@@ -1,11 +1,11 @@
-"""Whether a turn shall be offered a search of its own (B11): decided from what its block found."""
+"""Decides from a turn's block whether to offer the model a search of its own."""
 
 from __future__ import annotations
 
-from memwarden.recall.rank.score import DEFAULT_BAR
+from memwarden.recall.rank.score import DEFAULT_THRESHOLD
 from memwarden.text.flags import content_terms
 
-WORDS = 8
+MIN_WORDS = 8
 """A message of fewer words that say something leans on the talk before it, which is in the prompt: "in markdown?"."""
 
 
@@ -15,6 +15,6 @@ def is_unsure(confidence: float, relevant: bool, message: str) -> bool:
     So it is when nothing relevant was put in although the store reaches the bar of a query: a block is put in unasked
     and therefore asks for more. Below that bar a search finds nothing either.
     """
-    if relevant or confidence < DEFAULT_BAR:
+    if relevant or confidence < DEFAULT_THRESHOLD:
         return False
-    return len(set(content_terms(message))) >= WORDS
+    return len(set(content_terms(message))) >= MIN_WORDS

@@ -1,4 +1,4 @@
-"""Related memories: what stands beside the items of an answer because a relation leads there (B2)."""
+"""Adds the memories that are related to the items of an answer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.records import RecallItem, RelationType
 from memwarden.tokens import TokenCounter
 
-MOST = 2
-"""Design B: one or two related bullets."""
+MAX_RELATED = 2
+"""Related bullets in an answer."""
 
 
 class Neighbour(NamedTuple):
-    """What a relation of a candidate leads to. facts: ids of the memories that stand in for it, when it is a turn."""
+    """The memory at the end of a relation. facts: for a turn, ids of the memories that stand in for it."""
 
     strength: float
     place: int
@@ -28,8 +28,8 @@ class Neighbour(NamedTuple):
     facts: tuple[str, ...]
 
 
-def neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[str, list[Neighbour]]:
-    """Return, by the id of each candidate that has some, the memories related to it that may be in an answer."""
+def find_neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candidate]) -> dict[str, list[Neighbour]]:
+    """Return, by candidate id, the related memories that may be in an answer."""
     ids, open_ = index.columns.ids, gates.open
     category = index.columns.coded["category"]
     found: dict[str, list[Neighbour]] = {}
@@ -43,12 +43,12 @@ def neighbours(index: NamespaceIndex, gates: Gates, candidates: Iterable[Candida
     return found
 
 
-def chosen(
+def choose_neighbours(
     known: Mapping[str, Sequence[Neighbour]], items: Sequence[RecallItem], declared: Mapping[str, Category]
 ) -> list[tuple[Neighbour, str]]:
     """Return at most two neighbours of an answer's items, the strongest first, each with the item's id.
 
-    One that is in the answer, or whose category's ``rag_length`` is used up there, is none.
+    Left out are memories in the answer, and those whose category's ``rag_length`` is used up there.
     """
     there = {item.id for item in items}
     held = [item.category for item in items]
@@ -57,19 +57,24 @@ def chosen(
     for entry, beside in sorted(pairs, key=lambda pair: -pair[0].strength):
         category = declared.get(entry.category)
         full = category and category.rag_length and held.count(entry.category) >= category.rag_length
-        if len(taken) < MOST and entry.id not in {*there, *taken} and not there.intersection(entry.facts) and not full:
+        if (
+            len(taken) < MAX_RELATED
+            and entry.id not in {*there, *taken}
+            and not there.intersection(entry.facts)
+            and not full
+        ):
             taken[entry.id] = entry, beside
             held.append(entry.category)
     return list(taken.values())
 
 
-def append(
+def append_related(
     packed: BudgetedAnswer, related: Sequence[RecallItem], budget: int | None, count: TokenCounter
 ) -> tuple[BudgetedAnswer, list[RecallItem]]:
     """Add related memories to an answer's text as long as it fits the budget; return it and those that are in."""
     shown: list[RecallItem] = []
     for item in related:
-        text = f"{packed.text}\n{render.related_bullet(item)}"
+        text = f"{packed.text}\n{render.render_related_bullet(item)}"
         tokens = count(text)
         if budget is None or tokens <= budget:
             packed = replace(packed, text=text, tokens=tokens)

@@ -1,4 +1,4 @@
-"""The texts that reach a prompt: bullets (B6) and the ``<memories>`` block (C6)."""
+"""Renders the texts that reach a prompt: bullets and the ``<memories>`` block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = "[{{memoryType}}, importance={{importance}}, {{age}}]\nSummary: {{summa
 PLACEHOLDERS = ("memoryType", "importance", "age", "summary", "sourceContext")
 """What a format may hold, each in double braces. A line of which every placeholder is empty is left out."""
 CONTEXT_MEMORIES, MOST_IN_CONTEXT = 5, 100
-"""Design C's number of memories in a block, and the most that can be asked for."""
+"""Default and maximum number of memories in a block."""
 TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
 """Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
 _INDENT = "   "
@@ -43,34 +43,34 @@ class Template:
     format: str = FORMAT
 
 
-DESIGN = Template()
-"""Design C's words."""
+DEFAULT_TEMPLATE = Template()
+"""The default words of a block."""
 
 
-def bullet(memory: Memory, words: str) -> str:
-    """One memory as design B's bullet: ``[category]``, for a turn the speaker and the day, and the words."""
-    return f"[{memory.category}] {_said(memory)}{words}"
+def render_bullet(memory: Memory, words: str) -> str:
+    """Render a memory as a bullet: ``[category]``, a turn's speaker and day, and the words."""
+    return f"[{memory.category}] {_bullet_start(memory)}{words}"
 
 
-def bullets(items: Sequence[RecallItem]) -> str:
-    """Items as a list, one a line."""
+def render_bullets(items: Sequence[RecallItem]) -> str:
+    """Render items as a list, a line each."""
     # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
     return "\n".join(f"- {item.text}".replace("\n", "\n  ") for item in items)
 
 
-def related_bullet(item: RecallItem) -> str:
-    """A memory that is shown because an item is related to it (B2)."""
+def render_related_bullet(item: RecallItem) -> str:
+    """Render a memory that is shown because an item is related to it."""
     return f"- related: {item.text}".replace("\n", "\n  ")
 
 
-def memories_block(items: Sequence[RecallItem], now: datetime, template: Template = DESIGN) -> str:
-    """Items as design C's block; an empty text for no items."""
+def render_memories_block(items: Sequence[RecallItem], now: datetime, template: Template = DEFAULT_TEMPLATE) -> str:
+    """Render items as a ``<memories>`` block; an empty text for no items."""
     return _block([(item.memory, item.text) for item in items], now, template)
 
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
-    """Memories of the caller's choice as design C's ``<memories>`` block (C8), ages counted to ``now``."""
-    return _block([(memory, words(memory)) for memory in memories], now or clock.now(), DESIGN)
+    """Render memories of the caller's choice as a ``<memories>`` block, ages counted to ``now``."""
+    return _block([(memory, shown_words(memory)) for memory in memories], now or clock.now(), DEFAULT_TEMPLATE)
 
 
 def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template) -> str:
@@ -82,8 +82,8 @@ def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Templ
     return "\n".join(["<memories>", *before, "\n\n".join(texts), *after, "</memories>"])
 
 
-def age(since: datetime, now: datetime) -> str:
-    """How long ago something was, in words: ``3 days ago``. A time in the future is ``just now``."""
+def format_age(since: datetime, now: datetime) -> str:
+    """Return an age in words: ``3 days ago``. A time in the future is ``just now``."""
     seconds = (now - since).total_seconds()
     for name, length in _AGES:
         count = int(seconds // length)
@@ -92,34 +92,34 @@ def age(since: datetime, now: datetime) -> str:
     return "just now"
 
 
-def words(memory: Memory) -> str:
-    """What of a memory stands in a prompt: the summary, else the text, as far as it is fit to be shown."""
+def shown_words(memory: Memory) -> str:
+    """Return a memory's words for a prompt: the summary, else the text, as far as fit to show."""
     return fit_to_show(memory, memory.summary or memory.text)
 
 
 def fit_to_show(memory: Memory, text: str) -> str:
-    """A text of a memory; of one that nobody here vouches for, without the sentences that read like orders."""
+    """Return a memory's text, for an untrusted memory without sentences that read like orders."""
     if memory.trust != Trust.EXTERNAL:
         return text
     from memwarden.security.injection import (
-        fit_for_prompt,  # its tables are for those alone who keep what came from outside
+        redact_for_prompt,  # its tables are for those alone who keep what came from outside
     )
 
-    return fit_for_prompt(text)
+    return redact_for_prompt(text)
 
 
-def day(moment: datetime) -> str:
-    """A date as people write it: ``8 May 2023``."""
+def format_day(moment: datetime) -> str:
+    """Format a date as people write it: ``8 May 2023``."""
     return f"{moment.day} {moment:%b %Y}"
 
 
 def speaker(memory: Memory) -> str:
-    """Who said a turn: the name, else the role."""
+    """Return who said a turn: the name, else the role."""
     return memory.name or memory.role or "someone"
 
 
-def _said(memory: Memory) -> str:
-    return f"{speaker(memory)}, {day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
+def _bullet_start(memory: Memory) -> str:
+    return f"{speaker(memory)}, {format_day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
 
 
 def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str:
@@ -128,11 +128,11 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str
     values = {
         "memoryType": escape(one_line(kind.upper())),
         "importance": str(importance.to_ten(memory.importance)),
-        "age": age(memory.created_at, now),
+        "age": format_age(memory.created_at, now),
         "summary": escape(one_line(words)),
         "sourceContext": escape(one_line(occasion)),
     }
-    lines = [_filled(line, values) for line in template.format.split("\n") if _says_something(line, values)]
+    lines = [_fill_in(line, values) for line in template.format.split("\n") if _says_something(line, values)]
     return f"\n{_INDENT}".join(lines)
 
 
@@ -141,17 +141,17 @@ def _says_something(line: str, values: Mapping[str, str]) -> bool:
     return not named or any(values[name] for name in named)
 
 
-def _filled(line: str, values: Mapping[str, str]) -> str:
-    """A line with its values, filled in at once: what a memory says in double braces stays as it is."""
+def _fill_in(line: str, values: Mapping[str, str]) -> str:
+    """Fill in a line in a single pass, so that double braces in a memory stay as they are."""
     return _PLACEHOLDER.sub(lambda found: values[found[1]], line)
 
 
 def _occasion(memory: Memory) -> str:
     if memory.channel != Channel.TURN:
         return ""
-    return f"Said by {speaker(memory)} on {day(memory.created_at)}"
+    return f"Said by {speaker(memory)} on {format_day(memory.created_at)}"
 
 
 def escape(text: str) -> str:
-    """Keep a memory's own words from closing the block that they stand in."""
+    """Escape tags that would close the block."""
     return _TAG.sub("‹", text)

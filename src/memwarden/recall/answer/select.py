@@ -1,4 +1,4 @@
-"""From a ranking to an answer: which memories go in, which stay out, and the gate that stopped each (F14)."""
+"""Selects the memories of an answer, and names the gate that stopped each other."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ GATES: Mapping[str, str] = {
     "chatter": "greeting, thanks or small talk alone: kept in the log, never recalled",
     "relevance": "nothing in this memory answers the question: the best candidates are below the bar",
     "threshold": "its score is below the threshold",
-    "echo": "it repeats the question, what the prompt holds already, or a better one in the answer",
+    "echo": "it repeats the question, what the prompt holds already, or a better memory in the answer",
     "covered": "a remembered fact that rests on this turn is in the answer",
-    "rag_length": "its category's rag_length is used up by better ones",
-    "top_k": "enough better ones are in the answer",
+    "rag_length": "its category's rag_length is used up by better memories",
+    "top_k": "enough better memories are in the answer",
     "budget": "it does not fit into what is left of the token budget",
 }
 """Every gate that can leave a memory out, in the order in which they stand, and what it means."""
 
 
-LOOKED_AT = 20
-"""So many places beside the wanted ones are looked at, so that what nearly got in can be named."""
+MAX_NEARLY_IN = 20
+"""Places examined beyond the wanted number, so that near misses can be named."""
 BLOCK = 64
 """Scores are looked through in blocks of this many, to find the best few without sorting all."""
 
 
 @dataclass(frozen=True)
 class Gates:
-    """What may be searched, as masks over the index's places. A place passes when it is in all of them.
+    """Masks over the index's places; a place passes when it is in all of them.
 
     Attributes:
         readable: what the agent may read at all; others are not even named among what was left out.
@@ -75,12 +75,12 @@ class Gates:
 
 
 class Candidate(NamedTuple):
-    """A place that is tried for the answer.
+    """A place considered for the answer.
 
     Attributes:
         always: it is there by its category, whatever was asked.
-        beside: the id of the item that it is related to, for one that is shown for that.
-        facts: for a turn, the candidates that rest on it; when one of them is in the answer, the turn is covered.
+        beside: for a related memory, the id of the item that it is related to.
+        facts: for a turn, the candidates that rest on it; when any of them is in the answer, the turn is covered.
     """
 
     place: int
@@ -92,7 +92,7 @@ class Candidate(NamedTuple):
 
 @dataclass(slots=True)
 class Selection:
-    """What is tried for the answer, and what was left out by which gate.
+    """The candidates of an answer, and the memories left out with their gates.
 
     Attributes:
         always: memories of ``context: all`` categories, in the order of trying. ranked: the others, best first.
@@ -108,9 +108,9 @@ class Selection:
         self.ranked = [item for item in self.ranked if item.place in places]
 
     def reorder(self, judged: Sequence[float]) -> None:
-        """Order the ranked ones by other numbers, higher first; the n-th best keeps the n-th best score.
+        """Reorder the ranked candidates by numbers, higher first; the n-th best keeps the n-th best score.
 
-        Raises ValueError unless there is one finite number for each.
+        Raises ValueError unless there is a finite number for each.
         """
         if len(judged) != len(self.ranked) or not all(map(math.isfinite, judged)):
             raise ValueError(f"expected {len(self.ranked)} finite numbers")
@@ -119,7 +119,7 @@ class Selection:
         self.ranked = [self.ranked[number]._replace(score=score) for number, score in zip(order, scores, strict=True)]
 
 
-def select(
+def select_candidates(
     index: NamespaceIndex,
     scores: Floats,
     gates: Gates,
@@ -133,27 +133,27 @@ def select(
     """Choose the candidates for an answer.
 
     Args:
-        scores: calibrated 0..1, one a place.
+        scores: calibrated 0..1 a place.
         relevant: whether the namespace answers the question at all.
         limit: the most candidates wanted, those of ``context: all`` categories not counted.
-        everything: name the gate of every live place, not only of the nearest ones.
+        everything: name the gate of every live place, not only of the nearest.
     """
     categories = index.columns.coded["category"]
     category_at = [declared.get(name) for name in categories.values]
     is_always = np.array([category is not None and category.always for category in category_at], np.bool_)
     always = gates.open & is_always[categories.codes] if is_always.any() else np.zeros_like(gates.open)
     passing = gates.open & ~always
-    most = index.size if everything else 2 * limit + LOOKED_AT
-    ranked = _ranked(index, scores, passing, most)
+    most = index.size if everything else 2 * limit + MAX_NEARLY_IN
+    ranked = _rank_places(index, scores, passing, most)
     kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit)
     capped = any(gate == "rag_length" for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
         # A category that is used up filled the list; the others stand further down.
-        every = _ranked(index, scores, passing, index.size)
+        every = _rank_places(index, scores, passing, index.size)
         kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit)
     if everything:
-        left_out.extend(_shut_out(index, scores, gates))
-    return Selection(_always(index, scores, always), kept, left_out)
+        left_out.extend(_list_shut_out(index, scores, gates))
+    return Selection(_list_always(index, scores, always), kept, left_out)
 
 
 def _walk(
@@ -193,17 +193,17 @@ def _walk(
     return kept, left_out
 
 
-def _ranked(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:
-    """The best passing places, best first; equal scores in the order of writing."""
+def _rank_places(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:
+    """Return the best passing places, best first; ties in the order of writing."""
     places = np.flatnonzero(passing)
     if len(places) > BLOCK * most:
-        places = places[scores[places] >= _floor(scores[places], most)]
+        places = places[scores[places] >= _score_floor(scores[places], most)]
     places = places[np.lexsort((index.order[places], -scores[places]))][:most]
     return list(map(Candidate, places.tolist(), scores[places].tolist()))
 
 
-def _floor(scores: Floats, most: int) -> float:
-    """A score that at least ``most`` of many reach, and few more: so many blocks have a best one that high."""
+def _score_floor(scores: Floats, most: int) -> float:
+    """Return a score that at least ``most`` places reach, and few more: the best of as many blocks do."""
     best = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
     return float(np.partition(best, len(best) - most)[len(best) - most])
 
@@ -211,10 +211,10 @@ def _floor(scores: Floats, most: int) -> float:
 def _facts_before_turns(
     index: NamespaceIndex, ranked: list[Candidate], passing: Mask, scores: Floats
 ) -> list[Candidate]:
-    """Give a fact the better place of its own and its turns', before them; and tell turns of their facts."""
+    """Move each fact to the best rank of its own and its turns', and list each turn's facts."""
     if not index.has_facts:
         return ranked
-    turns = index.view.turns  # of two facts on one turn neither rests on the other
+    turns = index.view.turns  # of two facts on the same turn neither rests on the other
     on = {
         item.place: tuple(fact for fact in index.facts_on(item.place) if passing[fact]) if turns[item.place] else ()
         for item in ranked
@@ -229,7 +229,7 @@ def _facts_before_turns(
     return sorted(merged, key=lambda item: (-item.score, bool(item.facts), index.order[item.place]))
 
 
-def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:
+def _list_always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:
     """Memories of ``context: all`` categories: pinned first, then by importance, then the newest."""
     places = np.flatnonzero(always)
     if not len(places):
@@ -239,7 +239,7 @@ def _always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candida
     return [Candidate(int(place), float(scores[place]), always=True) for place in places[order]]
 
 
-def _shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple[Candidate, str]]:
+def _list_shut_out(index: NamespaceIndex, scores: Floats, gates: Gates) -> list[tuple[Candidate, str]]:
     """Every readable live place that a mask keeps out, with the first mask that does."""
     named = (
         ("category", gates.category),

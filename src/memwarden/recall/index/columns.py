@@ -1,4 +1,4 @@
-"""Columns of a namespace in RAM: what its memories are filtered by, as arrays that answer a filter with a mask."""
+"""Filter columns of a namespace in RAM: arrays that answer a filter with a mask."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMBERS = {
 _MAYBE_UNSET = ("valid_from", "valid_to")
 
 
-class Growing:
+class GrowingArray:
     """A numpy array that rows are appended to; its memory doubles when it is full."""
 
     def __init__(self, dtype: npt.DTypeLike, width: int | None = None) -> None:
@@ -62,7 +62,7 @@ class CodedColumn:
     def __init__(self) -> None:
         self.values: list[Any] = []
         self._code_of: dict[Hashable, int] = {}
-        self._codes = Growing(np.int32)
+        self._codes = GrowingArray(np.int32)
 
     def extend(self, values: tuple[Any, ...]) -> None:
         for value in dict.fromkeys(values):
@@ -70,7 +70,7 @@ class CodedColumn:
         self._codes.extend(np.fromiter(map(self._code_of.__getitem__, values), np.int32, len(values)))
 
     def code(self, value: Hashable) -> int:
-        """Return the code of a value, giving it one if it is new."""
+        """Return the code of a value, a fresh code if the value is new."""
         code = self._code_of.get(value)
         if code is None:
             code = self._code_of[value] = len(self.values)
@@ -91,15 +91,15 @@ class CodedColumn:
 
 
 class Columns:
-    """Every column of :data:`memwarden.filters.FIELDS`, one row a memory version in the order of arrival."""
+    """Columns of all :data:`memwarden.filters.FIELDS`, a row for each memory version in order of arrival."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.coded = {name: CodedColumn() for name in CODED}
-        self._numbers = {name: Growing(dtype) for name, dtype in NUMBERS.items()}
+        self._numbers = {name: GrowingArray(dtype) for name, dtype in NUMBERS.items()}
 
     def extend(self, columns: dict[str, tuple[Any, ...]]) -> None:
-        """Append rows, given as one tuple of values a column."""
+        """Append rows, given as a tuple of values for each column."""
         self.ids.extend(columns["id"])
         for name, coded in self.coded.items():
             coded.extend(columns[name])
@@ -143,7 +143,7 @@ class Columns:
 
 
 def _number_holds(values: npt.NDArray[Any], condition: filters.Condition) -> Mask:
-    wanted = _stored(condition.field, condition.value)
+    wanted = _stored_value(condition.field, condition.value)
     if condition.op == "$in":
         return np.isin(values, np.array(wanted, dtype=values.dtype))
     if condition.op == "$eq":
@@ -157,9 +157,9 @@ def _number_holds(values: npt.NDArray[Any], condition: filters.Condition) -> Mas
     return np.asarray(result & (values != UNSET) if condition.field in _MAYBE_UNSET else result, dtype=np.bool_)
 
 
-def _stored(field: str, value: Any) -> Any:
+def _stored_value(field: str, value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(_stored(field, item) for item in value)
+        return tuple(_stored_value(field, item) for item in value)
     if filters.FIELDS[field] == filters.TIME:
         return UNSET if value is None else microseconds(value)
     if value is None:

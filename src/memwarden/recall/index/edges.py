@@ -1,4 +1,4 @@
-"""The relations of one namespace in RAM (B2)."""
+"""The relations of a namespace in RAM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from memwarden.recall.index.columns import Growing
+from memwarden.recall.index.columns import GrowingArray
 from memwarden.recall.index.view import RelatedEdges
 from memwarden.records import Edge, RelationType
 
@@ -19,15 +19,15 @@ _BYTES = 350  # an edge, kept at both of its ends
 
 
 class Edges:
-    """Which memory is related to which. An edge is known at both of its ends."""
+    """The relations between memories, each known at both of its ends."""
 
     def __init__(self) -> None:
         self._of: dict[str, dict[_End, float]] = {}
         self._count = 0
         self._number: dict[str, int] = {}  # of each memory at an end of a related_to edge
         self._row: dict[tuple[str, str], int] = {}
-        self._ends = Growing(np.int64, 2)
-        self._strength = Growing(np.float32)  # 0 for an edge that was taken away
+        self._ends = GrowingArray(np.int64, 2)
+        self._strength = GrowingArray(np.float32)  # 0 for an edge that was taken away
 
     def follow(self, changed: Iterable[Edge]) -> None:
         """Take in edges that are new or changed, and drop those that were taken away."""
@@ -58,10 +58,10 @@ class Edges:
         return found
 
     def touches(self, ids: Collection[str]) -> bool:
-        """Whether one of these memories has or had an edge."""
+        """Whether any of these memories has or had an edge."""
         return not self._of.keys().isdisjoint(ids)
 
-    def joined(self, place_of: Mapping[str, int]) -> RelatedEdges | None:
+    def list_related(self, place_of: Mapping[str, int]) -> RelatedEdges | None:
         """Return the ``related_to`` edges between memories that have a place; None when there are none."""
         if not self._row:
             return None

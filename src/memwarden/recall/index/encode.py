@@ -1,4 +1,4 @@
-"""Making a text's signals: what recall will know of it, computed once, when it is written."""
+"""Makes a text's signals: terms, flags, days and vectors, computed when it is written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 THREAD_CHARACTERS = 4_000
 
 
-async def signals_of(said: Sequence[tuple[str, datetime]], embedder: Embedder | None) -> list[Signals]:
+async def make_signals_in_thread(said: Sequence[tuple[str, datetime]], embedder: Embedder | None) -> list[Signals]:
     """Return the signals of each text, in order; with each text, when it was said."""
     if sum(len(text) for text, _ in said) > THREAD_CHARACTERS or not (embedder is None or embedder.ready):
         return await asyncio.to_thread(make_signals, said, embedder)

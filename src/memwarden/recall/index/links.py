@@ -1,4 +1,4 @@
-"""Which turn came before which, which session each belongs to, and what of their vectors depends on that."""
+"""Links of turns: the turn before, the session, and the vector norms that depend on them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.view import PREVIOUS, Floats, Ints
 
 CHUNK = 2_048
-"""So many vectors at a time fit into a processor's cache."""
+"""Vectors at a time that fit into a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """How the turns of a namespace follow one another.
+    """The order and sessions of a namespace's turns.
 
     Attributes:
         previous: the place of the turn before in the same session, or -1.
@@ -30,10 +30,12 @@ class Links:
     sessions: int
 
 
-def link(order: Ints, thread: npt.NDArray[np.int32], said: Ints, turns: Mask, derived: Mask, session_gap: int) -> Links:
+def derive_links(
+    order: Ints, thread: npt.NDArray[np.int32], said: Ints, turns: Mask, derived: Mask, session_gap: int
+) -> Links:
     """Derive the links from threads, times and the order of writing.
 
-    A session is a run of turns of one thread without a silence of more than ``session_gap`` microseconds. A derived
+    A session is a run of turns of a thread without a silence of more than ``session_gap`` microseconds. A derived
     memory belongs to the session that its thread was in when it was written, if any.
 
     Args:
@@ -58,8 +60,8 @@ def link(order: Ints, thread: npt.NDArray[np.int32], said: Ints, turns: Mask, de
     return Links(previous, session, len(number))
 
 
-def following(previous: Ints, among: Mask, places: Sequence[int]) -> list[int]:
-    """Return the turns that follow one of these places, with none but such in between.
+def find_following(previous: Ints, among: Mask, places: Sequence[int]) -> list[int]:
+    """Return the turns that follow any of these places, with only such turns in between.
 
     previous: the place of the turn before each. among: which turns count.
     """
@@ -86,7 +88,7 @@ def _join_derived(order: Ints, thread: npt.NDArray[np.int32], turns: Ints, deriv
 
 
 class LinkVectors:
-    """What depends on vectors and links together, carried on from state to state: only what changed is computed."""
+    """Norms of linked vectors, carried on from state to state; only changed values are computed."""
 
     def __init__(self) -> None:
         self._previous: Ints = np.zeros(0, dtype=np.int64)

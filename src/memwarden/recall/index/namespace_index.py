@@ -1,7 +1,7 @@
-"""One namespace in RAM, over any store: vectors, postings, columns to filter by, and which turn followed which.
+"""The index of a namespace in RAM, over any store: vectors, postings, filter columns, links of turns.
 
 The index never decides anything; it answers with arrays. It follows its store by revision: rows that changed since are
-added, older versions of them are marked dead. A cold index and one that followed every change answer alike (tested).
+added, their older versions are marked dead. A cold index and an index that followed every change answer alike.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
-from memwarden.recall.index.columns import Columns, Growing, Mask
+from memwarden.recall.index.columns import Columns, GrowingArray, Mask
 from memwarden.recall.index.edges import Edges
-from memwarden.recall.index.links import LinkVectors, link
+from memwarden.recall.index.links import LinkVectors, derive_links
 from memwarden.recall.index.postings import Counts, Postings, Rows
 from memwarden.recall.index.view import Floats, NamespaceView, RelatedEdges
-from memwarden.recall.rank.date_match import unpack
+from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.protocol import Store
 
 # More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
-THREAD_ROWS = 500
+THREAD_PAGE = 500
 
 _NUMBERS = count()
 
@@ -41,17 +41,17 @@ ANY_THREAD = -1
 DEFAULT_THREAD = "default"
 """The thread of those who name none."""
 
-NO_NAMES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
+NAMELESS_ROLES = frozenset({"user", "human", "assistant", "ai", "bot", "chatbot", "model", "system", "agent"})
 """What clients put into ``name`` that is nobody's name."""
 
 
 class NamespaceIndex:
-    """Every live memory of one namespace, as arrays with one place a memory version, in the order of arrival.
+    """The live memories of a namespace as arrays, a place for each memory version, in the order of arrival.
 
     Attributes:
         number: tells it from every other index of this process.
         rev, epoch: the store's counters that the index is true for.
-        stated_rev: the revision after the last change of something that is no turn, or a later one; 0 for none.
+        stated_rev: the revision after the last change of something that is no turn, or a later revision; 0 for none.
         columns: what to filter by. edges: the relations between memories.
     """
 
@@ -69,15 +69,15 @@ class NamespaceIndex:
         self._postings = Postings()
         self._session_gap = session_gap
         self._place_of: dict[str, int] = {}
-        self._n = Growing(np.int64)
-        self._live = Growing(np.bool_)
-        self._flags = Growing(np.uint8)
-        self._length = Growing(np.float32)
-        self._vectors = Growing(np.float32, dimensions) if dimensions else None
-        self._day_places = Growing(np.int64)
-        self._days = Growing(np.int32, 2)
-        self._pieces = Growing(np.int8, piece_dimensions) if piece_dimensions else None
-        self._piece_starts = Growing(np.int64)
+        self._n = GrowingArray(np.int64)
+        self._live = GrowingArray(np.bool_)
+        self._flags = GrowingArray(np.uint8)
+        self._length = GrowingArray(np.float32)
+        self._vectors = GrowingArray(np.float32, dimensions) if dimensions else None
+        self._day_places = GrowingArray(np.int64)
+        self._days = GrowingArray(np.int32, 2)
+        self._pieces = GrowingArray(np.int8, piece_dimensions) if piece_dimensions else None
+        self._piece_starts = GrowingArray(np.int64)
         self._piece_starts.extend([0])
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
@@ -97,7 +97,7 @@ class NamespaceIndex:
         self._append([row for row in scan.rows if row.live])
         self.edges.follow(scan.edges)
         if scan.edges or (len(self.edges) and self.edges.touches([row.id for row in scan.rows])):
-            self._joined = self.edges.joined(self._place_of)
+            self._joined = self.edges.list_related(self._place_of)
         self.rev, self.epoch = scan.head
         stated = any(row.channel != Channel.TURN for row in scan.rows)
         if stated:
@@ -109,7 +109,7 @@ class NamespaceIndex:
 
     @property
     def size(self) -> int:
-        """How many places the arrays have; dead ones count too."""
+        """Number of places in the arrays, dead places included."""
         return len(self.columns.ids)
 
     @property
@@ -119,7 +119,7 @@ class NamespaceIndex:
 
     @property
     def cards(self) -> Mask | None:
-        """Which places hold index cards of exchanges, which stand for turns that are there too; None without any."""
+        """Mask of the index cards of exchanges, which stand for turns; None without any."""
         actors, tags = self.columns.coded["actor_id"], self.columns.coded["tags"]
         if EXTRACTED_BY not in actors.values or (CARD,) not in tags.values:
             return None
@@ -182,14 +182,14 @@ class NamespaceIndex:
     def valid(self, moment: datetime) -> Mask | None:
         """Return which memories are not over at a moment; None when none has an end, which most namespaces never have.
 
-        One that begins later counts: a query about now finds what is planned.
+        A memory that begins later counts: a query about now finds what is planned.
         """
         if not self._has_ends:
             return None
         return self.columns.mask((Condition("valid_to", UNSET_OR_AFTER, moment),))
 
     def nearest(self, vector: Sequence[float], limit: int, where: Where) -> list[str]:
-        """Return the ids of the memories nearest to a vector by cosine, nearest first; equal ones as written.
+        """Return the ids of the memories nearest to a vector by cosine, nearest first; ties as written.
 
         Raises InvalidInput for a vector of the wrong size, of zeros or NaN, and when there are no vectors.
         """
@@ -279,7 +279,7 @@ class NamespaceIndex:
 
     @property
     def mostly_dead(self) -> bool:
-        """Whether so much of it is outdated that building it anew is cheaper than carrying it on."""
+        """Whether rebuilding is cheaper than carrying on, since much of the index is outdated."""
         return self.size > 1_000 and self.size > 2 * len(self._place_of)
 
     def _make_view(self) -> NamespaceView:
@@ -287,7 +287,7 @@ class NamespaceIndex:
         threads = self.columns.coded["thread_id"]
         in_thread = self.live & (threads.codes != threads.code(None))
         said = self.columns.number("created_at")
-        links = link(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
+        links = derive_links(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
         pair_norm, session_norm = self._derived.norms(self.vectors, links)
         speakers = self._speakers(turns)
         names = self.columns.coded["name"]
@@ -318,10 +318,10 @@ class NamespaceIndex:
         """The names of those who speak, people and assistants with a name of their own, by their code."""
         names = self.columns.coded["name"]
         codes = np.flatnonzero(np.bincount(names.codes[turns])).tolist()  # np.unique loads numpy.ma for this: 25 ms
-        return {name: names.code(name) for name in speaking([names.values[code] for code in codes])}
+        return {name: names.code(name) for name in list_speakers([names.values[code] for code in codes])}
 
     def _is_chat(self, turns: Mask, speakers: dict[str, int]) -> bool:
-        """Whether people talk to each other here: two or more names, and most turns have one."""
+        """Whether people talk to each other here: two or more names, and most turns are named."""
         if len(speakers) < 2:
             return False
         named = np.isin(self.columns.coded["name"].codes, list(speakers.values()))
@@ -348,7 +348,7 @@ class NamespaceIndex:
         self._length.extend([len(terms) // 4 for terms in columns["terms"]])
         self._sources.extend(columns["sources"])
         self._has_ends = self._has_ends or columns["valid_to"].count(None) < len(rows)
-        places, days = unpack(columns["days"], first)
+        places, days = unpack_spans(columns["days"], first)
         self._day_places.extend(places)
         self._days.extend(days)
         if self._pieces is not None:
@@ -358,19 +358,19 @@ class NamespaceIndex:
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
 
 
-def speaking(names: Sequence[str | None]) -> list[str]:
+def list_speakers(names: Sequence[str | None]) -> list[str]:
     """Return the names of those who speak, each once: people, and assistants with a name of their own."""
-    return [name for name in dict.fromkeys(names) if name is not None and name.casefold() not in NO_NAMES]
+    return [name for name in dict.fromkeys(names) if name is not None and name.casefold() not in NAMELESS_ROLES]
 
 
 def is_chat(names: Sequence[str | None], speakers: Collection[str]) -> bool:
-    """Whether people talk to each other: two or more names, and most turns have one. names: of the turns."""
+    """Whether people talk to each other: two or more names, and most turns are named. names: of the turns."""
     known = frozenset(speakers)
     return len(known) > 1 and 2 * sum(name in known for name in names) > len(names)
 
 
 def _holds(places: Rows, place: int) -> bool:
-    """Whether ascending places hold one."""
+    """Whether ascending places hold a place."""
     at = int(np.searchsorted(places, place))
     return at < len(places) and int(places[at]) == place
 
@@ -381,8 +381,8 @@ def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:
     return np.frombuffer(whole, dtype="<f2").reshape(len(blobs), dimensions).astype(np.float32)
 
 
-class Indexes:
-    """The namespace indexes of one process, kept within a number of bytes, the least recently used dropped first."""
+class NamespaceIndexes:
+    """Cache of namespace indexes within a number of bytes, least recently used dropped first."""
 
     def __init__(
         self,
@@ -427,7 +427,7 @@ class Indexes:
         index = self._indexes.get(namespace)
         if index is not None and not index.mostly_dead:
             scan = await self._store.scan(namespace, index.rev)
-            if scan.head.epoch == index.epoch and len(scan.rows) <= THREAD_ROWS:
+            if scan.head.epoch == index.epoch and len(scan.rows) <= THREAD_PAGE:
                 index.follow(scan)
                 self._keep(namespace, index)
                 return index
@@ -438,14 +438,14 @@ class Indexes:
     async def build(self, scan: Scan) -> NamespaceIndex:
         """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
         fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
-        if len(scan.rows) > THREAD_ROWS:
+        if len(scan.rows) > THREAD_PAGE:
             await asyncio.to_thread(_build, fresh, scan)
         else:
             _build(fresh, scan)
         return fresh
 
     def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:
-        """Hold an index as the last used one, and drop the least recently used ones above the limit."""
+        """Keep an index as the most recently used, and drop the least recently used above the limit."""
         self._indexes[namespace] = index
         self._indexes.move_to_end(namespace)
         self._bytes += index.nbytes - self._sizes.get(namespace, 0)

@@ -1,4 +1,4 @@
-"""Which rows hold which term, and how often: sorted arrays for the bulk, a small dictionary for what came since."""
+"""Postings: the rows of each term and its counts, as sorted arrays and a dictionary for recent rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Postings:
     def extend(self, first_row: int, texts: tuple[bytes, ...]) -> None:
         """Add rows ``first_row``, ``first_row + 1``, ... with their term ids (little-endian uint32)."""
         if len(texts) > BULK_ROWS:
-            self._merge(*flat(first_row, texts))
+            self._merge(*flatten_terms(first_row, texts))
             return
         for row, text in enumerate(texts, first_row):
             for term, count in Counter(np.frombuffer(text, dtype="<u4").tolist()).items():
@@ -40,7 +40,7 @@ class Postings:
                 counts.append(count)
         self._tail_rows += len(texts)
         if self._tail_rows > TAIL_ROWS:
-            self._merge(*flat(0, ()))
+            self._merge(*flatten_terms(0, ()))
 
     def of(self, term: int) -> tuple[Rows, Counts]:
         """Return the rows that hold a term, ascending, and how often each does."""
@@ -79,7 +79,7 @@ class Postings:
         self._tail, self._tail_rows = {}, 0
 
 
-def flat(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:
+def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:
     """Distinct (term, row) pairs of many texts and how often each occurs."""
     lengths = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
     terms = np.frombuffer(b"".join(texts), dtype="<u4").astype(np.uint64)

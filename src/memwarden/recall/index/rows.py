@@ -1,4 +1,4 @@
-"""Rows that a store found, as arrays."""
+"""The rows of a store's search as arrays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ T = TypeVar("T")
 Halves = npt.NDArray[np.float16]
 
 
-class Rows:
+class FoundRows:
     """Found rows as arrays, column by column.
 
     Attributes:
         n, said: int64. open, turn: bool. flags: uint8.
         ids, threads, names: texts; a thread or a name may be None.
-        terms, days: as :class:`memwarden.records.Signals` holds them. vectors: float16, one line a row; zeros for none.
+        terms, days: as in :class:`memwarden.records.Signals`. vectors: float16, a line for each row; zeros for none.
     """
 
     __slots__ = ("days", "flags", "ids", "n", "names", "open", "said", "terms", "threads", "turn", "vectors")
@@ -58,9 +58,9 @@ class Rows:
         return len(self.n)
 
 
-def unpacked(found: PackedColumns) -> Rows:
-    """Return the rows of one search, in the order in which they came."""
-    return Rows(
+def unpack_rows(found: PackedColumns) -> FoundRows:
+    """Unpack the rows of a search, in their order."""
+    return FoundRows(
         np.frombuffer(found.n, ">i8").astype(np.int64),
         np.frombuffer(found.said, ">i8").astype(np.int64),
         np.frombuffer(found.open, np.bool_),
@@ -75,8 +75,8 @@ def unpacked(found: PackedColumns) -> Rows:
     )
 
 
-def merged(parts: Sequence[Rows]) -> Rows:
-    """Return the rows of several searches, each once, in the order of writing."""
+def merge_rows(parts: Sequence[FoundRows]) -> FoundRows:
+    """Merge the rows of several searches, each once, in the order of writing."""
     n, first = np.unique(np.concatenate([part.n for part in parts]), return_index=True)
     at = first.tolist()
 
@@ -84,7 +84,7 @@ def merged(parts: Sequence[Rows]) -> Rows:
         flat = [value for column in columns for value in column]
         return [flat[place] for place in at]
 
-    return Rows(
+    return FoundRows(
         n,
         np.concatenate([part.said for part in parts])[first],
         np.concatenate([part.open for part in parts])[first],
@@ -95,7 +95,7 @@ def merged(parts: Sequence[Rows]) -> Rows:
         lists([part.names for part in parts]),
         lists([part.terms for part in parts]),
         lists([part.days for part in parts]),
-        _stacked([part.vectors for part in parts])[first],
+        _stack([part.vectors for part in parts])[first],
     )
 
 
@@ -105,7 +105,7 @@ def _cut(joined: bytes, lengths: bytes) -> list[bytes]:
 
 
 def _matrix(vectors: bytes, lengths: bytes) -> Halves:
-    """The vectors, a line of zeros for each row without one."""
+    """Return the vectors, a line of zeros for each row without a vector."""
     held = np.frombuffer(lengths, ">i4") // 2
     width = int(held.max(initial=0))
     matrix = np.zeros((len(held), width), np.float16)
@@ -114,7 +114,7 @@ def _matrix(vectors: bytes, lengths: bytes) -> Halves:
     return matrix
 
 
-def _stacked(parts: Sequence[Halves]) -> Halves:
+def _stack(parts: Sequence[Halves]) -> Halves:
     width = max(part.shape[1] for part in parts)
     return np.concatenate(
         [part if part.shape[1] == width else np.zeros((len(part), width), np.float16) for part in parts]

@@ -1,4 +1,4 @@
-"""What features see of a namespace: arrays of one value a place, derived once for each state of the index."""
+"""The features' view of a namespace: arrays of a value for each place, derived once a state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DAY: Final = 86_400_000_000
 
 
 class RelatedEdges(NamedTuple):
-    """The ``related_to`` edges between places, each at both of its ends; those of one place stand together.
+    """The ``related_to`` edges between places, each at both of its ends, grouped by place.
 
     Attributes:
         places: the places that have any, ascending. starts: where those of each begin in the other three.
@@ -40,7 +40,7 @@ class RelatedEdges(NamedTuple):
 
 
 class NamespaceStatistics(Protocol):
-    """What is known of a namespace of which only some places are at hand.
+    """Statistics of a namespace of which only some places are at hand.
 
     Attributes:
         alive: how many memories it has. sessions: how many sessions with words. mean_lengths: see
@@ -64,7 +64,7 @@ class NamespaceStatistics(Protocol):
 
 
 class NamespaceView:
-    """The arrays of one state of a namespace; places are in the order of arrival, dead ones among them.
+    """Arrays of a namespace's state; places are in the order of arrival, dead places included.
 
     Attributes:
         postings: term id -> the live places that hold it, ascending, and how often each does.
@@ -154,12 +154,12 @@ class NamespaceView:
 
     @cached_property
     def answering(self) -> Ints:
-        """Places whose turn before asks something."""
+        """Places whose turn before asks a question."""
         return np.flatnonzero(self.has_previous & self.asks_question[self.previous])
 
     @cached_property
     def following(self) -> Ints:
-        """The turn that has this one as its previous, or -1."""
+        """The turn after each place, or -1."""
         after = np.full(self.size, -1, np.int64)
         places = np.flatnonzero(self.has_previous)
         after[self.previous[places]] = places
@@ -167,7 +167,7 @@ class NamespaceView:
 
     @cached_property
     def preceding(self) -> Ints:
-        """The turn that has this one as its following, or the number of places."""
+        """The turn before each place, or the number of places."""
         before = np.full(self.size, self.size, np.int64)
         places = np.flatnonzero(self.following >= 0)
         before[self.following[places]] = places
@@ -175,7 +175,7 @@ class NamespaceView:
 
     @cached_property
     def slot(self) -> Ints:
-        """Session of a place; those without one, and dead ones, share the last slot."""
+        """Session of each place; places without a session, and dead places, share the last slot."""
         return np.where((self.session >= 0) & self.alive, self.session, self.sessions)
 
     @cached_property

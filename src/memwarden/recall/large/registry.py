@@ -1,4 +1,4 @@
-"""Which namespaces of this process are searched in the store instead of being held in memory, and when that changes.
+"""Decides which namespaces are searched in the store instead of being held in memory.
 
 A namespace that grew above the threshold goes on being answered from memory, while in the background the store makes
 its indexes and a digest is taken. Once there is a digest, every process searches. It is taken anew when enough has
@@ -17,30 +17,30 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memwarden.errors import MemwardenError
-from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex, is_chat, speaking
-from memwarden.recall.index.rows import merged, unpacked
-from memwarden.recall.large.search import Large, PartialView, Reach, gather
-from memwarden.recall.large.statistics import Whole, decode, measured
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes, is_chat, list_speakers
+from memwarden.recall.index.rows import merge_rows, unpack_rows
+from memwarden.recall.large.search import LargeNamespace, PartialView, Reach, gather
+from memwarden.recall.large.statistics import NamespaceDigest, decode_digest, make_digest
 from memwarden.recall.question import Question
 from memwarden.records import Head, Namespace, Scan
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.search import OpenRows, Searching, SearchRows
+from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchRows
 
-BELOW: Final = 0.8
+DROP_SHARE: Final = 0.8
 """Indexes are dropped when a namespace has less than this part of the threshold, so that they do not come and go."""
-CHANGED: Final = 0.02
-LEAST_CHANGED: Final = 1_000
+MAX_CHANGED_SHARE: Final = 0.02
+MIN_CHANGED_ROWS: Final = 1_000
 """A digest is taken anew when this part of the rows has changed since, but not for less than so many changes."""
-ASKED_AGAIN: Final = 10.0
-"""Seconds after which it is looked again whether another process has made a large namespace ready."""
-TRIED_AGAIN: Final = 600.0
-"""Seconds after which the making is tried again when it failed."""
+RECHECK_SECONDS: Final = 10.0
+"""Seconds until the store is asked again whether another process made a namespace ready."""
+RETRY_SECONDS: Final = 600.0
+"""Seconds until a failed preparation is tried again."""
 
 log = logging.getLogger(__name__)
 
 
 class LargeNamespaces:
-    """The large namespaces of one store. Only a store that can search has any.
+    """The large namespaces of a store; only a store that can search has any.
 
     Args:
         above: a namespace of at least so many memories is large. dimensions: of the vectors, None for no vectors.
@@ -50,7 +50,7 @@ class LargeNamespaces:
     def __init__(
         self,
         store: Store,
-        indexes: Indexes,
+        indexes: NamespaceIndexes,
         *,
         above: int,
         dimensions: int | None,
@@ -59,17 +59,17 @@ class LargeNamespaces:
         reach: Reach | None = None,
     ) -> None:
         self.reach = reach or Reach()
-        self._store = store if isinstance(store, Searching) else None
+        self._store = store if isinstance(store, SearchableStore) else None
         self._indexes = indexes
         self._above = above
         self._dimensions = dimensions
         self._session_gap = int(session_gap_hours * 3_600_000_000)
         self._max_bytes = max_bytes
-        self._known: OrderedDict[Namespace, Large] = OrderedDict()
+        self._known: OrderedDict[Namespace, LargeNamespace] = OrderedDict()
         self._asked: dict[Namespace, float] = {}
         self._working: dict[Namespace, asyncio.Task[None]] = {}
 
-    async def ready(self, namespace: Namespace) -> Large | None:
+    async def ready(self, namespace: Namespace) -> LargeNamespace | None:
         """Return the namespace if it is to be searched; None if it is to be held in memory."""
         if self._store is None:
             return None
@@ -84,19 +84,19 @@ class LargeNamespaces:
         if standing.digest is not None:
             return await self._load(self._store, namespace)
         if (held.alive if held is not None else standing.rows) >= self._above:
-            self._asked[namespace] = time.monotonic() + ASKED_AGAIN
+            self._asked[namespace] = time.monotonic() + RECHECK_SECONDS
             self._begin(namespace, self._make(self._store, namespace))
         return None
 
-    def _noted(self, namespace: Namespace, found: SearchRows) -> bool:
+    def _note_digest(self, namespace: Namespace, found: SearchRows) -> bool:
         """Take note of what a search tells of the digest. False: there is none any more, the search found nothing."""
         known = self._known.get(namespace)
         if found.digest is None or known is None:
             self._known.pop(namespace, None)
             return found.digest is not None
         if found.digest != known.whole.rev:
-            del self._known[namespace]  # another process took it anew; the next question goes by that one
-        elif found.head.rev - known.whole.rev > max(LEAST_CHANGED, CHANGED * known.whole.alive):
+            del self._known[namespace]  # another process took it anew; the next question goes by that digest
+        elif found.head.rev - known.whole.rev > max(MIN_CHANGED_ROWS, MAX_CHANGED_SHARE * known.whole.alive):
             assert self._store is not None
             self._begin(namespace, self._renew(self._store, namespace))
         return True
@@ -104,7 +104,7 @@ class LargeNamespaces:
     async def gather(
         self,
         namespace: Namespace,
-        large: Large,
+        large: LargeNamespace,
         question: Question,
         open_: OpenRows,
         always: tuple[str, ...],
@@ -116,9 +116,9 @@ class LargeNamespaces:
         found, part = await gather(
             self._store, namespace, large, question, open_, always, self.reach, self._session_gap, narrow=narrow
         )
-        return (found, part) if self._noted(namespace, found) else None
+        return (found, part) if self._note_digest(namespace, found) else None
 
-    async def made(
+    async def build_index(
         self, namespace: Namespace, part: PartialView, chosen: Sequence[int], head: Head, *, pieces: bool
     ) -> tuple[NamespaceIndex, dict[int, bytes | None]]:
         """Return an index of chosen rows of a part, and the word pieces of those rows and of the turns before."""
@@ -129,7 +129,7 @@ class LargeNamespaces:
         index = await self._indexes.build(Scan([row for row in rows if row.live and row.n in kept], head))
         return index, {row.n: row.pieces for row in rows}
 
-    async def settled(self) -> None:
+    async def wait_idle(self) -> None:
         """Wait until nothing is made or dropped any more."""
         while self._working:
             await asyncio.wait(list(self._working.values()))
@@ -138,65 +138,65 @@ class LargeNamespaces:
         """Break off what is being made. An index that was begun is dropped by the next process that makes it."""
         for task in self._working.values():
             task.cancel()
-        await self.settled()
+        await self.wait_idle()
 
     def _begin(self, namespace: Namespace, work: Coroutine[Any, Any, None]) -> None:
         if namespace in self._working:
             work.close()
             return
-        task = asyncio.get_running_loop().create_task(self._quietly(namespace, work))
+        task = asyncio.get_running_loop().create_task(self._run_quietly(namespace, work))
         self._working[namespace] = task
         task.add_done_callback(lambda _: self._working.pop(namespace, None))
 
-    async def _quietly(self, namespace: Namespace, work: Coroutine[Any, Any, None]) -> None:
+    async def _run_quietly(self, namespace: Namespace, work: Coroutine[Any, Any, None]) -> None:
         with suppress(asyncio.CancelledError):
             try:
                 await work
             except MemwardenError as error:
-                self._asked[namespace] = time.monotonic() + TRIED_AGAIN
+                self._asked[namespace] = time.monotonic() + RETRY_SECONDS
                 log.warning("%s is not made ready to be searched: %s", namespace.path, error)
 
-    async def _make(self, store: Searching, namespace: Namespace) -> None:
+    async def _make(self, store: SearchableStore, namespace: Namespace) -> None:
         if await store.make_search(namespace, self._dimensions):
             await self._renew(store, namespace)
             self._asked.pop(namespace, None)
 
-    async def _renew(self, store: Searching, namespace: Namespace) -> None:
+    async def _renew(self, store: SearchableStore, namespace: Namespace) -> None:
         """Take the digest, or give up being searched when little is left."""
-        whole = await take(store, namespace, self._session_gap)
+        whole = await take_digest(store, namespace, self._session_gap)
         self._known.pop(namespace, None)
-        if whole.alive < BELOW * self._above:
+        if whole.alive < DROP_SHARE * self._above:
             await store.drop_search(namespace)
         else:
             await store.save_digest(namespace, whole.rev, whole.encode())
 
-    async def _load(self, store: Searching, namespace: Namespace) -> Large | None:
+    async def _load(self, store: SearchableStore, namespace: Namespace) -> LargeNamespace | None:
         found = await store.digest(namespace)
         if found is None:
             return None
-        whole = decode(found[1])
+        whole = decode_digest(found[1])
         rows = await store.rows(namespace, whole.sample.tolist())
         index = await self._indexes.build(Scan([row for row in rows if row.live], Head(whole.rev, 0)))
-        self._keep(namespace, large := Large(whole, index))
+        self._keep(namespace, large := LargeNamespace(whole, index))
         self._indexes.drop(namespace)
         return large
 
-    def _keep(self, namespace: Namespace, large: Large) -> None:
+    def _keep(self, namespace: Namespace, large: LargeNamespace) -> None:
         self._known[namespace] = large
         self._known.move_to_end(namespace)
         while len(self._known) > 1 and sum(item.nbytes for item in self._known.values()) > self._max_bytes:
             self._known.popitem(last=False)
 
 
-async def take(store: Searching, namespace: Namespace, session_gap: int) -> Whole:
+async def take_digest(store: SearchableStore, namespace: Namespace, session_gap: int) -> NamespaceDigest:
     """Return the digest of a namespace as it is now. Takes seconds, in a thread."""
     head, rows = await store.outline(namespace)
 
-    def work() -> Whole:
-        ordered = merged([unpacked(rows)])
+    def work() -> NamespaceDigest:
+        ordered = merge_rows([unpack_rows(rows)])
         names = [name for name, turn in zip(ordered.names, ordered.turn.tolist(), strict=True) if turn]
-        speakers = speaking(names)
+        speakers = list_speakers(names)
         preset = "chat" if is_chat(names, speakers) else "assistant"
-        return measured(ordered, head.rev, session_gap, speakers, preset)
+        return make_digest(ordered, head.rev, session_gap, speakers, preset)
 
     return await asyncio.to_thread(work)

@@ -1,9 +1,8 @@
 """Recall in a namespace too large to be held in memory: the store finds candidates, the same features score them.
 
-What is scored is a part of the namespace: what several searches bring, and the turns around the best of it. How common
-words are, and how signals spread, is told by the namespace's digest (:mod:`memwarden.recall.large.statistics`), so
-that a score
-means what it means in a small namespace. A handful of the best becomes a small index; from there on all is as ever.
+A part of the namespace is scored: the results of several searches, and the turns around the best of them. The digest of
+the namespace (:mod:`memwarden.recall.large.statistics`) gives word frequencies and the spread of signals: a score
+means the same as in a small namespace. The best become a small index, which answers as any other.
 """
 
 from __future__ import annotations
@@ -19,33 +18,33 @@ import numpy as np
 from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.index.columns import Mask
-from memwarden.recall.index.links import Links, LinkVectors, link
+from memwarden.recall.index.links import Links, LinkVectors, derive_links
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.postings import Counts
 from memwarden.recall.index.postings import Rows as Places
-from memwarden.recall.index.rows import Rows, merged, unpacked
+from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
 from memwarden.recall.index.view import Floats, Ints, NamespaceView
-from memwarden.recall.large.statistics import Whole, codes_of
+from memwarden.recall.large.statistics import NamespaceDigest, encode_codes
 from memwarden.recall.query_analysis import Date
 from memwarden.recall.question import Question
 from memwarden.recall.rank import features
-from memwarden.recall.rank.date_match import unpack
+from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import Namespace
-from memwarden.stores.shared.search import Legs, OpenRows, Searching, SearchRows, word
+from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
 from memwarden.text.dates.spans import day_number
 from memwarden.text.flags import Flag
 
 _DAY: Final = 86_400_000_000
-_SPANS: Final = 4
-_WORDS: Final = 8
-_TOGETHER: Final = 3.0
-"""Words of one question stand together more often than chance would have it: about so many times."""
+MAX_SPANS: Final = 4
+MAX_WORDS: Final = 8
+CO_OCCURRENCE: Final = 3.0
+"""Words of a question occur together about this many times as often as chance has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far is looked, in rows.
+    """The reach of a search, in rows.
 
     Attributes:
         near: nearest by vector. holding: with the question's words. newest: written last.
@@ -64,14 +63,14 @@ class Reach:
     finalists: int = 120
 
 
-class Large:
-    """A namespace that is searched: its digest and the rows that stand for it.
+class LargeNamespace:
+    """A namespace searched in its store: its digest and the rows that stand for it.
 
     Attributes:
         whole: the digest. index: the rows that stand for the namespace. view: of them.
     """
 
-    def __init__(self, whole: Whole, index: NamespaceIndex) -> None:
+    def __init__(self, whole: NamespaceDigest, index: NamespaceIndex) -> None:
         names = index.columns.coded["name"]
         self.whole = whole
         self.index = index
@@ -95,13 +94,13 @@ class Large:
 
 
 class PartialView:
-    """What was gathered for a question: the rows at hand and what features see of them.
+    """The rows gathered for a question, and the features' view of them.
 
     Attributes:
         rows: in the order of writing. view: of them, a place a row. always: which are there by their category.
     """
 
-    def __init__(self, rows: Rows, view: NamespaceView, always: Mask) -> None:
+    def __init__(self, rows: FoundRows, view: NamespaceView, always: Mask) -> None:
         self.rows = rows
         self.view = view
         self.always = always
@@ -132,9 +131,9 @@ class PartialView:
     def finalists(self, scores: Floats, allowed: Mask, most: int, others: bool) -> list[int]:
         """Return the numbers of the best allowed rows, of what may rest on them, and of what is always there.
 
-        others: of the rows that are not allowed, too, as many of the best as there are allowed ones.
+        others: whether to add as many of the best rows that are not allowed.
         """
-        best = _best(scores, allowed, most)
+        best = _best_numbers(scores, allowed, most)
         threads = {self.rows.threads[place] for place in best.tolist()} - {None}
         derived = allowed & ~self.rows.turn
         resting = [place for place in np.flatnonzero(derived).tolist() if self.rows.threads[place] in threads]
@@ -143,60 +142,65 @@ class PartialView:
         chosen[resting[-most:]] = True
         chosen |= self.always
         if others:
-            chosen[_best(scores, ~allowed, most)] = True
+            chosen[_best_numbers(scores, ~allowed, most)] = True
         return [int(n) for n in self.rows.n[chosen]]
 
 
 async def gather(
-    store: Searching, namespace: Namespace, large: Large, question: Question, open_: OpenRows, always: tuple[str, ...],
+    store: SearchableStore,
+    namespace: Namespace,
+    large: LargeNamespace,
+    question: Question,
+    open_: OpenRows,
+    always: tuple[str, ...],
     reach: Reach, session_gap: int, *, narrow: bool,
 ) -> tuple[SearchRows, PartialView]:  # fmt: skip
     """Look for candidates and for what stands around the best of them.
 
     always: the categories that are there whatever is asked. narrow: whether filters may leave little.
     """
-    legs = legs_of(question, large.whole, open_, always, reach, narrow=narrow)
+    legs = plan_legs(question, large.whole, open_, always, reach, narrow=narrow)
     found = await store.look(namespace, legs)
-    newest, always_there = unpacked(found.newest), unpacked(found.always)
+    newest, always_there = unpack_rows(found.newest), unpack_rows(found.always)
     legs_found = (found.near, found.holding, found.timely, found.filtered)
-    rows = merged([*map(unpacked, legs_found), newest, always_there])
+    rows = merge_rows([*map(unpack_rows, legs_found), newest, always_there])
     first = _view(rows, large, question, np.zeros(len(rows), np.bool_), 0, session_gap)
     linked = newest.n
     if seeds := _seeds(rows, first, question, reach.seeds):
-        beside = unpacked(await store.around(namespace, seeds, _around(large.whole, reach), open_))
-        rows, linked = merged([rows, beside]), np.concatenate([linked, beside.n])
+        beside = unpack_rows(await store.around(namespace, seeds, _find_around(large.whole, reach), open_))
+        rows, linked = merge_rows([rows, beside]), np.concatenate([linked, beside.n])
     begin = int(newest.n.min()) if len(newest) else 0
     view = _view(rows, large, question, np.isin(rows.n, linked), begin, session_gap)
     return found, PartialView(rows, view, np.isin(rows.n, always_there.n) & rows.open)
 
 
-def legs_of(
-    question: Question, whole: Whole, open_: OpenRows, always: tuple[str, ...], reach: Reach, *, narrow: bool
-) -> Legs:
+def plan_legs(
+    question: Question, whole: NamespaceDigest, open_: OpenRows, always: tuple[str, ...], reach: Reach, *, narrow: bool
+) -> SearchLegs:
     """Return where to look for a question."""
     vector = None if question.vector is None else question.vector.astype("<f2").tobytes()
-    return Legs(
+    return SearchLegs(
         open=open_,
         vector=vector,
         near=reach.near if vector is not None else 0,
         words=word_query(question.terms, whole, reach.holding),
         holding=2 * reach.holding,
         newest=reach.newest,
-        times=_times(question, whole),
+        times=_asked_spans(question, whole),
         in_time=reach.in_time,
         always=always,
         filtered=reach.filtered if narrow else 0,
     )
 
 
-def word_query(terms: Sequence[int], whole: Whole, most: int) -> str:
-    """Return a tsquery that about ``most`` rows fulfil at most: rare words alone, common ones only together.
+def word_query(terms: Sequence[int], whole: NamespaceDigest, most: int) -> str:
+    """Return a tsquery that about ``most`` rows fulfil at most: rare words alone, common words only together.
 
     The rows that hold a rare word are few, and it weighs much; rows that hold only common words are worth a look when
     they hold several of them. Empty for no words.
     """
     share = {term: max(whole.holding(term, 0), 1) / max(whole.alive, 1) for term in terms}
-    rarest = sorted(share, key=share.__getitem__)[:_WORDS]
+    rarest = sorted(share, key=share.__getitem__)[:MAX_WORDS]
     chosen: list[frozenset[int]] = []
     left = float(most)
     for size in range(1, len(rarest) + 1):
@@ -204,13 +208,13 @@ def word_query(terms: Sequence[int], whole: Whole, most: int) -> str:
             some = frozenset(together)
             if any(item <= some for item in chosen):
                 continue
-            expected = whole.alive * float(np.prod([share[term] for term in some])) * _TOGETHER ** (size - 1)
+            expected = whole.alive * float(np.prod([share[term] for term in some])) * CO_OCCURRENCE ** (size - 1)
             if expected <= left:
                 chosen.append(some)
                 left -= expected
     if not chosen and rarest:
         chosen.append(frozenset(rarest))
-    return " | ".join("(" + " & ".join(sorted(map(word, some))) + ")" for some in chosen)
+    return " | ".join("(" + " & ".join(sorted(map(format_term, some))) + ")" for some in chosen)
 
 
 def open_rows(where: Where, *, cards: bool) -> OpenRows:
@@ -218,7 +222,7 @@ def open_rows(where: Where, *, cards: bool) -> OpenRows:
     return OpenRows(where, cards, int(Flag.CHATTER))
 
 
-def with_pieces(part: PartialView, pieces: Mapping[int, bytes | None], width: int) -> NamespaceView:
+def add_pieces(part: PartialView, pieces: Mapping[int, bytes | None], width: int) -> NamespaceView:
     """Return the part's view with the word pieces of some rows, by their number. width: of a piece's vector."""
     blobs = [pieces.get(n) or b"" for n in part.rows.n.tolist()]
     view = copy(part.view)
@@ -227,31 +231,31 @@ def with_pieces(part: PartialView, pieces: Mapping[int, bytes | None], width: in
     return view
 
 
-def on(index: NamespaceIndex, part: PartialView, ranking: Ranking) -> Ranking:
-    """Return a ranking of a part as one of the places of an index of some of its rows."""
+def rank_on_index(index: NamespaceIndex, part: PartialView, ranking: Ranking) -> Ranking:
+    """Translate a ranking of a part to the places of an index of some of its rows."""
     at = np.array([part.place(n) for n in index.order.tolist()], np.int64)
     parts = tuple((name, values[at], weight) for name, values, weight in ranking.parts)
     return replace(ranking, scores=ranking.scores[at], parts=parts)
 
 
-def _times(question: Question, whole: Whole) -> tuple[tuple[int, int], ...]:
+def _asked_spans(question: Question, whole: NamespaceDigest) -> tuple[tuple[int, int], ...]:
     spans = [(day_number(span.first) * _DAY, (day_number(span.last) + 1) * _DAY - 1) for span in question.asked_days]
     for date in question.dates:
-        spans += _named(date, whole)
-    return tuple(dict.fromkeys(spans))[:_SPANS]
+        spans += _spans_of_date(date, whole)
+    return tuple(dict.fromkeys(spans))[:MAX_SPANS]
 
 
-def _named(date: Date, whole: Whole) -> list[tuple[int, int]]:
-    """The times of a named date: of one without a year, in each of the namespace's last years."""
+def _spans_of_date(date: Date, whole: NamespaceDigest) -> list[tuple[int, int]]:
+    """Return the spans of a named date; without a year, in each of the namespace's last years."""
     year, month, day = date
     if whole.clock is None:
         return []
     first, last = (moment(said).year for said in whole.clock)
     years = [year] if year is not None else range(last, max(first, last - 2) - 1, -1)
-    return [_time(year, month, day) for year in years]
+    return [_month_span(year, month, day) for year in years]
 
 
-def _time(year: int, month: int | None, day: int | None) -> tuple[int, int]:
+def _month_span(year: int, month: int | None, day: int | None) -> tuple[int, int]:
     begin = np.datetime64(f"{year:04}-{month or 1:02}", "M")
     end = begin + np.timedelta64(1 if month else 12, "M")
     days = [int(item.astype("datetime64[D]").astype(np.int64)) for item in (begin, end)]
@@ -260,12 +264,12 @@ def _time(year: int, month: int | None, day: int | None) -> tuple[int, int]:
     return days[0] * _DAY, days[1] * _DAY - 1
 
 
-def _around(whole: Whole, reach: Reach) -> int:
+def _find_around(whole: NamespaceDigest, reach: Reach) -> int:
     """So many turns as a session has, within limits."""
     return max(2, min(reach.around, round(whole.alive / max(whole.sessions, 1))))
 
 
-def _seeds(rows: Rows, view: NamespaceView, question: Question, most: int) -> list[tuple[str, int]]:
+def _seeds(rows: FoundRows, view: NamespaceView, question: Question, most: int) -> list[tuple[str, int]]:
     """The best rows by themselves, as (thread, number)."""
     assert question.measure is not None
     asked = replace(question, memo={})
@@ -277,23 +281,25 @@ def _seeds(rows: Rows, view: NamespaceView, question: Question, most: int) -> li
     return [(thread, int(rows.n[place])) for place in best if (thread := rows.threads[place]) is not None]
 
 
-def _best(scores: Floats, mask: Mask, most: int) -> Ints:
+def _best_numbers(scores: Floats, mask: Mask, most: int) -> Ints:
     places = np.flatnonzero(mask)
     return places[np.argsort(-scores[places], kind="stable")[:most]]
 
 
-def _view(rows: Rows, large: Large, question: Question, linked: Mask, begin: int, session_gap: int) -> NamespaceView:
+def _view(
+    rows: FoundRows, large: LargeNamespace, question: Question, linked: Mask, begin: int, session_gap: int
+) -> NamespaceView:
     """What features see of some rows.
 
     linked: which of them have all turns around them among the rows; the others count for themselves. begin: from which
-    row on every one is there.
+    row on each of them is there.
     """
-    threads = codes_of(rows.threads)
+    threads = encode_codes(rows.threads)
     in_thread = linked & (threads > 0)
-    links = link(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
+    links = derive_links(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
     vectors = None if question.vector is None else _vectors(rows, len(question.vector))
     pair_norm, session_norm = LinkVectors().norms(vectors, links)
-    places, days = unpack(rows.days)
+    places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
     return NamespaceView(
         postings=_postings(rows, question.terms),
@@ -321,13 +327,13 @@ def _view(rows: Rows, large: Large, question: Question, linked: Mask, begin: int
     )
 
 
-def _vectors(rows: Rows, dimensions: int) -> Floats:
+def _vectors(rows: FoundRows, dimensions: int) -> Floats:
     if rows.vectors.shape[1] == dimensions:
         return rows.vectors.astype(np.float32)
     return np.zeros((len(rows), dimensions), np.float32)
 
 
-def _ages(n: Ints, links: Links, whole: Whole, begin: int) -> Ints:
+def _ages(n: Ints, links: Links, whole: NamespaceDigest, begin: int) -> Ints:
     """How many sessions began after that of each row: counted from the row ``begin`` on, before it estimated."""
     if not links.sessions:
         return np.zeros(len(n), np.int64)
@@ -341,7 +347,7 @@ def _ages(n: Ints, links: Links, whole: Whole, begin: int) -> Ints:
     return age[np.maximum(links.session, 0)]
 
 
-def _postings(rows: Rows, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
+def _postings(rows: FoundRows, terms: Sequence[int]) -> Callable[[int], tuple[Places, Counts]]:
     """Which rows hold each of the question's terms, and how often."""
     ids = np.frombuffer(b"".join(rows.terms), "<u4")
     place = np.repeat(np.arange(len(rows)), [len(term) // 4 for term in rows.terms])

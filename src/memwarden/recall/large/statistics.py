@@ -19,18 +19,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.recall.index.links import Links, link
-from memwarden.recall.index.postings import flat
-from memwarden.recall.index.rows import Rows
+from memwarden.recall.index.links import Links, derive_links
+from memwarden.recall.index.postings import flatten_terms
+from memwarden.recall.index.rows import FoundRows
 from memwarden.recall.index.view import K1, B, Floats, Ints, NamespaceView
-from memwarden.recall.question import Measure, Question
+from memwarden.recall.question import Question, QuestionSpread
 from memwarden.recall.rank import features
 from memwarden.recall.rank.word_signals import idf
 
-SAMPLE: Final = 4_000
+SAMPLE_ROWS: Final = 4_000
 """So many rows stand for all, about: the deviation of a signal is told to within some hundredths."""
-ENOUGH: Final = 40
-"""A word that so many of those rows hold is measured on them; a rarer one has its spread in the digest."""
+MIN_MEASURED_ROWS: Final = 40
+"""A word in this many sample rows is measured on them; a rarer word has its spread in the digest."""
 COUNTED: Final = 3
 """Words that fewer rows hold are not in the digest: a search finds all of those rows, and counts them."""
 
@@ -38,8 +38,8 @@ SIGNALS: Final = ("bm25_turn", "bm25_pair", "bm25_session")
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A digest. Made for one revision, it is true enough until a small part of the namespace has changed.
+class NamespaceDigest:
+    """Statistics of a namespace at a revision, valid until a small part of it has changed.
 
     Attributes:
         rev: for which it was made. n: the last row then. alive: how many rows were active.
@@ -102,7 +102,7 @@ class Whole:
         return at if at < len(self.terms) and self.terms[at] == term else None
 
     def encode(self) -> bytes:
-        """Return it as bytes, for :func:`decode`."""
+        """Return it as bytes, for :func:`decode_digest`."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         file = io.BytesIO()
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
@@ -114,20 +114,22 @@ _PLAIN: Final = ("rev", "n", "alive", "sessions", "mean_lengths", "oldest", "new
 _ARRAYS: Final = ("sample", "terms", "rows_of", "sessions_of", "spread")
 
 
-def decode(body: bytes) -> Whole:
-    """Return the digest of :meth:`Whole.encode`. Raises ValueError or KeyError for anything else."""
+def decode_digest(body: bytes) -> NamespaceDigest:
+    """Return the digest of :meth:`NamespaceDigest.encode`. Raises ValueError or KeyError for anything else."""
     with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
         plain = json.loads(arrays["plain"].tobytes())
         plain["mean_lengths"] = tuple(plain["mean_lengths"])
         plain["speakers"] = tuple(plain["speakers"])
-        return Whole(**plain, **{name: arrays[name] for name in _ARRAYS})
+        return NamespaceDigest(**plain, **{name: arrays[name] for name in _ARRAYS})
 
 
-def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], preset: str, seed: int = 0) -> Whole:
-    """Return the digest of a namespace. rows: every active one, in the order of writing. Takes seconds."""
-    codes = codes_of(rows.threads)
+def make_digest(
+    rows: FoundRows, rev: int, session_gap: int, speakers: Sequence[str], preset: str, seed: int = 0
+) -> NamespaceDigest:
+    """Return the digest of a namespace. rows: every active row, in the order of writing. Takes seconds."""
+    codes = encode_codes(rows.threads)
     in_thread = codes > 0
-    links = link(rows.n, codes, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
+    links = derive_links(rows.n, codes, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
     length = np.fromiter((len(term) // 4 for term in rows.terms), np.float32, len(rows))
     has_previous = links.previous >= 0
     pair_length = length + np.where(has_previous, length[links.previous], np.float32(0))
@@ -135,7 +137,7 @@ def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], pr
     session_length = np.bincount(slot, length, links.sessions + 1)[:-1].astype(np.float32)
     used = session_length > 0
     means = (_mean(length), _mean(pair_length), _mean(session_length[used]))
-    ids, place, tf = flat(0, tuple(rows.terms))
+    ids, place, tf = flatten_terms(0, tuple(rows.terms))
     names, terms = np.unique(ids, return_inverse=True)
     said = rows.said[rows.turn]
     alive = len(rows)
@@ -144,13 +146,13 @@ def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], pr
     pairs = _pairs(terms, place, tf, links)
     spread[:, 1] = _moments(pairs[0], pairs[2], _part(pair_length, means[1])[pairs[1]], len(names), None)
     inside = links.session[place] >= 0
-    docs = _summed(terms[inside], links.session[place[inside]], tf[inside])
+    docs = _sum_signals(terms[inside], links.session[place[inside]], tf[inside])
     size = np.bincount(links.session[links.session >= 0], minlength=links.sessions).astype(np.float64)
     part = _part(session_length, means[2])
     spread[:, 2] = _moments(docs[0], docs[2], part[docs[1]], len(names), size[docs[1]])
     rows_of = np.bincount(terms, minlength=len(names))
     kept = rows_of >= COUNTED
-    return Whole(
+    return NamespaceDigest(
         rev=rev,
         n=int(rows.n[-1]) if alive else 0,
         alive=alive,
@@ -168,11 +170,11 @@ def measured(rows: Rows, rev: int, session_gap: int, speakers: Sequence[str], pr
     )
 
 
-def measure(question: Question, sample: NamespaceView, whole: Whole) -> Measure:
+def measure_question(question: Question, sample: NamespaceView, whole: NamespaceDigest) -> QuestionSpread:
     """Return how the signals of a question spread over the namespace. sample: the rows that stand for it."""
-    common, rare = _parted(question, sample, whole)
+    common, rare = _part_lengths(question, sample, whole)
     asked = replace(question, terms=common[0], idf_prior=common[1], pieces=None, measure=None, memo={})
-    names, weights, signals = features.signals_of(asked, sample)
+    names, weights, signals = features.list_signals(asked, sample)
     variance = features.variances(signals, sample).astype(np.float64)
     for term, prior in zip(*rare, strict=True):
         added = _spread_of(term, prior, whole)
@@ -189,33 +191,33 @@ def measure(question: Question, sample: NamespaceView, whole: Whole) -> Measure:
         if "session_cosines" in asked.memo
         else 0.0,
     }
-    return Measure(
+    return QuestionSpread(
         deviations=dict(zip(names, deviations.tolist(), strict=True)),
         session_means=means,
-        low=_least(total, grown),
-        session_low=_least(best, _growth(max(sample.sessions, 2), max(whole.sessions, 2))),
+        low=_lower_bound(total, grown),
+        session_low=_lower_bound(best, _growth(max(sample.sessions, 2), max(whole.sessions, 2))),
     )
 
 
-def codes_of(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
-    """Return a number for each text, the same for equal ones; 0 for None."""
+def encode_codes(values: Sequence[str | None]) -> npt.NDArray[np.int32]:
+    """Return a number for each text, the same for equal texts; 0 for None."""
     known: dict[str | None, int] = {None: 0}
     return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int32, len(values))
 
 
-def _parted(
-    question: Question, sample: NamespaceView, whole: Whole
+def _part_lengths(
+    question: Question, sample: NamespaceView, whole: NamespaceDigest
 ) -> tuple[tuple[tuple[int, ...], tuple[float, ...]], tuple[tuple[int, ...], tuple[float, ...]]]:
     """The question's terms, with their priors, that the sample holds often enough, and the others."""
     sides: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
     for term, prior in zip(question.terms, question.idf_prior, strict=True):
-        enough = not whole.is_sampled or len(sample.postings(term)[0]) >= ENOUGH
+        enough = not whole.is_sampled or len(sample.postings(term)[0]) >= MIN_MEASURED_ROWS
         sides[0 if enough else 1].append((term, prior))
     common, rare = (tuple(zip(*side, strict=True)) or ((), ()) for side in sides)
     return (common[0], common[1]), (rare[0], rare[1])
 
 
-def _spread_of(term: int, prior: float, whole: Whole) -> dict[str, float]:
+def _spread_of(term: int, prior: float, whole: NamespaceDigest) -> dict[str, float]:
     """The variance that a rare word adds to each signal."""
     mean, square = whole.moments(term)
     weight = idf(whole.alive, whole.holding(term, 0), prior)
@@ -230,7 +232,7 @@ def _growth(seen: int, whole: int) -> float:
     return float((np.log(max(whole, 2)) / np.log(max(min(seen, whole), 2))) ** 0.5)
 
 
-def _least(values: Floats, grown: float) -> float:
+def _lower_bound(values: Floats, grown: float) -> float:
     mean = float(values.mean()) if len(values) else 0.0
     return mean - (mean - float(values.min(initial=mean))) * grown
 
@@ -261,14 +263,14 @@ def _pairs(
     after[links.previous[linked]] = linked
     following = after[place]
     has_one = following >= 0
-    return _summed(
+    return _sum_signals(
         np.concatenate([terms, terms[has_one]]),
         np.concatenate([place.astype(np.int64), following[has_one]]),
         np.concatenate([tf, tf[has_one]]),
     )
 
 
-def _summed(
+def _sum_signals(
     terms: npt.NDArray[Any], place: npt.NDArray[Any], tf: Floats
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Floats]:
     """Each pair of a term and a place once, with the sum of its counts."""
@@ -285,25 +287,25 @@ def _summed(
 
 def _sample(n: Ints, links: Links, chance: random.Random) -> Ints:
     """Numbers of rows: whole sessions drawn by lot, and as large a part of the rows outside of any."""
-    if len(n) <= SAMPLE:
+    if len(n) <= SAMPLE_ROWS:
         return n.copy()
     inside = links.session >= 0
     size = np.bincount(links.session[inside], minlength=links.sessions)
     drawn = chance.sample(range(links.sessions), links.sessions)
-    share = SAMPLE / len(n)
+    share = SAMPLE_ROWS / len(n)
     most = share * int(inside.sum())
     taken = np.zeros(links.sessions + 1, np.bool_)
     held = 0
     for item in drawn:
         if held >= most:
             break
-        if size[item] <= SAMPLE // 4:  # an endless session would leave room for no other
+        if size[item] <= SAMPLE_ROWS // 4:  # an endless session would leave room for no other
             taken[item] = True
             held += int(size[item])
     chosen = taken[np.where(inside, links.session, links.sessions)]
     loose = np.flatnonzero(~inside if held else ~chosen)
     by_lot = chance.sample(
-        loose.tolist(), min(len(loose), max(SAMPLE - held, 0) if not held else round(share * len(loose)))
+        loose.tolist(), min(len(loose), max(SAMPLE_ROWS - held, 0) if not held else round(share * len(loose)))
     )
     chosen[by_lot] = True
     return n[chosen]

@@ -1,4 +1,4 @@
-"""Which rows of an index talk about the days of a question. Days are numbers since 1970, as they are stored."""
+"""Matches the days that rows name with the days of a question; days are numbers since 1970."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Days = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
 
 
-def unpack(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]:
-    """The place of each span and its first and last day, shape (spans, 2), of what rows have stored, in order."""
+def unpack_spans(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]:
+    """Return the place of each stored span, and its first and last day, shape (spans, 2)."""
     blobs = list(stored)
     counts = [len(blob) // 8 for blob in blobs]
     places = np.repeat(np.arange(first_place, first_place + len(blobs), dtype=np.int64), counts)
@@ -22,8 +22,8 @@ def unpack(stored: Iterable[bytes], first_place: int = 0) -> tuple[Places, Days]
     return places, days
 
 
-def overlap(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.bool_]:
-    """Which of ``size`` rows have a day in common with what is asked."""
+def find_overlaps(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the ``size`` rows that share a day with the question."""
     rows = np.zeros(size, np.bool_)
     for span in asked:
         first, last = day_number(span.first), day_number(span.last)
@@ -31,8 +31,8 @@ def overlap(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> 
     return rows
 
 
-def closeness(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.float32]:
-    """0..1 a row: the largest share of one of its spans that lies within what is asked.
+def date_closeness(places: Places, days: Days, size: int, asked: Sequence[DaySpan]) -> npt.NDArray[np.float32]:
+    """Return 0..1 a row: the largest share of any of its spans within the asked days.
 
     "Since 2016" meets every day after and says nothing of any; "yesterday" in an asked month is 1.
     """

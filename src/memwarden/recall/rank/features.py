@@ -1,6 +1,6 @@
 """Features of recall: how well each memory of a namespace answers a question.
 
-A feature is a function ``(question, view) -> one float a place``. :mod:`memwarden.recall.rank.score` names the
+A feature is a function ``(question, view) -> a float for each place``. :mod:`memwarden.recall.rank.score` names the
 weights of the presets. Every constant is round, was picked by hand and stands below; nothing is fitted to a data set.
 """
 
@@ -15,7 +15,7 @@ from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.query_analysis import everyday_share
 from memwarden.recall.question import Question
 from memwarden.recall.rank import maxsim
-from memwarden.recall.rank.date_match import closeness
+from memwarden.recall.rank.date_match import date_closeness
 from memwarden.recall.rank.word_signals import idf, word_signals
 from memwarden.text.dates.spans import day_number
 from memwarden.text.tokenizer import term_id, terms
@@ -28,7 +28,7 @@ RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ i
 
 
 def _spread_over_rows(name: str, session: Floats, question: Question, view: NamespaceView) -> Floats:
-    """A session's value for each of its rows; rows without a session get the mean."""
+    """Spread each session's value over its rows; rows without a session get the mean."""
     if not view.sessions:
         return np.zeros(view.size, np.float32)
     value = np.empty(view.sessions + 1, np.float32)
@@ -38,7 +38,7 @@ def _spread_over_rows(name: str, session: Floats, question: Question, view: Name
 
 
 def session_mean(session: Floats, view: NamespaceView) -> float:
-    """The mean of a value over the sessions with words."""
+    """Return the mean of a value over the sessions with words."""
     used = session[view.session_length > 0]
     return float(np.add.reduce(used) / len(used)) if len(used) else 0.0
 
@@ -63,7 +63,7 @@ def bm25_turn(question: Question, view: NamespaceView) -> Floats:
 
 
 def bm25_pair(question: Question, view: NamespaceView) -> Floats:
-    """BM25 of the row and the turn before it: a question and its answer are one document."""
+    """BM25 of the row and the turn before it, since a question and its answer form a document."""
     return _word_signal("bm25_pair", question, view)
 
 
@@ -73,7 +73,7 @@ def bm25_session(question: Question, view: NamespaceView) -> Floats:
 
 
 def cosine_turn(question: Question, view: NamespaceView) -> Floats:
-    """Cosine with the row: the one matrix product of a question."""
+    """Cosine with the row, the only matrix product of a question."""
     if "cosine_turn" not in question.memo:
         if question.vector is None or view.vectors is None:
             value = np.zeros(view.size, np.float32)
@@ -109,11 +109,11 @@ def base(question: Question, view: NamespaceView) -> Floats:
     The means of the z-scores are left out: they move all places alike.
     """
     if "base" not in question.memo:
-        names, weights, signals = signals_of(question, view)
-        total = np.asarray((weights / _deviations(names, signals, question, view)) @ signals, np.float32)
+        names, weights, signals = list_signals(question, view)
+        total = np.asarray((weights / _signal_deviations(names, signals, question, view)) @ signals, np.float32)
         if question.pieces is not None and view.pieces is not None and "word_pieces" not in question.left_out:
-            total = _lifted_by_pieces(question, view, total)
-        # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
+            total = _lift_by_pieces(question, view, total)
+        # Two memories are always 1 deviation apart, however alike they are: in small stores z-scores say little.
         total *= caution(view)
         low, high = _span(total, view)
         if question.measure is not None:
@@ -125,12 +125,12 @@ def base(question: Question, view: NamespaceView) -> Floats:
 
 
 def caution(view: NamespaceView) -> np.float32:
-    """What z-scores of a namespace of this size are worth, 0..1."""
+    """Return how far z-scores of a namespace of this size are trusted, 0..1."""
     return np.float32((view.alive_count / (view.alive_count + SMALL_STORE)) ** 0.5)
 
 
-def signals_of(question: Question, view: NamespaceView) -> tuple[list[str], Floats, Floats]:
-    """The signals of which the base is made: their names, their weights and their values, a line each."""
+def list_signals(question: Question, view: NamespaceView) -> tuple[list[str], Floats, Floats]:
+    """Return the names, the weights and the values, a line each, of the base's signals."""
     counted = [(part, weight) for part, weight in _BASE.items() if part.__name__ not in question.left_out]
     signals = np.stack([part(question, view) for part, _ in counted])
     return [part.__name__ for part, _ in counted], np.array([weight for _, weight in counted], np.float32), signals
@@ -146,17 +146,17 @@ _BASE: Final[dict[Feature, float]] = {
 }
 
 
-def _lifted_by_pieces(question: Question, view: NamespaceView, total: Floats) -> Floats:
-    """Look at the best once more, word piece by word piece."""
+def _lift_by_pieces(question: Question, view: NamespaceView, total: Floats) -> Floats:
+    """Rescore the best places word piece by word piece."""
     assert question.pieces is not None
     assert view.pieces is not None
     open_places = np.flatnonzero(question.memo.get("allowed", view.alive) & ~view.chatter)
     if not len(open_places) or not len(question.pieces):
         return total
-    best = open_places[np.argsort(-total[open_places], kind="stable")[: maxsim.CANDIDATES]]
+    best = open_places[np.argsort(-total[open_places], kind="stable")[: maxsim.MAX_CANDIDATES]]
     weights = np.array([_piece_weight(word, view) for word in question.piece_words], np.float32)
-    met = maxsim.closeness(question.pieces, weights, view.pieces, view.piece_starts, best, view.previous[best])
-    return maxsim.lifted(total, best, met)
+    met = maxsim.match_closeness(question.pieces, weights, view.pieces, view.piece_starts, best, view.previous[best])
+    return maxsim.lift_candidates(total, best, met)
 
 
 def _piece_weight(word: str, view: NamespaceView) -> float:
@@ -171,7 +171,7 @@ def _piece_weight(word: str, view: NamespaceView) -> float:
     return float(idf(view.alive_count, holding, everyday_share(found[0])) ** 0.5)
 
 
-def _deviations(names: Sequence[str], signals: Floats, question: Question, view: NamespaceView) -> Floats:
+def _signal_deviations(names: Sequence[str], signals: Floats, question: Question, view: NamespaceView) -> Floats:
     if question.measure is not None:
         return np.array([question.measure.deviations[name] for name in names], np.float32)
     return deviation(variances(signals, view))
@@ -217,7 +217,7 @@ def best_of_session(own: Floats, view: NamespaceView) -> Floats:
 
 
 def said_by_named(question: Question, view: NamespaceView) -> Floats:
-    """1 where the one partner the question names speaks."""
+    """1 where the only partner named in the question speaks."""
     if len(question.speakers) != 1:
         return np.zeros(view.size, np.float32)
     return np.asarray(view.speaker == question.speakers[0], np.float32)
@@ -243,32 +243,32 @@ def on_date(question: Question, view: NamespaceView) -> Floats:
 
 
 def on_day(question: Question, view: NamespaceView) -> Floats:
-    """0..1 for days that the question asks about ("last week", "in May"): said on one of them, or naming them."""
+    """0..1 for days the question asks about ("last week"): said on them, or naming them."""
     if not question.asked_days:
         return np.zeros(view.size, np.float32)
     said = np.zeros(view.size, np.bool_)
     for span in question.asked_days:
         said |= (view.said_day >= day_number(span.first)) & (view.said_day <= day_number(span.last))
-    named = closeness(view.day_places, view.days, view.size, question.asked_days)
+    named = date_closeness(view.day_places, view.days, view.size, question.asked_days)
     return np.maximum(said.astype(np.float32), named)
 
 
 def answers_question(question: Question, view: NamespaceView) -> Floats:
-    """Base of the turn before where that asks something: this row is its answer."""
+    """Base of the turn before if it asks a question, since this row answers it."""
     value = np.zeros(view.size, np.float32)
     value[view.answering] = base(question, view)[view.previous[view.answering]]
     return value
 
 
 def only_asks(question: Question, view: NamespaceView) -> Floats:
-    """1 where the row asks something itself: questions hold fewer answers."""
+    """1 where the row asks a question itself: questions hold fewer answers."""
     return view.asks_question.astype(np.float32)
 
 
 def related(question: Question, view: NamespaceView) -> Floats:
-    """0..1: the largest strength x (base of the other end - own base) of its relations to what may be in the answer.
+    """0..1: the largest strength x (base of the other end - own base) over relations to possible answers.
 
-    It brings a memory nearer to a better one that it belongs to. Without the difference, facts that are alike would
+    It brings a memory nearer to a better memory that it belongs to. Without the difference, facts that are alike would
     lift each other over a turn that answers better and has no relations.
     """
     value = np.zeros(view.size, np.float32)

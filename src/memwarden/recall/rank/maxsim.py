@@ -1,6 +1,6 @@
-"""MaxSim: how closely each word of a question is met by some word of a memory or of the turn before it.
+"""MaxSim: how closely the words of a memory, or of the turn before it, match each word of a question.
 
-A namespace keeps the vectors of its memories' pieces in one flat matrix, (total, 64) int8 of 127 times unit length;
+A namespace keeps the vectors of its memories' pieces in a flat matrix, (total, 64) int8 of 127 times unit length;
 memory i owns rows ``starts[i]`` to ``starts[i + 1]``. All here are plain functions over such arrays.
 """
 
@@ -15,16 +15,16 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 TokenVectors = npt.NDArray[np.int8]
 
-CANDIDATES: Final = 100
+MAX_CANDIDATES: Final = 100
 """So many of the best by words and vectors are looked at again."""
 MET: Final = 40.0
-"""Weight of :func:`closeness` in the sum of z-scores: its spread over candidates is about .05."""
+"""Weight of :func:`match_closeness` in the sum of z-scores: its spread over candidates is about .05."""
 
 _ONE: Final = np.float32(1 / 127)
 
 
 def best_matches(question: Floats, tokens: TokenVectors, starts: Ints, places: Ints) -> Floats:
-    """For each piece of the question the cosine of its nearest piece in each memory, (pieces, len(places)).
+    """Return each question piece's cosine to its nearest piece in each memory, (pieces, len(places)).
 
     It is -1 throughout for a memory without pieces and for place -1.
 
@@ -46,13 +46,13 @@ def best_matches(question: Floats, tokens: TokenVectors, starts: Ints, places: I
     return best
 
 
-def closeness(
+def match_closeness(
     question: Floats, weights: Floats, tokens: TokenVectors, starts: Ints, places: Ints, previous: Ints
 ) -> Floats:
-    """Mean over the question's pieces, by weight, of their best match in each memory or in the turn before it.
+    """Return the weighted mean of the pieces' best matches in each memory or the turn before.
 
     Args:
-        question: (pieces, 64) of unit length. weights: one a piece, not negative; not all 0. The root of the idf of
+        question: (pieces, 64) of unit length. weights: a weight for each piece, >= 0, not all 0. The root of the idf of
             the piece's word, .5 for a stop word or a sign.
         tokens, starts: the pieces of all memories.
         places: the memories to look at. previous: for each of them the turn before, or -1.
@@ -64,8 +64,8 @@ def closeness(
     return np.asarray((weights / np.float32(weights.sum())) @ met, np.float32)
 
 
-def lifted(total: Floats, candidates: Ints, met: Floats) -> Floats:
-    """The sums of z-scores with the candidates lifted by how closely they met the question, the worst by nothing."""
+def lift_candidates(total: Floats, candidates: Ints, met: Floats) -> Floats:
+    """Return the z-score sums with each candidate lifted by its closeness, the worst by 0."""
     total = total.copy()
     if len(met):
         total[candidates] += np.float32(MET) * (met - met.min())

@@ -1,4 +1,4 @@
-"""Scores: presets of feature weights, and one calibrated scale of 0..1 on which "nothing relevant" is decided (F10)."""
+"""Scores: presets of feature weights, and the calibrated 0..1 scale that decides "nothing relevant"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memwarden.records import Feature as Explained
 Preset = Mapping[Feature, float]
 
 RELATION_WEIGHT: Final = 0.10
-"""Design B's small boost for what is related to an answer; the setting ``relation_weight`` overrides it."""
+"""Small boost for what is related to an answer; the setting ``relation_weight`` overrides it."""
 
 PRESETS: Final[Mapping[str, Preset]] = {
     "chat": {
@@ -45,16 +45,16 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From evidence to a probability: one for words only and one for each embedding model, not one for each preset.
+    """Calibration from evidence to a probability, for words only or for an embedding model.
 
     The best of many places is high by chance, the more so the more places there are; ``growth`` takes that off, so
     that a score means the same in a store of ten memories and of ten thousand.
 
     Attributes:
         middle: the evidence, less the growth, at which the score is .5.
-        slope: logits for one unit of evidence.
+        slope: logits for each unit of evidence.
         growth: evidence that each e-fold of places brings by chance.
-        falloff: logits lost for one unit of ranking score below the best.
+        falloff: logits lost for each unit of ranking score below the best.
     """
 
     middle: float
@@ -71,22 +71,22 @@ DENSE_SCALES: Final[Mapping[str, Scale]] = {
 }
 """By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
 
-CAP: Final = 3.0
-"""No more logits than this are given, so that a good best one does not pull bad others up with it."""
-DEFAULT_BAR: Final = 0.5
+MAX_LOGITS: Final = 3.0
+"""Upper limit of logits, so that a good best memory does not pull bad others up with it."""
+DEFAULT_THRESHOLD: Final = 0.5
 """A query answers when the best score reaches this."""
-ITEM_FLOOR: Final = 0.1
+MIN_ITEM_SCORE: Final = 0.1
 """Where the best reaches the bar, the others are let in down to this: a list question has many lesser answers."""
-HEARD: Final = 0.7
+WORD_WEIGHT: Final = 0.7
 """Weight of the share of the question that is heard in the words, beside a cosine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a view's places score for a question.
+    """The scores of a view's places for a question.
 
     Attributes:
-        scores: calibrated 0..1, one a place, in the order of ranking.
+        scores: calibrated 0..1 a place, in the order of ranking.
         confidence: the score of the best allowed place; 0 when there is none.
         preset: the name of the weights.
         parts: each feature's name, values and weight.
@@ -110,7 +110,7 @@ class Ranking:
 Weights = tuple[tuple[str, float], ...]
 
 
-def explained(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...]:
+def explain_features(weights: Weights, values: Sequence[float]) -> tuple[Explained, ...]:
     """Return each feature's value and weight, the largest contribution first."""
     parts = [Explained(name, value, weight) for (name, weight), value in zip(weights, values, strict=True)]
     return tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
@@ -130,7 +130,7 @@ def rank(
 
     Args:
         allowed: the places that may be in the answer; the others only lend context.
-        preset: a name of :data:`PRESETS`, or ``auto`` for the one that suits who speaks in the namespace.
+        preset: a name of :data:`PRESETS`, or ``auto`` to choose by who speaks in the namespace.
         model: name of the embedding model.
         relation_weight: weight of :func:`memwarden.recall.rank.features.related`, which counts where there are
         relations. among: how many places of the whole namespace are allowed, when the view is only a part of it.
@@ -155,31 +155,33 @@ def rank(
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset, parts)
     dense = None if question.vector is None else DENSE_SCALES.get(model or "")
     scale = dense or WORDS_SCALE
-    best = float(evidence(question, view, dense is not None)[allowed].max()) - scale.growth * float(np.log(rows))
+    best = float(measure_evidence(question, view, dense is not None)[allowed].max()) - scale.growth * float(
+        np.log(rows)
+    )
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    logits = min(scale.slope * (best - scale.middle), CAP) - scale.falloff * below
+    logits = min(scale.slope * (best - scale.middle), MAX_LOGITS) - scale.falloff * below
     scores = (1 / (1 + np.exp(-np.minimum(np.maximum(logits, -60), 60)))).astype(np.float32)
     return Ranking(scores, float(scores[allowed].max()), preset, parts)
 
 
-def pair_score(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
-    """How much two statements have to do with each other, on the scale of questions and answers.
+def score_pair(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
+    """Return how related two statements are, on the scale of questions and answers.
 
-    heard: the share of the one's words that the other holds. rows: among how many the other was found.
+    heard: the share of the first's words that the second holds. rows: the number of rows searched.
     """
     dense = None if cosine is None else DENSE_SCALES.get(model or "")
     scale = dense or WORDS_SCALE
-    found = heard if dense is None or cosine is None else cosine + HEARD * heard
-    logits = min(scale.slope * (found - scale.growth * float(np.log(max(rows, 1))) - scale.middle), CAP)
+    found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
+    logits = min(scale.slope * (found - scale.growth * float(np.log(max(rows, 1))) - scale.middle), MAX_LOGITS)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
 
 
-def evidence(question: Question, view: NamespaceView, dense: bool) -> Floats:
-    """Raw evidence that a place answers: cosine of the pair, and the share of the question's idf that its words hold.
+def measure_evidence(question: Question, view: NamespaceView, dense: bool) -> Floats:
+    """Return the raw evidence that a place answers: pair cosine and share of the question's idf.
 
     It is not normalised by question or namespace, so that it means the same everywhere.
     """
     heard = features.words_heard(question, view)
     if not dense:
         return heard
-    return np.asarray(features.cosine_pair(question, view) + np.float32(HEARD) * heard, np.float32)
+    return np.asarray(features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard, np.float32)

@@ -1,8 +1,8 @@
-"""What the words of a question say of every place: BM25 of turns, pairs and sessions, and how much is heard there.
+"""Scores every place by a question's words: BM25 of turns, pairs and sessions, and the share of words heard.
 
-There are two ways to the same numbers. Word by word, each touches only the places that hold the word: that is what a
-large namespace needs. In a small one time goes by the number of numpy's calls and not by their sizes: there all words
-are lines of one table. A property test holds the two together to the last bit.
+There are two ways to the same numbers. Word by word, each touches only the places that hold the word, as a large
+namespace needs. In a small namespace the number of numpy's calls costs more than their sizes: there all words are lines
+of a table. A property test holds the two together to the last bit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from memwarden.recall.index.postings import Counts, Rows
 from memwarden.recall.index.view import Floats, NamespaceView
 
-PSEUDO_MASS: Final = 2.0  # idf mass of doubt: one matched word is less than five
-PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have one
+PSEUDO_MASS: Final = 2.0  # idf mass of doubt: a single matched word is less than five
+PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have an idf
 TABLE_CELLS: Final = 10_000
 """Up to so many words times places are a table. Measured, it takes two thirds of the time at 100 places, and as long as
 the other way at 20,000 cells."""
@@ -58,7 +58,7 @@ def word_signals(terms: Sequence[int], priors: Sequence[float], view: NamespaceV
         mass += weight
         if len(rows):
             words.append(QueryWord(weight, rows, tf, term))
-    way = by_table if words and len(words) * view.size <= TABLE_CELLS else word_by_word
+    way = sum_by_table if words and len(words) * view.size <= TABLE_CELLS else sum_by_word
     turn, pair, session, heard = way(words, view)
     return WordSignals(turn, pair, session, heard / np.float32(mass + PSEUDO_MASS))
 
@@ -67,8 +67,8 @@ def _df(term: int, found: int, view: NamespaceView) -> int:
     return found if view.whole is None else view.whole.holding(term, found)
 
 
-def word_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
-    """The sums over the words; ``heard`` is their idf mass. Each word touches only the places that hold it."""
+def sum_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
+    """Sum word by word over the places that hold each; ``heard`` is the idf mass."""
     turn, pair, heard_mass = np.zeros((3, view.size), np.float32)
     session = np.zeros(view.sessions, np.float32)
     turn_part, pair_part, session_part = view.norms
@@ -96,8 +96,8 @@ def word_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals
     return WordSignals(turn, pair, session, heard_mass)
 
 
-def by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
-    """The same sums, from tables of a line a word and a column a place. At least one word."""
+def sum_by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
+    """Compute the same sums from tables, a line a word and a column a place; at least 1 word."""
     turn_part, pair_part, session_part = view.norms
     weights = np.array([[word.idf] for word in words], np.float32)
     table = np.zeros((len(words), view.size + 1), np.float32)  # the last column stands for no turn before
@@ -116,15 +116,15 @@ def by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
             pairs = zip(words, spread[:, 0].tolist(), strict=True)
             spread = np.array([[view.whole.sessions_holding(word.term, found)] for word, found in pairs])
         rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
-        session = _down((rare * said / (said + session_part)).astype(np.float32))
+        session = _sum_lines((rare * said / (said + session_part)).astype(np.float32))
     return WordSignals(
-        turn=_down(weights * own / (own + turn_part)),
-        pair=_down(weights * heard / (heard + pair_part)),
+        turn=_sum_lines(weights * own / (own + turn_part)),
+        pair=_sum_lines(weights * heard / (heard + pair_part)),
         session=session,
-        heard=_down(weights * (heard > 0)),
+        heard=_sum_lines(weights * (heard > 0)),
     )
 
 
-def _down(table: Floats) -> Floats:
-    """Add the lines one after another, as the other way does."""
+def _sum_lines(table: Floats) -> Floats:
+    """Add the lines in order, as ``sum_by_word`` does."""
     return np.asarray(np.add.reduce(table, axis=0), np.float32)

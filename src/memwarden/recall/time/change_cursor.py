@@ -1,4 +1,4 @@
-"""Who was told what: the revision up to which a thread has seen what changed, and what changed since (B1).
+"""Tracks the revision up to which each thread has seen the changes.
 
 Reads never write. What an answer has told is kept in this process; it is stored with the next turn that the thread
 observes, so that what was told is told again after a crash rather than never.
@@ -13,21 +13,23 @@ from typing import NamedTuple
 from memwarden.errors import InvalidInput
 from memwarden.recall.index.namespace_index import DEFAULT_THREAD
 from memwarden.recall.time import changes
-from memwarden.recall.time.past import entries_after
+from memwarden.recall.time.past import read_entries_after
 from memwarden.records import CARD, Channel, Delta, JournalEntry, Namespace, Scope, SeenMark
 from memwarden.stores.protocol import Store
 
-MOST_THREADS = 10_000
-"""Of so many threads a process knows what it told them; of others the store does, up to their last turn."""
+MAX_THREADS = 10_000
+"""Threads whose cursor a process holds; the store knows the others' up to their last turn."""
 
 
-BETWEEN = "\x1f"
-"""Stands between a thread and an agent in the name of their mark. No name holds it: names are printable."""
+SEPARATOR = "\x1f"
+"""Separates thread and agent in a mark's name; no name holds it, since names are printable."""
 
 
-class Moment(NamedTuple):
-    """For what an answer is true: counters of its index. stated_rev: see
-    :class:`memwarden.recall.index.namespace_index`."""
+class IndexMoment(NamedTuple):
+    """Revision counters of the index for which an answer is true.
+
+    stated_rev: see :class:`memwarden.recall.index.namespace_index.NamespaceIndex`.
+    """
 
     rev: int
     epoch: int
@@ -35,9 +37,9 @@ class Moment(NamedTuple):
 
 
 class ChangeCursor:
-    """Tells threads what changed since they looked.
+    """Reports to each thread the changes since its last look.
 
-    Marks are kept and stored for each agent of a thread: one that looks does not take the news from the others.
+    Marks are stored for each agent of a thread, so that an agent does not take the changes from the others.
     """
 
     def __init__(self, store: Store) -> None:
@@ -47,24 +49,24 @@ class ChangeCursor:
     def seen(self, scope: Scope) -> tuple[SeenMark, ...]:
         """Return up to which revision each agent that asked in the scope's thread was told."""
         marks = self._marks.get(_key(scope), {})
-        return tuple(SeenMark(looker(scope.thread, agent), rev) for agent, (_, rev) in marks.items())
+        return tuple(SeenMark(cursor_name(scope.thread, agent), rev) for agent, (_, rev) in marks.items())
 
-    def told(self, scope: Scope, moment: Moment) -> None:
-        """Note that an answer told what there was to tell."""
+    def acknowledge(self, scope: Scope, moment: IndexMoment) -> None:
+        """Move the mark: an answer reported the changes up to this moment."""
         marks = self._marks.setdefault(_key(scope), {})
         epoch, rev = marks.get(scope.agent, (moment.epoch, 0))
         marks[scope.agent] = (moment.epoch, max(rev, moment.rev) if epoch == moment.epoch else moment.rev)
         self._marks.move_to_end(_key(scope))
-        if len(self._marks) > MOST_THREADS:
+        if len(self._marks) > MAX_THREADS:
             self._marks.popitem(last=False)
 
-    def nothing(self, scope: Scope, moment: Moment) -> bool:
-        """Whether there is nothing to tell, without asking the store: only turns were written since."""
+    def is_unchanged(self, scope: Scope, moment: IndexMoment) -> bool:
+        """Whether only turns were written since the mark, decided without the store."""
         mark = self._mark(scope, moment)
         return moment.stated_rev == 0 or (mark is not None and moment.stated_rev <= mark)
 
     async def since(
-        self, scope: Scope, moment: Moment, since_rev: int | None, readable: tuple[str, ...] | None
+        self, scope: Scope, moment: IndexMoment, since_rev: int | None, readable: tuple[str, ...] | None
     ) -> Delta:
         """Return what changed up to a moment since the scope's thread looked, or since a revision.
 
@@ -74,19 +76,19 @@ class ChangeCursor:
             raise InvalidInput(
                 f"since_rev {since_rev} is no revision of {scope.namespace.path}, which has {moment.rev}"
             )
-        since = await self._looked(scope, moment) if since_rev is None else since_rev
-        entries = await entries_after(self._store, scope.namespace, since, turns=False)
-        entries = [entry for entry in entries if entry.seq <= moment.rev and not _is_no_news(entry)]
+        since = await self._last_look(scope, moment) if since_rev is None else since_rev
+        entries = await read_entries_after(self._store, scope.namespace, since, turns=False)
+        entries = [entry for entry in entries if entry.seq <= moment.rev and not _is_unreported(entry)]
         hidden = () if readable is None else await self._hidden(scope.namespace, entries, readable)
         nets = changes.net_changes(entries, hidden)
-        versions = [(net.memory_id, net.version) for net in nets[: changes.MOST_BULLETS]]
+        versions = [(net.memory_id, net.version) for net in nets[: changes.MAX_BULLETS]]
         contents = await self._store.versions(scope.namespace, versions) if versions else []
-        return changes.delta(since, moment.rev, nets, contents)
+        return changes.make_delta(since, moment.rev, nets, contents)
 
     async def _hidden(
         self, namespace: Namespace, entries: Sequence[JournalEntry], readable: Collection[str]
     ) -> Collection[str]:
-        """The memories of journal entries whose last content, in them or now, is in no category that may be told.
+        """Return the memories whose last content, then or now, is in no readable category.
 
         What is no longer in the store is hidden too: nobody knows what it was.
         """
@@ -99,35 +101,35 @@ class ChangeCursor:
         may &= {item.id for item in now if item.category in readable}
         return {item for item, _ in last} - may
 
-    async def _looked(self, scope: Scope, moment: Moment) -> int:
-        """The revision at which the thread looked last, and not more than 20 of its turns back."""
+    async def _last_look(self, scope: Scope, moment: IndexMoment) -> int:
+        """Return the revision of the thread's last look, at most 20 of its turns back."""
         marks = await self._store.thread(scope.namespace, scope.thread or DEFAULT_THREAD)
         known = self._mark(scope, moment)
         if known is None:
             seen = marks.seen
             if scope.agent is not None:
-                seen = (await self._store.thread(scope.namespace, looker(scope.thread, scope.agent))).seen
+                seen = (await self._store.thread(scope.namespace, cursor_name(scope.thread, scope.agent))).seen
             known = seen if seen is not None else marks.began - 1 if marks.began is not None else moment.rev
         return min(max(known, marks.recent), moment.rev)
 
-    def _mark(self, scope: Scope, moment: Moment) -> int | None:
+    def _mark(self, scope: Scope, moment: IndexMoment) -> int | None:
         epoch, rev = self._marks.get(_key(scope), {}).get(scope.agent, (None, 0))
         return rev if epoch == moment.epoch else None
 
 
-def looker(thread: str | None, agent: str | None) -> str:
-    """Under which name the mark of an agent in a thread is stored; without an agent it is the thread's own."""
+def cursor_name(thread: str | None, agent: str | None) -> str:
+    """Return the name under which the mark of an agent in a thread is stored."""
     name = thread or DEFAULT_THREAD
-    return name if agent is None else f"{name}{BETWEEN}{agent}"
+    return name if agent is None else f"{name}{SEPARATOR}{agent}"
 
 
-_SAVED = ("state:", "session:", "in-prompt:")
+_UNREPORTED_CATEGORIES = ("state:", "session:", "in-prompt:")
 """How the ids of what is saved by key begin; the user context, which is of the same channel, is news."""
 
 
-def _is_no_news(entry: JournalEntry) -> bool:
-    """An index card is no news: the exchange is known to who had it. Steps and state are told to who asks for them."""
-    saved = entry.channel == Channel.STATE and entry.memory_id.startswith(_SAVED)
+def _is_unreported(entry: JournalEntry) -> bool:
+    """Whether an entry is left out of the changes: index cards, steps and state are."""
+    saved = entry.channel == Channel.STATE and entry.memory_id.startswith(_UNREPORTED_CATEGORIES)
     return saved or entry.channel == Channel.PROCEDURAL or (entry.meta is not None and CARD in entry.meta)
 
 

@@ -1,4 +1,4 @@
-"""Answers about the past (F11): the index of a namespace as it was recorded, or as it is known to have been true.
+"""Builds the index of a namespace as of a past revision or time.
 
 Rows that did not change since come from the store's scan; the others are made anew from the versions that the journal
 names. So the past is ranked by today's code, and what is ranked is what stood there.
@@ -17,8 +17,8 @@ from memwarden import clock
 from memwarden.errors import InvalidInput
 from memwarden.filters import WRITTEN, Where
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import signals_of
-from memwarden.recall.index.namespace_index import Indexes, NamespaceIndex
+from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.records import Edge, Event, Head, IndexRow, JournalEntry, Memory, Namespace, Scan
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.index_rows import index_row
@@ -26,29 +26,29 @@ from memwarden.stores.shared.index_rows import index_row
 AsOf = int | datetime
 """A revision: what was recorded then. A time: what is known to have been true then."""
 
-KEPT = 2
-"""So many indexes of the past are kept: whoever looks back asks more than one question of the same moment."""
-PAGE = 5_000
-"""Journal entries that are read at once."""
+MAX_PASTS = 2
+"""Indexes of the past that are kept, for further questions about the same moment."""
+JOURNAL_PAGE = 5_000
+"""Journal entries read at a time."""
 
 
-class Past:
-    """A namespace as of one moment.
+class PastNamespace:
+    """A namespace as of a moment.
 
     Attributes:
         index: what was there. moment: the time from which it is looked at.
     """
 
     def __init__(
-        self, namespace: Namespace, index: NamespaceIndex, moment: datetime, versions: dict[str, int], told: int
+        self, namespace: Namespace, index: NamespaceIndex, moment: datetime, versions: dict[str, int], followed: int
     ) -> None:
-        """versions: of the memories that changed since, the version that counts; up to the journal entry ``told``."""
+        """versions: the version that counts of each memory changed since; up to the journal entry ``followed``."""
         self.index = index
         self.moment = moment
         self._namespace = namespace
         self._versions = versions
-        self._told = told
-        self._changed = dict.fromkeys(versions, told)
+        self._followed = followed
+        self._changed = dict.fromkeys(versions, followed)
         self._categories: dict[str, tuple[int, str | None]] = {}
 
     async def read(self, store: Store, ids: Sequence[str]) -> list[Memory]:
@@ -60,7 +60,7 @@ class Past:
         return await store.versions(self._namespace, wanted)
 
     async def hidden(self, store: Store, readable: Collection[str] | None) -> list[int]:
-        """Return the places of what is in none of the categories that may be read now; of what was removed, was last.
+        """Return the places of memories whose last category may not be read now.
 
         What was moved out of somebody's reach must not be in reach by asking about the time before.
         """
@@ -68,26 +68,28 @@ class Past:
             return []
         await self._follow(store)
         places = {item: place for item in self._changed if (place := self.index.place(item)) is not None}
-        stale = {place: self._changed[place] for place in places if self._seen(place) != self._changed[place]}
+        stale = {place: self._changed[place] for place in places if self._last_seen(place) != self._changed[place]}
         if stale:
             now = {item.id: item.category for item in await store.get(self._namespace, list(stale), removed=True)}
             self._categories.update((item, (seq, now.get(item))) for item, seq in stale.items())
         return [place for item, place in places.items() if self._categories[item][1] not in readable]
 
-    def _seen(self, memory_id: str) -> int:
+    def _last_seen(self, memory_id: str) -> int:
         """The last change of a memory before its category was read."""
         return self._categories.get(memory_id, (-1, None))[0]
 
     async def _follow(self, store: Store) -> None:
         """Take in what was changed since the store was read last."""
-        for entry in await entries_after(store, self._namespace, self._told):
+        for entry in await read_entries_after(store, self._namespace, self._followed):
             if entry.old_version is not None:
                 self._versions.setdefault(entry.memory_id, entry.old_version)
             if entry.event not in (Event.LINK, Event.UNLINK):
                 self._changed[entry.memory_id] = entry.seq
-            self._told = max(self._told, entry.seq)
+            self._followed = max(self._followed, entry.seq)
 
-    def listed(self, where: Where, hidden: Sequence[int], *, limit: int, order_by: str, descending: bool) -> list[str]:
+    def list_ids(
+        self, where: Where, hidden: Sequence[int], *, limit: int, order_by: str, descending: bool
+    ) -> list[str]:
         """Return the ids of what fulfils the conditions, in the order of :meth:`memwarden.stores.protocol.Store.find`.
 
         hidden: places that are left out.
@@ -111,17 +113,17 @@ class Past:
 
 
 class PastIndexes:
-    """Makes the pasts that are asked for, and keeps the last ones within a number of bytes."""
+    """Builds indexes of the past, and keeps the last within a number of bytes."""
 
-    def __init__(self, store: Store, indexes: Indexes, embedder: Embedder | None, max_bytes: int) -> None:
+    def __init__(self, store: Store, indexes: NamespaceIndexes, embedder: Embedder | None, max_bytes: int) -> None:
         self._store = store
         self._indexes = indexes
         self._embedder = embedder
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[tuple[object, ...], Past] = OrderedDict()
+        self._kept: OrderedDict[tuple[object, ...], PastNamespace] = OrderedDict()
         self._building = asyncio.Lock()
 
-    async def at(self, namespace: Namespace, as_of: AsOf) -> Past:
+    async def at(self, namespace: Namespace, as_of: AsOf) -> PastNamespace:
         """Return the namespace as of a revision or a time. Raises InvalidInput for a revision that there is not."""
         head = await self._store.head(namespace)
         key: tuple[object, ...] = (namespace, head.epoch, as_of)
@@ -137,16 +139,16 @@ class PastIndexes:
             self._keep(key, past)
         return past
 
-    def _keep(self, key: tuple[object, ...], past: Past) -> None:
+    def _keep(self, key: tuple[object, ...], past: PastNamespace) -> None:
         self._kept[key] = past
-        while self._kept and (len(self._kept) > KEPT or self._nbytes > self._max_bytes):
+        while self._kept and (len(self._kept) > MAX_PASTS or self._nbytes > self._max_bytes):
             self._kept.popitem(last=False)
 
     @property
     def _nbytes(self) -> int:
         return sum(past.index.nbytes for past in self._kept.values())
 
-    async def _make(self, namespace: Namespace, as_of: AsOf) -> Past:
+    async def _make(self, namespace: Namespace, as_of: AsOf) -> PastNamespace:
         store = self._store
         if isinstance(as_of, datetime):
             rev, moment = await store.revision_at(namespace, as_of), as_of
@@ -154,17 +156,17 @@ class PastIndexes:
             entries = await store.journal(namespace, since=as_of - 1, limit=1) if as_of else []
             rev, moment = as_of, entries[0].at if entries else clock.now()
         scan = await store.scan(namespace)
-        changes = [item for item in await entries_after(store, namespace, rev) if item.seq <= scan.head.rev]
-        versions = _versions(changes)
+        changes = [item for item in await read_entries_after(store, namespace, rev) if item.seq <= scan.head.rev]
+        versions = _versions_before(changes)
         rows = await self._rows(namespace, scan.rows, changes)
-        edges = edges_at(scan.edges, changes)
+        edges = restore_edges(scan.edges, changes)
         if isinstance(as_of, datetime):
             known = {row.id: row for row in scan.rows if row.live}
-            versions = {**_last_versions(changes), **versions}
-            rows = as_known(rows, known, clock.microseconds(moment))
+            versions = {**_versions_after(changes), **versions}
+            rows = select_known(rows, known, clock.microseconds(moment))
             edges = scan.edges
         recorded = Scan(rows, Head(rev, scan.head.epoch), [edge for edge in edges if edge.live])
-        return Past(namespace, await self._indexes.build(recorded), moment, versions, scan.head.rev)
+        return PastNamespace(namespace, await self._indexes.build(recorded), moment, versions, scan.head.rev)
 
     async def _rows(
         self, namespace: Namespace, now: Sequence[IndexRow], changes: Sequence[JournalEntry]
@@ -180,25 +182,27 @@ class PastIndexes:
             if version is not None and item in n and item not in as_now
         ]
         contents = await self._store.versions(namespace, wanted)
-        signals = await signals_of([(content.text, content.created_at) for content in contents], self._embedder)
+        signals = await make_signals_in_thread(
+            [(content.text, content.created_at) for content in contents], self._embedder
+        )
         made = [index_row(n[item.id], item, signal) for item, signal in zip(contents, signals, strict=True)]
         return sorted([*as_now.values(), *made], key=lambda row: row.n)
 
 
-def _versions(changes: Sequence[JournalEntry]) -> dict[str, int]:
-    """Of each memory that was active before the changes, the version that it had."""
+def _versions_before(changes: Sequence[JournalEntry]) -> dict[str, int]:
+    """Return the version that each memory active before the changes had."""
     before = {change.memory_id: change.old_version for change in reversed(changes)}
     return {item: version for item, version in before.items() if version is not None}
 
 
-def _last_versions(changes: Sequence[JournalEntry]) -> dict[str, int]:
-    """Of each memory that is active after the changes, the version that it has."""
+def _versions_after(changes: Sequence[JournalEntry]) -> dict[str, int]:
+    """Return the version that each memory active after the changes has."""
     after = {change.memory_id: change.new_version for change in changes}
     return {item: version for item, version in after.items() if version is not None}
 
 
-def as_known(rows: Iterable[IndexRow], now: dict[str, IndexRow], moment: int) -> list[IndexRow]:
-    """Rows that were recorded by a moment, and those that were written later but are dated before it.
+def select_known(rows: Iterable[IndexRow], now: dict[str, IndexRow], moment: int) -> list[IndexRow]:
+    """Return the rows recorded by a moment, and later rows dated before it.
 
     When something began and ended is taken as it is known now, where it is still there: who learns in June that Ana
     moved in March knows where she lived in April. What began after the moment is left out.
@@ -222,7 +226,7 @@ def _since(row: IndexRow) -> int:
     return row.created_at if row.valid_from is None else row.valid_from
 
 
-def edges_at(now: Iterable[Edge], changes: Iterable[JournalEntry]) -> list[Edge]:
+def restore_edges(now: Iterable[Edge], changes: Iterable[JournalEntry]) -> list[Edge]:
     """Return the edges as they were before the changes, which tell what was there before each."""
     edges = {(edge.from_id, edge.to_id, edge.type): edge for edge in now}
     seen = set()
@@ -238,17 +242,17 @@ def edges_at(now: Iterable[Edge], changes: Iterable[JournalEntry]) -> list[Edge]
     return list(edges.values())
 
 
-async def entries_after(
+async def read_entries_after(
     store: Store, namespace: Namespace, since: int, *, turns: bool = True, memory_id: str | None = None
 ) -> list[JournalEntry]:
     """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out.
 
-    memory_id: only those of one memory.
+    memory_id: only those of this memory.
     """
     entries: list[JournalEntry] = []
     while True:
-        page = await store.journal(namespace, since=since, turns=turns, memory_id=memory_id, limit=PAGE)
+        page = await store.journal(namespace, since=since, turns=turns, memory_id=memory_id, limit=JOURNAL_PAGE)
         entries += page
-        if len(page) < PAGE:
+        if len(page) < JOURNAL_PAGE:
             return entries
         since = page[-1].seq

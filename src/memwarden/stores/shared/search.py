@@ -28,16 +28,16 @@ class OpenRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Legs:
+class SearchLegs:
     """Where to look for candidates; each leg brings rows of its own.
 
     Attributes:
         open: which rows the legs may bring.
         vector: float16, little-endian; the ``near`` open rows nearest to it by inner product. None: no such leg.
-        words: a tsquery over terms as :func:`word` writes them; at most ``holding`` rows that fulfil it.
+        words: a tsquery over terms as :func:`format_term` writes them; at most ``holding`` rows that fulfil it.
         newest: so many rows that were written last, also those that are not open.
         times: spans of microseconds (both ends belong to it); of each the ``in_time`` open rows said last.
-        always: every open row of these categories, at most :data:`MOST_ALWAYS`.
+        always: every open row of these categories, at most :data:`MAX_ALWAYS`.
         filtered: at most so many open rows, the newest first; when fewer come, those are all.
     """
 
@@ -53,7 +53,7 @@ class Legs:
     filtered: int = 0
 
 
-MOST_ALWAYS = 1_000
+MAX_ALWAYS = 1_000
 """So many memories of ``context: all`` categories are looked at: the pinned, the important, the newest."""
 
 
@@ -85,7 +85,7 @@ class PackedColumns(NamedTuple):
 
 
 class SearchRows(NamedTuple):
-    """What the legs brought, in the order of :class:`Legs`, from one snapshot.
+    """What the legs brought, in the order of :class:`SearchLegs`, from one snapshot.
 
     head: the namespace's counters. digest: the revision of its digest; None when there is none (any more).
     near, holding, newest, timely, always, filtered: rows of each leg.
@@ -108,13 +108,13 @@ class NamespaceStatus(NamedTuple):
     digest: int | None
 
 
-def word(term: int) -> str:
+def format_term(term: int) -> str:
     """Return a term id as it stands in a tsquery: its four bytes, little-endian, in hexadecimal."""
     return term.to_bytes(4, "little").hex()
 
 
 @runtime_checkable
-class Searching(Protocol):
+class SearchableStore(Protocol):
     """A store that can search within a namespace. Every method raises StoreError as those of the store do."""
 
     async def standing(self, namespace: Namespace) -> NamespaceStatus:
@@ -139,7 +139,7 @@ class Searching(Protocol):
     async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         """Return every active row of a namespace without its vector."""
 
-    async def look(self, namespace: Namespace, legs: Legs) -> SearchRows:
+    async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
         """Return the candidates."""
 
     async def around(

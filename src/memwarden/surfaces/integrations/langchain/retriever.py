@@ -1,4 +1,4 @@
-"""What memwarden remembers, as LangChain documents: :class:`MemwardenRetriever`."""
+"""Memories as LangChain documents: :class:`MemwardenRetriever`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pydantic import Field, PrivateAttr
 from memwarden.api.scope import AsyncScope
 from memwarden.recall.answer.render import fit_to_show
 from memwarden.records import QueryResult, RecallItem
-from memwarden.surfaces.integrations.bound import StoreBinding
+from memwarden.surfaces.integrations.binding import StoreBinding
 
 
 class MemwardenRetriever(BaseRetriever):
-    """Finds the memories that answer a question, as ``query`` of a scope does: best first, none when none is relevant.
+    """Finds the memories that answer a question, best first; none when none is relevant.
 
     >>> retriever = MemwardenRetriever(warden=warden.scope(user="ana"), k=5)
     >>> retriever.invoke("What can't I eat?")
 
-    A document's text is the whole text of the memory; of one from outside without the sentences that read like orders
-    to an assistant. Its ``id`` is the memory's; its metadata hold ``id``, ``score`` (calibrated, 0..1), ``category``,
+    A document's text is the whole text of the memory; of a text from outside without the sentences that read like
+    orders to an assistant. Its ``id`` is the memory's; its metadata hold ``id``, ``score`` (calibrated, 0..1), ``category``,
     ``channel``, ``kind``, ``sources`` (ids of the turns that it rests on), ``trust`` and ``created_at`` (ISO 8601).
 
     Args:
-        warden: a scope of a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`; or one of these, which stands
-            for its default user. With both ``invoke`` and ``ainvoke`` work; over an async warden ``invoke`` is for
+        warden: a scope of a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`; or either of these, which
+            stands for its default user. With both ``invoke`` and ``ainvoke`` work; over an async warden ``invoke`` is for
             other threads than its event loop's.
         k: the most documents, 1..1000.
         categories, filters, threshold: as for :meth:`memwarden.api.scope.AsyncScope.query`.
@@ -46,7 +46,7 @@ class MemwardenRetriever(BaseRetriever):
     _bound: StoreBinding = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take hold of the warden."""
+        """Bind the retriever to its warden."""
         self._bound = StoreBinding(self.warden)
 
     def _get_relevant_documents(
