@@ -117,7 +117,7 @@ def test_they_take_no_more_memory_than_they_say() -> None:
                 f"Boat number {place + item} sails around the island of Fehmarn today." for item in range(sentences)
             )
             item = held.hold(7, place, memory(place, text))
-            _ = item.line, item.said, item.sentences
+            _ = item.line, item.bullet_start, item.sentences
         took = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         assert took < held.nbytes
