@@ -20,9 +20,9 @@ from memwarden.errors import StoreError, StoreFull
 from memwarden.records import Namespace
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.health import examine
-from memwarden.stores.transfer.backup import read
-from memwarden.stores.transfer.manifest import backed_up
-from memwarden.stores.transfer.move import Seal, seal
+from memwarden.stores.transfer.backup import read_manifest
+from memwarden.stores.transfer.manifest import require_backup
+from memwarden.stores.transfer.move import NamespaceSeal, seal_namespace
 from memwarden.stores.url import store_at
 from memwarden.testing.examples import OTHER_TENANT, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life
@@ -72,7 +72,7 @@ def test_a_backup_taken_under_load_is_of_one_revision(
     taken: list[tuple[Path, int, int]] = []
     while any(child.poll() is None for child in children):
         before, file = asyncio.run(revision(url)), tmp_path / f"{len(taken)}.mwbackup"
-        asyncio.run(backed_up(store_at(url)).back_up(file))
+        asyncio.run(require_backup(store_at(url)).back_up(file))
         taken.append((file, before, asyncio.run(revision(url))))
     for child in children:
         _, errors = child.communicate(timeout=120)
@@ -80,11 +80,11 @@ def test_a_backup_taken_under_load_is_of_one_revision(
     grown = [item for item in taken if item[2] > item[1]]  # somebody wrote while it was made
     assert len(grown) >= 2
     for number, (file, before, after) in enumerate([grown[0], grown[-1]]):
-        rev = read(file).revisions
+        rev = read_manifest(file).revisions
         assert before <= rev <= after
         database: Callable[[], str] = request.getfixturevalue("new_database") if engine == "postgres" else str
         target = database() or f"sqlite:///{tmp_path / f'restored{number}.db'}"
-        asyncio.run(backed_up(store_at(target)).restore(file))
+        asyncio.run(require_backup(store_at(target)).restore(file))
         asyncio.run(whole(target, rev))
         if engine == "sqlite":
             assert examine(tmp_path / f"restored{number}.db") == []
@@ -126,11 +126,11 @@ async def live(url: str) -> None:
     await store.close()
 
 
-async def held(url: str) -> list[Seal]:
+async def held(url: str) -> list[NamespaceSeal]:
     store = store_at(url)
     await store.open()
     try:
-        return [await seal(store, namespace) for namespace in await store.namespaces()]
+        return [await seal_namespace(store, namespace) for namespace in await store.namespaces()]
     finally:
         await store.close()
 
@@ -164,13 +164,13 @@ def test_kills_inside_backup_and_restore(
         died = killed("back_up", url, file, nth)
         deaths += died
         if file.exists():
-            assert read(file).revisions == 223
+            assert read_manifest(file).revisions == 223
             file.unlink()
         else:
             assert died
     assert asyncio.run(held(url)) == content
     assert all(item.name.endswith(".partial") for item in tmp_path.iterdir() if item.name != "m.db")
-    asyncio.run(backed_up(store_at(url)).back_up(file))
+    asyncio.run(require_backup(store_at(url)).back_up(file))
     database: Callable[[], str] = request.getfixturevalue("new_database") if engine == "postgres" else str
     target = database() or f"sqlite:///{tmp_path / 'restored.db'}"
     for nth in restoring:
@@ -180,7 +180,7 @@ def test_kills_inside_backup_and_restore(
         if is_there(target):
             break
     if not is_there(target):
-        asyncio.run(backed_up(store_at(target)).restore(file))
+        asyncio.run(require_backup(store_at(target)).restore(file))
     assert asyncio.run(held(target)) == content
     assert deaths >= 4
 
@@ -209,7 +209,7 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
             pytest.skip("only root may mount a small disk; the next test needs no mount")
         with pytest.raises(StoreFull, match="are needed"):
             asyncio.run(SqliteStore(tmp_path / "m.db").back_up(tmp_path / "small" / "b"))
-        monkeypatch.setattr("memwarden.stores.transfer.backup.need_room", lambda target, size: None)
+        monkeypatch.setattr("memwarden.stores.transfer.backup.require_room", lambda target, size: None)
         with pytest.raises(StoreFull, match=str(tmp_path / "small")):
             asyncio.run(SqliteStore(tmp_path / "m.db").back_up(tmp_path / "small" / "b"))
         assert list((tmp_path / "small").iterdir()) == []
@@ -256,7 +256,7 @@ def test_a_disk_that_ends_meanwhile_is_told_and_nothing_stays(
         assert str(file) in limited("back_up", url, file, most)
         assert not [item for item in tmp_path.iterdir() if item.name != "m.db"]
     if engine == "sqlite":
-        asyncio.run(backed_up(store_at(url)).back_up(file))
+        asyncio.run(require_backup(store_at(url)).back_up(file))
         target = tmp_path / "restored.db"
         for most in (0, 100_000):
             assert str(target) in limited("restore", f"sqlite:///{target}", file, most)

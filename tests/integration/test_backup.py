@@ -26,12 +26,12 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, Sto
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres.backup import refuse_undecided
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.checkpoints import CheckpointSearch, Value
+from memwarden.stores.shared.checkpoints import CheckpointSearch, ChannelValue
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.transfer import backup
-from memwarden.stores.transfer.backup import read, refuse_existing
-from memwarden.stores.transfer.manifest import Manifest, Stand, backed_up
-from memwarden.stores.transfer.move import seal
+from memwarden.stores.transfer.backup import read_manifest, refuse_existing
+from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, require_backup
+from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.checkpoint_tests import a_saved, a_write
@@ -71,7 +71,7 @@ async def live(url: str) -> None:
     await store.apply(a_batch(a_put("a\x01", namespace=OTHER_TENANT), namespace=OTHER_TENANT))
     await store.identity("some model")
     saved = a_saved(links=(("a", "1"),))  # in a namespace that holds nothing else
-    await store.checkpoints.put(OTHER_USER, saved, [Value("a", "1", "k", b"\x00a")])
+    await store.checkpoints.put(OTHER_USER, saved, [ChannelValue("a", "1", "k", b"\x00a")])
     await store.checkpoints.put_writes(OTHER_USER, saved.key, [a_write()])
     await store.close()
 
@@ -81,7 +81,7 @@ async def held(url: str) -> list[object]:
     store = store_at(url)
     await store.open()
     found: list[object] = [(await store.about()).model]
-    found += [(namespace, await seal(store, namespace)) for namespace in await store.namespaces()]
+    found += [(namespace, await seal_namespace(store, namespace)) for namespace in await store.namespaces()]
     found += await store.checkpoints.find(OTHER_USER, CheckpointSearch())
     await store.close()
     return found
@@ -121,9 +121,9 @@ def test_life_goes_on_in_what_was_restored(engine: str, new_url: Callable[[str],
         me.remember("Ana lives in Berlin.", key="once")
         manifest = warden.back_up(tmp_path / "b")
         me.remember("This came later.")
-    assert manifest == read(tmp_path / "b")
-    assert manifest.namespaces == (Stand("default", "user/ana", 1),)
-    asyncio.run(backed_up(store_at(target)).restore(tmp_path / "b"))
+    assert manifest == read_manifest(tmp_path / "b")
+    assert manifest.namespaces == (NamespaceRevision("default", "user/ana", 1),)
+    asyncio.run(require_backup(store_at(target)).restore(tmp_path / "b"))
     with Warden.open(target, config={"embedder": "none"}) as warden:
         me = warden.scope(user="ana")
         assert me.remember("Ana lives in Berlin.", key="once").rev == 1
@@ -153,7 +153,7 @@ async def test_who_is_cancelled_at_the_end_is_left_no_file(
         add_manifest(archive, manifest)
 
     monkeypatch.setattr(backup, "add_manifest", waits)
-    task = asyncio.ensure_future(backed_up(store_at(url)).back_up(file))
+    task = asyncio.ensure_future(require_backup(store_at(url)).back_up(file))
     await asyncio.to_thread(packed.wait, 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -196,15 +196,15 @@ def test_a_log_without_its_file_is_not_overwritten(tmp_path: Path) -> None:
 def test_of_another_engine_or_a_later_memwarden(engine: str, new_url: Callable[[str], str], tmp_path: Path) -> None:
     source, target, other = new_url(engine), new_url(engine), "postgres" if engine == "sqlite" else "sqlite"
     asyncio.run(live(source))
-    asyncio.run(backed_up(store_at(source)).back_up(tmp_path / "b"))
+    asyncio.run(require_backup(store_at(source)).back_up(tmp_path / "b"))
     with pytest.raises(Conflict, match="migrate"):
-        asyncio.run(backed_up(store_at(new_url(other))).restore(tmp_path / "b"))
+        asyncio.run(require_backup(store_at(new_url(other))).restore(tmp_path / "b"))
     forged(tmp_path / "b", tmp_path / "later", '"schema": ', '"schema": 9')
     with pytest.raises(StoreTooNew, match="upgrade"):
-        asyncio.run(backed_up(store_at(target)).restore(tmp_path / "later"))
+        asyncio.run(require_backup(store_at(target)).restore(tmp_path / "later"))
     forged(tmp_path / "b", tmp_path / "format", '"format": ', '"format": 9')
     with pytest.raises(StoreTooNew, match="upgrade"):
-        read(tmp_path / "format")
+        read_manifest(tmp_path / "format")
     assert_nothing_at(target)
 
 
@@ -213,24 +213,24 @@ def test_a_manifest_that_tells_something_else(engine: str, new_url: Callable[[st
     """The content is held against the manifest, even when the digest is right."""
     source, target = new_url(engine), new_url(engine)
     asyncio.run(live(source))
-    asyncio.run(backed_up(store_at(source)).back_up(tmp_path / "b"))
+    asyncio.run(require_backup(store_at(source)).back_up(tmp_path / "b"))
     changes = ['"rev": 9', '"rows": 9', '"schema": -', '"engine": x', '"rev": "', '"tables": x', '"journal2": ']
     for number, change in enumerate(changes):
         name = change.replace("2", "").partition(":")[0] + ": "
         forged(tmp_path / "b", tmp_path / f"c{number}", name, change)
         with pytest.raises(StoreError):
-            asyncio.run(backed_up(store_at(target)).restore(tmp_path / f"c{number}"))
+            asyncio.run(require_backup(store_at(target)).restore(tmp_path / f"c{number}"))
         assert_nothing_at(target)
-    with ZipFile(tmp_path / "b") as archive, backup.packing(tmp_path / "d") as other:
+    with ZipFile(tmp_path / "b") as archive, backup.pack(tmp_path / "d") as other:
         other.writestr(backup.MANIFEST, archive.read(backup.MANIFEST))
     with pytest.raises(StoreCorrupt, match="lacks"):
-        asyncio.run(backed_up(store_at(target)).restore(tmp_path / "d"))
+        asyncio.run(require_backup(store_at(target)).restore(tmp_path / "d"))
     assert_nothing_at(target)
 
 
 def forged(path: Path, to: Path, old: str, new: str) -> None:
     """Make a backup whose digest is right and whose manifest is another one."""
-    with ZipFile(path) as archive, backup.packing(to) as other:
+    with ZipFile(path) as archive, backup.pack(to) as other:
         for name in archive.namelist():
             content = archive.read(name)
             if name == backup.MANIFEST:
@@ -257,21 +257,21 @@ def test_a_backup_with_a_flipped_bit_or_without_its_end_is_recognised(tmp_path: 
         damaged[at] ^= 1 << at % 8
         file.write_bytes(damaged)
         with pytest.raises(StoreCorrupt, match=r"no whole backup.*another one"):
-            read(file)
+            read_manifest(file)
     for size in (*range(0, len(whole), max(1, len(whole) // 100)), *range(len(whole) - 120, len(whole))):
         file.write_bytes(whole[:size])
         with pytest.raises(StoreCorrupt, match="no whole backup"):
-            read(file)
+            read_manifest(file)
     file.write_bytes(whole + b"more")
     with pytest.raises(StoreCorrupt, match="no whole backup"):
-        read(file)
+        read_manifest(file)
 
 
 @ENGINES
 def test_of_a_damaged_backup_nothing_is_restored(engine: str, new_url: Callable[[str], str], tmp_path: Path) -> None:
     source, target, file = new_url(engine), new_url(engine), tmp_path / "b"
     asyncio.run(live(source))
-    asyncio.run(backed_up(store_at(source)).back_up(file))
+    asyncio.run(require_backup(store_at(source)).back_up(file))
     whole = file.read_bytes()
     for number in range(8):
         damaged = bytearray(whole)
@@ -292,9 +292,9 @@ def test_something_else_is_no_backup(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with ZipFile(tmp_path / "zip", "w") as other:
         other.writestr("manifest.json", "{}")
-    with backup.packing(tmp_path / "sealed") as other:
+    with backup.pack(tmp_path / "sealed") as other:
         other.writestr("manifest.json", "[1]")
-    with backup.packing(tmp_path / "nothing") as other:
+    with backup.pack(tmp_path / "nothing") as other:
         pass
     for name in ("text", "empty", "zip", "sealed", "nothing"):
         assert "no whole backup" in cli("backup", "check", str(tmp_path / name), code=1)
@@ -306,14 +306,14 @@ def test_a_store_in_memory_has_no_backups(tmp_path: Path) -> None:
     with Warden.open("memory://", config={"embedder": "none"}) as warden, pytest.raises(InvalidInput, match="file"):
         warden.back_up(tmp_path / "b")
     with pytest.raises(InvalidInput):
-        backed_up(MemoryStore())
+        require_backup(MemoryStore())
     assert list(tmp_path.iterdir()) == []
 
 
 @ENGINES
 def test_of_no_store_there_is_no_backup(engine: str, new_url: Callable[[str], str], tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="nothing to back up"):
-        asyncio.run(backed_up(store_at(new_url(engine))).back_up(tmp_path / "b"))
+        asyncio.run(require_backup(store_at(new_url(engine))).back_up(tmp_path / "b"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -349,7 +349,7 @@ def test_a_damaged_store_is_not_backed_up_and_not_touched(tmp_path: Path) -> Non
 async def test_every_table_is_decided_and_no_row_is_left_out(postgres_url: str, tmp_path: Path) -> None:
     """Something new that holds data and is no table breaks this; rows are counted around every wall."""
     await live(postgres_url)
-    manifest = await backed_up(store_at(postgres_url)).back_up(tmp_path / "b")
+    manifest = await require_backup(store_at(postgres_url)).back_up(tmp_path / "b")
     with psycopg.connect(postgres_url) as db:
         tables = db.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind IN ('r', 'p')"
@@ -391,19 +391,19 @@ async def test_a_new_table_comes_along_by_itself(
     known = (*schema.migrations(), migration)
     monkeypatch.setattr(schema, "migrations", lambda: known)
     await _open(store_at(source))
-    manifest = await backed_up(store_at(source)).back_up(tmp_path / "b")
+    manifest = await require_backup(store_at(source)).back_up(tmp_path / "b")
     assert manifest.tables["later"].rows == 2
     assert manifest.schema == migration.number
     empty = migration._replace(script=_NEW_TABLE.partition("INSERT")[0].encode())
     monkeypatch.setattr(schema, "migrations", lambda: (*known[:-1], empty))
-    await backed_up(store_at(target)).restore(tmp_path / "b")
+    await require_backup(store_at(target)).restore(tmp_path / "b")
     with psycopg.connect(target) as db:
         assert db.execute("SELECT * FROM memwarden.later ORDER BY said").fetchall() == [
             ("test", "user/ann", "one"), ("elsewhere", "user/x", "tab\tand\nline"),
         ]  # fmt: skip
     monkeypatch.undo()
     with pytest.raises(StoreTooNew):
-        await backed_up(store_at(new_database())).restore(tmp_path / "b")
+        await require_backup(store_at(new_database())).restore(tmp_path / "b")
 
 
 async def test_an_older_backup_is_brought_up_to_date(
@@ -413,11 +413,11 @@ async def test_an_older_backup_is_brought_up_to_date(
 
     source, target, last = new_database(), new_database(), schema.migrations()[-1]
     await live(source)
-    await backed_up(store_at(source)).back_up(tmp_path / "b")
+    await require_backup(store_at(source)).back_up(tmp_path / "b")
     migration = last._replace(number=last.number + 1, script=_NEW_TABLE.encode())
     known = (*schema.migrations(), migration)
     monkeypatch.setattr(schema, "migrations", lambda: known)
-    await backed_up(store_at(target)).restore(tmp_path / "b")
+    await require_backup(store_at(target)).restore(tmp_path / "b")
     with psycopg.connect(target) as db:
         assert db.execute("SELECT count(*) FROM memwarden.later").fetchone() == (2,)
         assert db.execute("SELECT value FROM memwarden.meta WHERE key = 'schema'").fetchone() == (str(last.number + 1),)
@@ -427,8 +427,8 @@ async def test_an_older_backup_is_brought_up_to_date(
 async def test_the_wall_stands_again_after_a_restore(new_database: Callable[[], str], tmp_path: Path) -> None:
     source, target = new_database(), new_database()
     await live(source)
-    await backed_up(store_at(source)).back_up(tmp_path / "b")
-    await backed_up(store_at(target)).restore(tmp_path / "b")
+    await require_backup(store_at(source)).back_up(tmp_path / "b")
+    await require_backup(store_at(target)).restore(tmp_path / "b")
     with psycopg.connect(target) as db:
         open_tables = db.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relkind = 'r' "
@@ -449,7 +449,7 @@ async def test_a_store_from_before_there_were_backups_lets_its_owner_read(
     with psycopg.connect(source, autocommit=True) as db:
         db.execute("DROP POLICY whole ON memwarden.memories")
         db.execute("ALTER POLICY whole ON memwarden.journal TO memwarden_app")
-        manifest = await backed_up(store_at(source)).back_up(tmp_path / "b")
+        manifest = await require_backup(store_at(source)).back_up(tmp_path / "b")
         assert (manifest.tables["memories"].rows, manifest.tables["journal"].rows) == (11, 23)
         policies = "SELECT tablename FROM pg_policies WHERE policyname = 'whole' AND roles <> ARRAY[current_user]"
         assert db.execute(policies).fetchall() == []
@@ -466,18 +466,18 @@ async def test_an_owner_without_more_rights_restores(new_database: Callable[[], 
     ]
     try:
         with pytest.raises(StoreUnavailable, match="login that owns"):
-            await backed_up(store_at(as_login[0])).back_up(tmp_path / "b")
-        await backed_up(store_at(source)).back_up(tmp_path / "b")
+            await require_backup(store_at(as_login[0])).back_up(tmp_path / "b")
+        await require_backup(store_at(source)).back_up(tmp_path / "b")
         with pytest.raises(StoreUnavailable, match=r"rights|may not"):
-            await backed_up(store_at(as_login[1])).restore(tmp_path / "b")
+            await require_backup(store_at(as_login[1])).restore(tmp_path / "b")
         with psycopg.connect(target, autocommit=True) as db:
             name = db.info.dbname
             db.execute(f"GRANT CREATE ON DATABASE {name} TO {login}".encode())
             db.execute(f"GRANT memwarden_search TO {login} WITH INHERIT FALSE".encode())
-        await backed_up(store_at(as_login[1])).restore(tmp_path / "b")
+        await require_backup(store_at(as_login[1])).restore(tmp_path / "b")
         assert await held(as_login[1]) == await held(source)
-        manifest = await backed_up(store_at(as_login[1])).back_up(tmp_path / "again")
-        assert manifest.tables == read(tmp_path / "b").tables
+        manifest = await require_backup(store_at(as_login[1])).back_up(tmp_path / "again")
+        assert manifest.tables == read_manifest(tmp_path / "b").tables
     finally:
         for url in (source, target):
             with psycopg.connect(url, autocommit=True) as db:
@@ -487,7 +487,7 @@ async def test_an_owner_without_more_rights_restores(new_database: Callable[[], 
 
 
 def a_manifest(**changes: object) -> Manifest:
-    return Manifest("sqlite", "2026-01-01T00:00:00+00:00", 1, None, (Stand("a", "b", 3), Stand("a", "c", 4)), {})
+    return Manifest("sqlite", "2026-01-01T00:00:00+00:00", 1, None, (NamespaceRevision("a", "b", 3), NamespaceRevision("a", "c", 4)), {})
 
 
 def test_a_manifest_counts_revisions() -> None:

@@ -22,7 +22,7 @@ from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, 
 from memwarden.records import Batch, Namespace, Put, WriteMode
 from memwarden.stores.jsonfile import JsonStore
 from memwarden.stores.jsonfile.folder import Folder
-from memwarden.stores.jsonfile.names import folder_of
+from memwarden.stores.jsonfile.folder import folder_of
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 from memwarden.testing.examples import START, a_batch, a_memory, a_put
 

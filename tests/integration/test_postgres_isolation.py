@@ -16,9 +16,9 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.filters import parse
 from memwarden.records import Link, Namespace, Remove, SeenMark, WriteMode
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.shared.checkpoints import Value
+from memwarden.stores.shared.checkpoints import ChannelValue
 from memwarden.stores.shared.items import PutItem, StoredItem
-from memwarden.stores.shared.search import Legs, OpenRows, word
+from memwarden.stores.shared.search import SearchLegs, OpenRows, format_term
 from memwarden.testing.checkpoint_tests import a_saved, a_write
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
@@ -40,7 +40,7 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
         await store.apply(type(seen)(seen.namespace, seen.changes, seen.at, seen=(SeenMark("t", 1),)))
         await store.record([an_event(namespace=item)])
         saved = a_saved(links=(("a", "1"),))
-        await store.checkpoints.put(item, saved, [Value("a", "1", "k", b"")])
+        await store.checkpoints.put(item, saved, [ChannelValue("a", "1", "k", b"")])
         await store.checkpoints.put_writes(item, saved.key, [a_write()])
         await store.items.write(item, [PutItem(StoredItem("a", "k", "{}", 1, 1), (("$", b"vector"),))])
     yield store
@@ -265,7 +265,7 @@ def every_connection(store: PostgresStore, spoil: Callable[[psycopg.Connection[A
     """Do something to all connections that the store keeps, and leave them as they are."""
     assert store._state is not None
     connections = store._state.connections
-    with connections.borrowed() as item, connections.borrowed() as other:
+    with connections.borrow() as item, connections.borrow() as other:
         kept = [item, other]
     assert connections._idle == kept[::-1]
     for connection in kept:
@@ -399,7 +399,7 @@ async def test_an_owner_that_is_no_superuser_is_held_to_row_security_too(
     await owned.apply(a_batch(a_put("a")))
     assert await owned.make_search(NAMESPACE, 2)
     await owned.save_digest(NAMESPACE, 1, b"as if")
-    every_word = Legs(OpenRows(), b"\x00\x3c\x00\x00", 5, word(1), 5)
+    every_word = SearchLegs(OpenRows(), b"\x00\x3c\x00\x00", 5, format_term(1), 5)
     found = await owned.look(NAMESPACE, every_word)
     assert (found.near.ids, found.holding.ids) == (["a"], ["a"])
     await owned.close()

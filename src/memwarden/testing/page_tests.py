@@ -23,7 +23,7 @@ from memwarden.records import (
 )
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.move import seal
+from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.transfer.pages import CANARY_TENANT, Page, Tally
 from memwarden.testing.examples import FULL, NAMESPACE, OTHER_USER, SIGNALS, START, VARIED, a_batch, a_memory, a_put
 
@@ -48,7 +48,7 @@ async def a_long_life(store: Store) -> None:
     await store.apply(a_batch(key="nothing"))
 
 
-async def copied(source: Store, target: Store, limit: int, *, until: int | None = None) -> None:
+async def copy_namespace(source: Store, target: Store, limit: int, *, until: int | None = None) -> None:
     """Copy a namespace page by page, at most up to a revision."""
     since, last = (await target.head(NAMESPACE)).rev, False
     while not last and (until is None or since < until):
@@ -60,7 +60,9 @@ async def copied(source: Store, target: Store, limit: int, *, until: int | None 
 async def expect_the_same(source: Store, target: Store) -> None:
     """Every page and every answer of two stores is the same."""
     for limit in (3, 1000):
-        assert (await seal(source, NAMESPACE, limit=limit)) == (await seal(target, NAMESPACE, limit=limit))
+        assert (await seal_namespace(source, NAMESPACE, limit=limit)) == (
+            await seal_namespace(target, NAMESPACE, limit=limit)
+        )
     assert _content(await source.dump_page(NAMESPACE)) == _content(await target.dump_page(NAMESPACE))
     assert await source.journal(NAMESPACE) == await target.journal(NAMESPACE)
     for state in MemoryState:
@@ -87,29 +89,29 @@ class PageTests:
             source, back = await _memory_store(), await _memory_store()
             await a_long_life(source)
             if limit == 1:
-                await copied(source, store, limit)
-            await copied(store, back, limit)
+                await copy_namespace(source, store, limit)
+            await copy_namespace(store, back, limit)
             await expect_the_same(source, store)
             await expect_the_same(source, back)
 
     async def test_what_it_wrote_itself_moves(self, store: Store) -> None:
         target = await _memory_store()
         await a_long_life(store)
-        await copied(store, target, 7)
+        await copy_namespace(store, target, 7)
         await expect_the_same(store, target)
         assert await target.tally(NAMESPACE) == Tally(10, 10, 3, 22, 3, 2, 4)
 
     async def test_loading_writes_no_journal_entries_of_its_own(self, store: Store) -> None:
         source = await _memory_store()
         await a_long_life(source)
-        await copied(source, store, 6)
+        await copy_namespace(source, store, 6)
         assert await store.journal(NAMESPACE) == await source.journal(NAMESPACE)
         assert (await store.head(NAMESPACE)).rev == (await source.head(NAMESPACE)).rev == 22
 
     async def test_life_goes_on_after_the_move(self, store: Store) -> None:
         source = await _memory_store()
         await a_long_life(source)
-        await copied(source, store, 1000)
+        await copy_namespace(source, store, 1000)
         both = (source, store)
         for batch in (
             a_batch(
@@ -129,12 +131,12 @@ class PageTests:
     async def test_it_goes_on_where_it_was_broken_off(self, store: Store) -> None:
         source = await _memory_store()
         await a_long_life(source)
-        await copied(source, store, 5, until=10)
+        await copy_namespace(source, store, 5, until=10)
         assert (await store.head(NAMESPACE)).rev == 10
         await source.apply(a_batch(a_put("a", UPDATE, text="meanwhile"), Remove("b"), a_put("late"), key="late"))
-        await copied(source, store, 4)
+        await copy_namespace(source, store, 4)
         await source.apply(a_batch(key="no entry"))
-        await copied(source, store, 4)
+        await copy_namespace(source, store, 4)
         await expect_the_same(source, store)
         assert (await store.apply(a_batch(key="no entry"))).replayed
 
@@ -195,14 +197,14 @@ class PageTests:
             )
             await store.apply(replace(batch, seen=(SeenMark("t", 1),)))
             await store.apply(a_batch(a_put("a", UPDATE, namespace=item), namespace=item))
-        before = await seal(store, NAMESPACE)
+        before = await seal_namespace(store, NAMESPACE)
         await store.discard(canary)
         await store.discard(canary)
         assert await store.namespaces() == [NAMESPACE]
         assert await store.tally(canary) == Tally(0, 0, 0, 0, 0, 0, 0)
         with pytest.raises(InvalidInput):
             await store.discard(NAMESPACE)
-        assert await seal(store, NAMESPACE) == before
+        assert await seal_namespace(store, NAMESPACE) == before
 
     async def test_what_it_tells_about_itself(self, store: Store) -> None:
         about = await store.about()

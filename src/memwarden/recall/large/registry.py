@@ -124,7 +124,7 @@ class LargeNamespaces:
         """Return an index of chosen rows of a part, and the word pieces of those rows and of the turns before."""
         assert self._store is not None
         wanted = dict.fromkeys((*chosen, *(part.before(chosen) if pieces else ())))
-        rows = await self._store.rows(namespace, list(wanted))
+        rows = await self._store.rows_by_number(namespace, list(wanted))
         kept = frozenset(chosen)
         index = await self._indexes.build(Scan([row for row in rows if row.live and row.n in kept], head))
         return index, {row.n: row.pieces for row in rows}
@@ -175,7 +175,7 @@ class LargeNamespaces:
         if found is None:
             return None
         whole = decode_digest(found[1])
-        rows = await store.rows(namespace, whole.sample.tolist())
+        rows = await store.rows_by_number(namespace, whole.sample.tolist())
         index = await self._indexes.build(Scan([row for row in rows if row.live], Head(whole.rev, 0)))
         self._keep(namespace, large := LargeNamespace(whole, index))
         self._indexes.drop(namespace)

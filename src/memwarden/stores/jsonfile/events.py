@@ -10,38 +10,38 @@ from typing import Any, BinaryIO
 
 from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.jsonfile.folder import make_folder, opened, said_of_system
+from memwarden.stores.jsonfile.folder import explain_os_errors, make_folder, open_private
 from memwarden.stores.shared.event_rows import COLUMNS, event_of, row_of
 
 NAME = "events.jsonl"
 
 
-def append(folder: Path, events: Sequence[OpEvent]) -> None:
+def append_events(folder: Path, events: Sequence[OpEvent]) -> None:
     """Add events to the file of a folder, which is made when it is missing. Half a line before them stays by itself."""
-    with said_of_system(folder):
+    with explain_os_errors(folder):
         make_folder(folder)
-        with opened(folder / NAME, "a+b") as file:
-            file.write((b"\n" if _torn(file) else b"") + _lines(events))
+        with open_private(folder / NAME, "a+b") as file:
+            file.write((b"\n" if _ends_in_half_a_line(file) else b"") + _lines(events))
 
 
-def replace(folder: Path, events: Sequence[OpEvent]) -> None:
+def replace_events(folder: Path, events: Sequence[OpEvent]) -> None:
     """Let the file hold these events and no others."""
     new = folder / f"{NAME}.new"
-    with said_of_system(folder):
-        with opened(new, "wb") as file:
+    with explain_os_errors(folder):
+        with open_private(new, "wb") as file:
             file.write(_lines(events))
         new.replace(folder / NAME)
 
 
-def read(folder: Path, namespace: Namespace) -> list[OpEvent]:
+def read_events(folder: Path, namespace: Namespace) -> list[OpEvent]:
     """Return what the file holds. A line that a kill or a power cut left half written is passed over."""
-    with said_of_system(folder):
+    with explain_os_errors(folder):
         file = folder / NAME
         lines = file.read_bytes().splitlines() if file.exists() else []
     return [event for line in lines if (event := _event(line, namespace)) is not None]
 
 
-def _torn(file: BinaryIO) -> bool:
+def _ends_in_half_a_line(file: BinaryIO) -> bool:
     """Whether a kill, a power cut or a full disk left a file with half a line at its end."""
     if not file.seek(0, os.SEEK_END):
         return False

@@ -9,18 +9,19 @@ may hold what the snapshot has already.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.records import Namespace
-from memwarden.stores.jsonfile.forms import page_json, page_lines, page_of
+from memwarden.stores.jsonfile.page_json import page_json, page_lines, page_of
 from memwarden.stores.transfer.pages import Page
 
 FORMAT = 1
@@ -32,6 +33,11 @@ _END = re.compile(rb'\n, "crc32": "([0-9a-f]{8})"\}\n\Z')
 _WHOSE = re.compile(r'\{"tenant": ("(?:[^"\\]|\\.)*"), "path": ("(?:[^"\\]|\\.)*"), ')
 _CHECK = 9
 """Bytes before the JSON of a log's line: its CRC-32 in hexadecimal digits and a space."""
+_PLURAL = {"project": "projects", "user": "users", "task": "tasks"}
+_PLAIN = re.compile(r"[a-z0-9_-]")
+_MAX_NAME_LENGTH = 200
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))}
+"""Names that Windows gives to devices."""
 
 
 class Folder:
@@ -48,7 +54,7 @@ class Folder:
         The last line of the last log may be half of one that nobody was told of; it is cut off. Raises StoreCorrupt for
         anything else that is not as it was written.
         """
-        with said_of_system(self.path):
+        with explain_os_errors(self.path):
             logs = self._logs()
             found = [*self._snapshot(), *(page for log in logs for page in self._lines(log, last=log == logs[-1]))]
             self._number = _number(logs[-1]) if logs else 0
@@ -56,7 +62,7 @@ class Folder:
 
     def namespace(self) -> Namespace | None:
         """Return whose folder it is, by the beginning of what is there; None while nothing was acknowledged."""
-        with said_of_system(self.path):
+        with explain_os_errors(self.path):
             file = self.path / SNAPSHOT
             if file.exists():
                 with file.open("rb") as snapshot:
@@ -71,7 +77,7 @@ class Folder:
     def append(self, page: Page) -> None:
         """Add a page to the log, synced to the disk. When that fails, the log is as it was before."""
         said = page_json(page).encode()
-        with said_of_system(self.path):
+        with explain_os_errors(self.path):
             log = self._log or self._begin()
             whole = log.tell()
             try:
@@ -84,7 +90,7 @@ class Folder:
 
     def turn(self) -> int:
         """Begin a new log and return its number: a snapshot that holds all there is now replaces the logs before it."""
-        with said_of_system(self.path):
+        with explain_os_errors(self.path):
             self.close()
             self._number += 1
             self._begin()
@@ -93,10 +99,10 @@ class Folder:
     def save(self, page: Page, number: int) -> None:
         """Write the snapshot, from the first revision on, and remove the logs before ``number``. Atomic."""
         new = self.path / _NEW
-        with said_of_system(self.path):
-            with opened(new, "wb") as file:
+        with explain_os_errors(self.path):
+            with open_private(new, "wb") as file:
                 check = 0
-                for said in self._said(page):
+                for said in self._snapshot_bytes(page):
                     check = zlib.crc32(said, check)
                     file.write(said)
                 file.write(b'\n, "crc32": "%08x"}\n' % check)
@@ -114,7 +120,7 @@ class Folder:
             log.close()
 
     @staticmethod
-    def _said(page: Page) -> Iterator[bytes]:
+    def _snapshot_bytes(page: Page) -> Iterator[bytes]:
         yield b'{"format": %d, "page":\n' % FORMAT
         for said in page_lines(page):
             yield said.encode()
@@ -126,7 +132,7 @@ class Folder:
         said = file.read_bytes()
         end = _END.search(said)
         if end is None or zlib.crc32(said[: end.start()]) != int(end[1], 16):
-            _too_new(said, file)
+            _refuse_newer(said, file)
             raise StoreCorrupt(f"{file} is not as memwarden wrote it; restore a copy of the folder {self.path}")
         return [_page(json.loads(said)["page"], file)]
 
@@ -156,7 +162,7 @@ class Folder:
     def _begin(self) -> BinaryIO:
         make_folder(self.path)
         new = not self._current.exists()
-        self._log = log = opened(self._current, "ab")
+        self._log = log = open_private(self._current, "ab")
         if new:
             sync_folder(self.path)
         return log
@@ -172,6 +178,22 @@ class Folder:
             log.close()
         with suppress(OSError):
             os.truncate(self._current, size)
+
+
+def folder_of(namespace: Namespace) -> PurePosixPath:
+    """Return a namespace's folder below the store's: ``projects/web_app``, ``global``, ``tenants/acme/users/ana``."""
+    kind, _, name = namespace.path.partition("/")
+    own = PurePosixPath(_PLURAL.get(kind, kind)) / _escape_name(name) if name else PurePosixPath(_escape_name(kind))
+    return own if namespace.tenant == "default" else PurePosixPath("tenants") / _escape_name(namespace.tenant) / own
+
+
+def _escape_name(name: str) -> str:
+    """The name with everything but small letters, digits, - and _ as %XX: dots, separators, and capitals too, since
+    some file systems take Ana and ana for one. A name that gets too long is told by its hash."""
+    said = "".join(item if _PLAIN.match(item) else "".join(f"%{byte:02X}" for byte in item.encode()) for item in name)
+    if said in _RESERVED:
+        said = f"%{ord(said[0]):02X}{said[1:]}"
+    return said if len(said) <= _MAX_NAME_LENGTH else f"%~{hashlib.sha256(name.encode()).hexdigest()}"
 
 
 def make_folder(path: Path) -> None:
@@ -195,7 +217,7 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def opened(file: Path, mode: str) -> BinaryIO:
+def open_private(file: Path, mode: str) -> BinaryIO:
     """Open a file that its owner alone can read if it is new."""
     return cast("BinaryIO", open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)))
 
@@ -213,14 +235,14 @@ def _page(said: Any, file: Path) -> Page:
         raise StoreCorrupt(f"{file} holds a page that memwarden cannot read: {error!r}") from None
 
 
-def _too_new(said: bytes, file: Path) -> None:
+def _refuse_newer(said: bytes, file: Path) -> None:
     found = re.match(rb'\{"format": (\d+),', said)
     if found and int(found[1]) > FORMAT:
         raise StoreTooNew(f"{file} was written by a later memwarden; upgrade memwarden")
 
 
 @contextmanager
-def said_of_system(path: Path) -> Iterator[None]:
+def explain_os_errors(path: Path) -> Iterator[None]:
     """Say what the system refused in our words."""
     try:
         yield

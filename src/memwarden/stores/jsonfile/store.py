@@ -17,20 +17,27 @@ from filelock import FileLock, Timeout
 
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
-from memwarden.records import Batch, Namespace, Promises, Receipt
+from memwarden.records import Batch, Fill, Namespace, Promises, Receipt
 from memwarden.stores.jsonfile import events as event_file
-from memwarden.stores.jsonfile.folder import FORMAT, SNAPSHOT, Folder, make_folder, said_of_system, sync_folder
-from memwarden.stores.jsonfile.names import folder_of
-from memwarden.stores.memory.space import Space
+from memwarden.stores.jsonfile.folder import (
+    FORMAT,
+    SNAPSHOT,
+    Folder,
+    explain_os_errors,
+    folder_of,
+    make_folder,
+    sync_folder,
+)
+from memwarden.stores.memory.space import NamespaceTables
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.transfer.pages import About, Page
 
-MOST_ITEMS = 10_000
+MAX_ITEMS = 10_000
 """A namespace of more memories than these belongs in a store that does not hold and write all of it."""
 QUIET_SECONDS = 1.0
 """A snapshot is written when a namespace was left alone for so long,"""
-LATEST_SECONDS = 10.0
+MAX_SNAPSHOT_DELAY_SECONDS = 10.0
 """or when its log has been going for so long."""
 _ABOUT = "store.json"
 _LOCK = "store.lock"
@@ -48,7 +55,7 @@ class JsonStore(MemoryStore):
 
     promises: ClassVar[Promises] = Promises(durable=True, shared=False, rows_enforced=False, exclusive=True)
 
-    def __init__(self, root: Path, *, most_items: int = MOST_ITEMS, quiet_seconds: float = QUIET_SECONDS) -> None:
+    def __init__(self, root: Path, *, most_items: int = MAX_ITEMS, quiet_seconds: float = QUIET_SECONDS) -> None:
         super().__init__()
         self._root = root
         self._most_items = most_items
@@ -56,20 +63,20 @@ class JsonStore(MemoryStore):
         self._lock = FileLock(root / _LOCK, thread_local=False, mode=0o600)
         self._process = 0
         self._folders: dict[Namespace, Folder] = {}
-        self._door = asyncio.Lock()
+        self._open_lock = asyncio.Lock()
         self._ending: asyncio.Task[None] | None = None
-        self._binding = asyncio.Lock()
-        self._loads: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._turns: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._bind_lock = asyncio.Lock()
+        self._load_locks: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._write_locks: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[Any]] = set()
         self._savers: dict[Namespace, asyncio.Task[None]] = {}
-        self._tellings: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._event_locks: defaultdict[Namespace, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def open(self) -> None:
-        async with self._door:
+        async with self._open_lock:
             if self._open:
                 return
-            taking = asyncio.ensure_future(asyncio.to_thread(self._take))
+            taking = asyncio.ensure_future(asyncio.to_thread(self._lock_folder))
             try:
                 await asyncio.shield(taking)
             except asyncio.CancelledError:  # the thread goes on, and takes a lock that nobody would let go
@@ -93,13 +100,13 @@ class JsonStore(MemoryStore):
 
     async def _end(self) -> None:
         try:
-            async with self._door:
+            async with self._open_lock:
                 await self._finish()
         finally:
             await super().close()
             for folder in self._folders.values():
                 folder.close()
-            self._let_go()
+            self._reset()
             self._lock.release()
             self._ending = None
 
@@ -115,31 +122,34 @@ class JsonStore(MemoryStore):
             with suppress(StoreFull, StoreUnavailable):  # the log holds it
                 await self._save(namespace)
 
-    def _let_go(self) -> None:
+    def _reset(self) -> None:
         self._folders.clear()
         self._spaces.clear()
         self._events = EventList()
-        self._tellings.clear()
+        self._event_locks.clear()
         self._savers.clear()
-        self._turns.clear()
-        self._loads.clear()
+        self._write_locks.clear()
+        self._load_locks.clear()
 
     async def identity(self, model: str) -> str:
-        return await self._whole(self._identity(model))
+        return await self._run_to_end(self._identity(model))
 
     async def apply(self, batch: Batch) -> Receipt:
-        return await self._whole(self._apply(batch))
+        return await self._run_to_end(self._apply(batch))
+
+    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        await self._run_to_end(self._fill(namespace, fills))
 
     async def load_page(self, page: Page) -> None:
-        await self._whole(self._load_page(page))
+        await self._run_to_end(self._load_page(page))
 
     async def discard(self, namespace: Namespace) -> None:
-        await self._whole(self._discard(namespace))
+        await self._run_to_end(self._discard(namespace))
 
     async def record(self, events: Sequence[OpEvent]) -> None:
         checked = self._checked_events(events)
         for namespace in {item.namespace for item in checked}:
-            await self._whole(self._record(namespace, [item for item in checked if item.namespace == namespace]))
+            await self._run_to_end(self._record(namespace, [item for item in checked if item.namespace == namespace]))
 
     async def events(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
@@ -154,7 +164,7 @@ class JsonStore(MemoryStore):
         return await super().event_counts(namespace, where, seconds=seconds)
 
     async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
-        return await self._whole(self._prune_events(namespace, before, most))
+        return await self._run_to_end(self._prune_events(namespace, before, most))
 
     async def namespaces(self) -> list[Namespace]:
         self._ready()
@@ -164,12 +174,12 @@ class JsonStore(MemoryStore):
 
     async def about(self) -> About:
         self._ready()
-        taken = await asyncio.to_thread(self._taken)
+        taken = await asyncio.to_thread(self._count_bytes)
         return About("json", FORMAT, self._model, taken)
 
     # The way in
 
-    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it to the end, also when the caller is cancelled: the files and the tables must not part."""
         try:
             self._ready()
@@ -184,22 +194,28 @@ class JsonStore(MemoryStore):
         return await asyncio.shield(task)
 
     async def _identity(self, model: str) -> str:
-        async with self._binding:
+        async with self._bind_lock:
             if self._model is None:
                 await asyncio.to_thread(self._bind, model)
                 self._model = model
             return self._model
 
     async def _apply(self, batch: Batch) -> Receipt:
-        async with self._turns[batch.namespace]:
+        async with self._write_locks[batch.namespace]:
             return await super().apply(batch)
 
+    async def _fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        """Take signals in. They reach the disk with the next snapshot; what a crash takes is made again."""
+        async with self._write_locks[namespace]:
+            await super().fill(namespace, fills)
+            self._save_later(namespace)
+
     async def _load_page(self, page: Page) -> None:
-        async with self._turns[page.namespace]:
+        async with self._write_locks[page.namespace]:
             await super().load_page(page)
 
     async def _discard(self, namespace: Namespace) -> None:
-        async with self._turns[namespace]:
+        async with self._write_locks[namespace]:
             await super().discard(namespace)
             folder = self._folders.pop(namespace, None) or Folder(self._root / folder_of(namespace))
             saver = self._savers.pop(namespace, None)
@@ -209,36 +225,36 @@ class JsonStore(MemoryStore):
             await asyncio.to_thread(shutil.rmtree, folder.path, ignore_errors=True)
 
     async def _record(self, namespace: Namespace, events: list[OpEvent]) -> None:
-        async with self._tellings[namespace]:
-            await asyncio.to_thread(event_file.append, self._root / folder_of(namespace), events)
+        async with self._event_locks[namespace]:
+            await asyncio.to_thread(event_file.append_events, self._root / folder_of(namespace), events)
             if self._events.knows(namespace):
                 self._events.record(events)
 
     async def _prune_events(self, namespace: Namespace, before: datetime, most: int) -> int:
         await self._read_events(namespace)
-        async with self._tellings[namespace]:
+        async with self._event_locks[namespace]:
             pruned = self._events.prune(namespace, before, most)
             if pruned:
                 kept = self._events.events(namespace, EVERYTHING, 2**62, descending=False)
-                await asyncio.to_thread(event_file.replace, self._root / folder_of(namespace), kept)
+                await asyncio.to_thread(event_file.replace_events, self._root / folder_of(namespace), kept)
             return pruned
 
     async def _read_events(self, namespace: Namespace) -> None:
         self._ready()
-        async with self._tellings[namespace]:
+        async with self._event_locks[namespace]:
             if not self._events.knows(namespace):
-                found = await asyncio.to_thread(event_file.read, self._root / folder_of(namespace), namespace)
+                found = await asyncio.to_thread(event_file.read_events, self._root / folder_of(namespace), namespace)
                 self._events.know(namespace, found)
 
-    async def _space(self, namespace: Namespace) -> Space:
+    async def _space(self, namespace: Namespace) -> NamespaceTables:
         self._ready()
         if namespace not in self._folders:
-            async with self._loads[namespace]:
+            async with self._load_locks[namespace]:
                 if namespace not in self._folders:
                     folder = Folder(self._root / folder_of(namespace))
-                    space = await asyncio.to_thread(_read, folder, namespace)
+                    space = await asyncio.to_thread(_read_space, folder, namespace)
                     self._folders[namespace], self._spaces[namespace] = folder, space
-        return self._spaces.get(namespace) or Space()
+        return self._spaces.get(namespace) or NamespaceTables()
 
     async def _write(self, page: Page) -> None:
         if page.rows > max(self._most_items, self._spaces[page.namespace].count):
@@ -267,16 +283,16 @@ class JsonStore(MemoryStore):
 
     async def _save_when_quiet(self, namespace: Namespace) -> None:
         loop = asyncio.get_running_loop()
-        latest, rev = loop.time() + LATEST_SECONDS, -1
+        latest, rev = loop.time() + MAX_SNAPSHOT_DELAY_SECONDS, -1
         while namespace in self._spaces and rev != self._spaces[namespace].rev and loop.time() < latest:
             rev = self._spaces[namespace].rev
             await asyncio.sleep(self._quiet_seconds)
         self._savers.pop(namespace, None)
         with suppress(StoreFull, StoreUnavailable):  # the log holds it; the next write tries again
-            await self._whole(self._save(namespace))
+            await self._run_to_end(self._save(namespace))
 
     async def _save(self, namespace: Namespace) -> None:
-        async with self._turns[namespace]:
+        async with self._write_locks[namespace]:
             folder, space = self._folders.get(namespace), self._spaces.get(namespace)
             if folder is None or space is None:
                 return
@@ -286,8 +302,8 @@ class JsonStore(MemoryStore):
 
     # Files
 
-    def _take(self) -> None:
-        with said_of_system(self._root):
+    def _lock_folder(self) -> None:
+        with explain_os_errors(self._root):
             make_folder(self._root)
             try:
                 self._lock.acquire(timeout=0)
@@ -299,15 +315,15 @@ class JsonStore(MemoryStore):
         try:
             if not (self._root / _ABOUT).exists():
                 self._bind(None)
-            self._model = self._bound()
+            self._model = self._read_model()
         except BaseException:
             self._lock.release()
             raise
 
-    def _bound(self) -> str | None:
+    def _read_model(self) -> str | None:
         file = self._root / _ABOUT
         try:
-            with said_of_system(self._root):
+            with explain_os_errors(self._root):
                 said = json.loads(file.read_text())
             number, model = int(said["format"]), said["model"]
         except (ValueError, KeyError, TypeError) as error:
@@ -318,7 +334,7 @@ class JsonStore(MemoryStore):
 
     def _bind(self, model: str | None) -> None:
         new = self._root / f"{_ABOUT}.new"
-        with said_of_system(self._root):
+        with explain_os_errors(self._root):
             with new.open("w") as file:
                 json.dump({"format": FORMAT, "model": model}, file)
                 file.flush()
@@ -330,7 +346,7 @@ class JsonStore(MemoryStore):
         folders = {item.parent for name in (SNAPSHOT, "log.*.jsonl") for item in self._root.rglob(name)}
         return {folder for folder in (Folder(path).namespace() for path in folders) if folder is not None}
 
-    def _taken(self) -> int:
+    def _count_bytes(self) -> int:
         return sum(item.stat().st_size for item in self._root.rglob("*") if item.is_file())
 
     def _ready(self) -> None:
@@ -339,9 +355,9 @@ class JsonStore(MemoryStore):
             raise StoreUnavailable("the store was opened by another process before a fork; open it in this one")
 
 
-def _read(folder: Folder, namespace: Namespace) -> Space:
+def _read_space(folder: Folder, namespace: Namespace) -> NamespaceTables:
     """The tables of a namespace as its files have them."""
-    space = Space()
+    space = NamespaceTables()
     for page in folder.pages():
         if page.namespace != namespace:
             raise StoreCorrupt(f"{folder.path} is the folder of {namespace}, and holds {page.namespace}")

@@ -13,17 +13,17 @@ from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import (
     PAGE,
+    ChannelValue,
+    CheckpointKey,
+    CheckpointOutline,
     CheckpointRead,
     Checkpoints,
     CheckpointSearch,
-    Key,
-    Outline,
     PendingWrite,
     SavedCheckpoint,
-    Value,
-    agrees,
+    find_unneeded,
+    matches_metadata,
     metadata_text,
-    unneeded,
 )
 from memwarden.stores.shared.sql_values import check_text
 
@@ -32,11 +32,11 @@ from memwarden.stores.shared.sql_values import check_text
 class _CheckpointShelf:
     """The checkpoints of one namespace. values: by thread, subgraph, channel and version."""
 
-    saved: dict[Key, SavedCheckpoint] = field(default_factory=dict)
-    values: dict[tuple[str, str, str, str], Value] = field(default_factory=dict)
-    writes: dict[Key, dict[tuple[str, int], PendingWrite]] = field(default_factory=dict)
+    saved: dict[CheckpointKey, SavedCheckpoint] = field(default_factory=dict)
+    values: dict[tuple[str, str, str, str], ChannelValue] = field(default_factory=dict)
+    writes: dict[CheckpointKey, dict[tuple[str, int], PendingWrite]] = field(default_factory=dict)
 
-    def found(self, key: Key) -> CheckpointRead:
+    def read_checkpoint(self, key: CheckpointKey) -> CheckpointRead:
         saved = self.saved[key]
         places = [(key.thread, key.ns, *link) for link in saved.links]
         values = tuple(self.values[place] for place in places if place in self.values)
@@ -57,14 +57,14 @@ class MemoryCheckpoints:
         self._check_open = check_open
         self._shelves: dict[Namespace, _CheckpointShelf] = {}
 
-    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[ChannelValue]) -> None:
         copy = _plain(saved)
         shelf = self._shelf(namespace)
         shelf.saved[saved.key] = copy
         for value in values:
             shelf.values[saved.key.thread, saved.key.ns, value.channel, value.version] = replace(value, shown=None)
 
-    async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
+    async def put_writes(self, namespace: Namespace, key: CheckpointKey, writes: Sequence[PendingWrite]) -> None:
         check_text(*key, *(text for write in writes for text in (write.task, write.path, write.channel)))
         there = self._shelf(namespace).writes.setdefault(key, {})
         for write in writes:
@@ -80,17 +80,19 @@ class MemoryCheckpoints:
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         shelf = self._shelf(namespace)
         keys = sorted((key for key in shelf.saved if _is_meant(shelf.saved[key], search)), key=_order, reverse=True)
-        return [shelf.found(key) for key in keys[:limit]]
+        return [shelf.read_checkpoint(key) for key in keys[:limit]]
 
-    async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
+    async def outlines(self, namespace: Namespace, thread: str) -> list[CheckpointOutline]:
         saved = self._shelf(namespace).saved
         return [
-            Outline(key, item.parent, item.metadata, frozenset({*item.small, *(channel for channel, _ in item.links)}))
+            CheckpointOutline(
+                key, item.parent, item.metadata, frozenset({*item.small, *(channel for channel, _ in item.links)})
+            )
             for key, item in sorted(saved.items())
             if key.thread == thread
         ]
 
-    async def remove(self, namespace: Namespace, keys: Sequence[Key]) -> None:
+    async def remove(self, namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
         shelf = self._shelf(namespace)
         for key in keys:
             shelf.saved.pop(key, None)
@@ -100,7 +102,7 @@ class MemoryCheckpoints:
             needed = [
                 (key.ns, *link) for key, item in shelf.saved.items() if key.thread == thread for link in item.links
             ]
-            for place in unneeded(there, needed):
+            for place in find_unneeded(there, needed):
                 del shelf.values[thread, *place]
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
@@ -132,7 +134,7 @@ class MemoryCheckpoints:
         return self._shelves.setdefault(namespace, _CheckpointShelf())
 
 
-def _order(key: Key) -> tuple[str, str, str]:
+def _order(key: CheckpointKey) -> tuple[str, str, str]:
     return key.id, key.thread, key.ns
 
 
@@ -144,7 +146,7 @@ def _is_meant(saved: SavedCheckpoint, search: CheckpointSearch) -> bool:
         and search.id in (None, key.id)
         and (search.before is None or key.id < search.before)
         and (search.after is None or _order(key) < _order(search.after))
-        and agrees(saved.metadata, search.metadata)
+        and matches_metadata(saved.metadata, search.metadata)
     )
 
 
@@ -155,7 +157,7 @@ def _plain(saved: SavedCheckpoint) -> SavedCheckpoint:
     return replace(saved, metadata=json.loads(text), shown="{}")
 
 
-def checkpoints_of(store: Store) -> Checkpoints:
+def require_checkpoints(store: Store) -> Checkpoints:
     """Return where a store keeps the states of agents. Raises InvalidInput for one that would lose them at the end."""
     if store.promises.durable and isinstance(store.checkpoints, MemoryCheckpoints):
         raise InvalidInput(f"a {type(store).__name__} keeps no states of agents; use memory://, SQLite or PostgreSQL")

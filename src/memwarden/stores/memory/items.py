@@ -6,31 +6,40 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from memwarden.records import Namespace
-from memwarden.stores.shared.items import Hit, ItemChange, ItemSearch, Place, PutItem, StoredItem, answer, under
+from memwarden.stores.shared.items import (
+    ItemChange,
+    ItemHit,
+    ItemPlace,
+    ItemSearch,
+    PutItem,
+    StoredItem,
+    answer_search,
+    is_under,
+)
 
 _MINUTE = 60_000_000
 
 
-class _ItemShelf(dict[Place, PutItem]):
+class _ItemShelf(dict[ItemPlace, PutItem]):
     """The items of one namespace."""
 
     def alive(self, path: str | None, at: int | None) -> list[StoredItem]:
-        return [item.item for item in self.values() if under(item.item.path, path) and _is_alive(item.item, at)]
+        return [item.item for item in self.values() if is_under(item.item.path, path) and _is_alive(item.item, at)]
 
 
 class _MemoryItemsView:
     def __init__(self, shelf: _ItemShelf) -> None:
         self._shelf = shelf
 
-    def newest(self, search: ItemSearch, most: int | None) -> Iterable[Place]:
+    def newest(self, search: ItemSearch, most: int | None) -> Iterable[ItemPlace]:
         items = sorted(self._shelf.alive(search.path, search.alive_at), key=lambda item: (-item.updated_at, *item[:2]))
         page = items if most is None else items[search.offset : search.offset + most]
         return [(item.path, item.key) for item in page]
 
-    def read(self, identities: Sequence[Place]) -> Mapping[Place, StoredItem]:
+    def read(self, identities: Sequence[ItemPlace]) -> Mapping[ItemPlace, StoredItem]:
         return {identity: self._shelf[identity].item for identity in identities}
 
-    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[Place, bytes]]]:
+    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[ItemPlace, bytes]]]:
         places = ((item.path, item.key) for item in self._shelf.alive(search.path, search.alive_at))
         yield [(place, vector) for place in places for _, vector in self._shelf[place].vectors]
 
@@ -49,15 +58,15 @@ class MemoryItems:
         self._shelves: dict[Namespace, _ItemShelf] = {}
 
     async def get(
-        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
-    ) -> dict[Place, StoredItem]:
+        self, namespace: Namespace, places: Sequence[ItemPlace], *, alive_at: int | None = None
+    ) -> dict[ItemPlace, StoredItem]:
         shelf = self._shelf(namespace)
         return {
             place: shelf[place].item for place in places if place in shelf and _is_alive(shelf[place].item, alive_at)
         }
 
-    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
-        return answer(_MemoryItemsView(self._shelf(namespace)), search)
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
+        return answer_search(_MemoryItemsView(self._shelf(namespace)), search)
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
         return list({item.path for item in self._shelf(namespace).alive(under, alive_at)})
@@ -78,7 +87,7 @@ class MemoryItems:
         self._shelves[namespace] = shelf
 
     async def refresh(
-        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+        self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None
     ) -> None:
         shelf = self._shelf(namespace)
         for place in places:

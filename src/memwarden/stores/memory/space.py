@@ -16,21 +16,21 @@ from memwarden.stores.transfer.pages import (
     MemoryRow,
     Page,
     Tally,
-    archived,
-    dropped,
-    last_of,
+    find_archived,
+    find_dropped,
+    last_revision,
 )
 
 EdgeKey = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Space:
+class NamespaceTables:
     """One namespace. Rows lie in the order in which they were first written.
 
     count: how many rows were ever written. versions: earlier contents, by id and version. threads: for each thread the
     numbers of the rows that are or were in it, ascending. ids: the rows' ids by number. source_keys: the id behind each
-    thread and source key (:func:`memwarden.stores.shared.sql_values.once`). seen, extracted: the marks of threads.
+    thread and source key (:func:`memwarden.stores.shared.sql_values.join_source_key`). seen, extracted: the marks of threads.
     """
 
     rev: int = 0
@@ -65,7 +65,7 @@ class Space:
         """A memory as it was in a version, as an active one."""
         row = self.rows.get(memory_id)
         if row is not None and row.memory.version == version:
-            return active(row.memory)
+            return as_active(row.memory)
         return self.versions.get((memory_id, version))
 
     def matching(self, where: Where, state: MemoryState, *, newest_first: bool = False) -> Iterable[Memory]:
@@ -87,7 +87,7 @@ class Space:
 
     def page(self, namespace: Namespace, since: int, limit: int) -> Page:
         """See :meth:`memwarden.stores.protocol.Store.dump_page`."""
-        rev = last_of(since, limit, self.rev)
+        rev = last_revision(since, limit, self.rev)
         changes = tuple(self.journal[since:rev])  # the entry of a revision stands at its place
         rows = sorted((row for row in self.rows.values() if since < row.rev <= rev), key=lambda item: item.rev)
         edges = sorted((edge for edge in self.edges.values() if since < edge.rev <= rev), key=lambda item: item.rev)
@@ -102,7 +102,7 @@ class Space:
             tuple(rows),
             tuple(
                 EarlierContent(self.rows[key[0]].n, self.versions[key])
-                for key in archived(changes)
+                for key in find_archived(changes)
                 if key in self.versions
             ),
             tuple(edges),
@@ -124,8 +124,8 @@ class Space:
         """Take in a page whose new rows were first written after those that are here, as a batch makes it."""
         for memory in page.memories:
             self.keep(memory)
-            if memory.once is not None:
-                self.source_keys[memory.once] = memory.memory.id
+            if memory.source_key is not None:
+                self.source_keys[memory.source_key] = memory.memory.id
         self.versions.update(((item.memory.id, item.memory.version), item.memory) for item in page.earlier)
         for edge in page.edges:
             said = edge.relation
@@ -139,7 +139,7 @@ class Space:
 
     def _drop_versions(self, changes: Iterable[JournalEntry]) -> None:
         """Remove the contents that these entries say are not kept."""
-        for memory_id, version in dropped(changes).items():
+        for memory_id, version in find_dropped(changes).items():
             key = memory_id, version - 1
             while key in self.versions:  # below the first that is not there nothing is that could be removed
                 if self.versions[key].channel == Channel.STATE:
@@ -151,6 +151,6 @@ class Space:
         return tuple(Mark(thread, self.seen.get(thread), self.extracted.get(thread)) for thread in threads)
 
 
-def active(memory: Memory) -> Memory:
+def as_active(memory: Memory) -> Memory:
     """The memory as an active one."""
     return replace(memory, state=MemoryState.ACTIVE, purge_at=None)

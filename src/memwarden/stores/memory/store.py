@@ -21,7 +21,9 @@ from memwarden.records import (
     Channel,
     Edge,
     Event,
+    Fill,
     Head,
+    IndexRow,
     JournalEntry,
     Link,
     Memory,
@@ -40,13 +42,13 @@ from memwarden.records import (
 )
 from memwarden.stores.memory.checkpoints import MemoryCheckpoints
 from memwarden.stores.memory.items import MemoryItems
-from memwarden.stores.memory.space import EdgeKey, Space, active
+from memwarden.stores.memory.space import EdgeKey, NamespaceTables, as_active
 from memwarden.stores.shared.chunks import check_kinds
-from memwarden.stores.shared.decide import born, can_be_removed, check_all, check_mark, noted
+from memwarden.stores.shared.decide import build_rewrite_meta, can_be_removed, check_all, check_mark, describe_creation
 from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.shared.event_rows import check_events
 from memwarden.stores.shared.index_rows import index_row
-from memwarden.stores.shared.sql_values import check_text, once
+from memwarden.stores.shared.sql_values import check_text, join_source_key
 from memwarden.stores.transfer.pages import (
     PAGE,
     About,
@@ -67,7 +69,7 @@ _values = attrgetter(*(each.name for each in fields(Memory)))
 class _MemoryDraft:
     """A batch being applied: it reads through to the namespace and touches it only in :meth:`keep`."""
 
-    def __init__(self, space: Space, batch: Batch) -> None:
+    def __init__(self, space: NamespaceTables, batch: Batch) -> None:
         self._space = space
         self._batch = batch
         self._rows: dict[str, MemoryRow] = {}
@@ -122,7 +124,7 @@ class _MemoryDraft:
             return ChangeResult(restore.id, "missing", restore.step)
         self._check_unchanged(row)
         rev = self._log(restore, restore.event, row.memory, None, row.memory.version)
-        self._rows[restore.id] = replace(row, rev=rev, memory=active(row.memory))
+        self._rows[restore.id] = replace(row, rev=rev, memory=as_active(row.memory))
         return ChangeResult(restore.id, "restored", restore.step)
 
     def link(self, link: Link) -> ChangeResult:
@@ -147,10 +149,10 @@ class _MemoryDraft:
         start, edge = self._row(unlink.from_id), self._edge(key)
         if start is None or edge is None or not edge.live:
             return ChangeResult(unlink.from_id, "missing", unlink.step)
-        active = start.memory.version if start.live else None
+        version = start.memory.version if start.live else None
         strength = edge.relation.strength
         meta = {"to": unlink.to_id, "type": str(unlink.type), "was": strength, **(unlink.meta or {})}
-        rev = self._log(unlink, Event.UNLINK, start.memory, active, active, meta)
+        rev = self._log(unlink, Event.UNLINK, start.memory, version, version, meta)
         self._edges[key] = KeptEdge(rev, False, edge.relation)
         return ChangeResult(unlink.from_id, "deleted", unlink.step)
 
@@ -184,7 +186,7 @@ class _MemoryDraft:
 
     def _create(self, put: Put, memory: Memory, taken: bool) -> ChangeResult:
         if put.source_key is not None:
-            key = once(memory.thread_id, put.source_key)
+            key = join_source_key(memory.thread_id, put.source_key)
             assert key is not None
             first = self._source_keys.get(key, self._space.source_keys.get(key))
             if first is not None:
@@ -195,11 +197,11 @@ class _MemoryDraft:
             raise Conflict(f"the id {memory.id!r} is in use in {self._batch.namespace}")
         purge_at = None if put.state == MemoryState.ACTIVE else put.purge_at
         memory = replace(memory, version=1, state=put.state, purge_at=purge_at)
-        event, version = born(put)
+        event, version = describe_creation(put)
         rev = self._log(put, event, memory, None, version)
         self._count += 1
         assert put.signals is not None  # checked before
-        key = once(memory.thread_id, put.source_key)
+        key = join_source_key(memory.thread_id, put.source_key)
         self._rows[memory.id] = MemoryRow(self._count, rev, key, memory, put.signals)
         return ChangeResult(memory.id, "created", put.step)
 
@@ -214,9 +216,9 @@ class _MemoryDraft:
         old = row.memory.version
         memory = replace(memory, version=old + 1)
         event = put.event if row.live else Event.ADD
-        rev = self._log(put, event, memory, old if row.live else None, old + 1, noted(put))
+        rev = self._log(put, event, memory, old if row.live else None, old + 1, build_rewrite_meta(put))
         signals = row.signals if put.signals is None else put.signals
-        self._versions[memory.id, old] = active(row.memory)
+        self._versions[memory.id, old] = as_active(row.memory)
         self._rows[memory.id] = replace(row, rev=rev, memory=memory, signals=signals)
         return ChangeResult(memory.id, "updated" if row.live else "created", put.step)
 
@@ -263,7 +265,7 @@ class MemoryStore:
     promises: ClassVar[Promises] = Promises(durable=False, shared=False, rows_enforced=False)
 
     def __init__(self) -> None:
-        self._spaces: dict[Namespace, Space] = {}
+        self._spaces: dict[Namespace, NamespaceTables] = {}
         self._events = EventList()
         self._model: str | None = None
         self._open = False
@@ -283,7 +285,7 @@ class MemoryStore:
 
     async def apply(self, batch: Batch) -> Receipt:
         space = await self._space(batch.namespace)
-        batch = _checked(batch)
+        batch = _copy_batch(batch)
         if batch.key is not None and batch.key in space.receipts:
             first = space.receipts[batch.key]
             if first.fingerprint != batch.fingerprint:
@@ -301,6 +303,18 @@ class MemoryStore:
         space.follow(page)
         self._spaces[batch.namespace] = space
         return Receipt(page.rev, applied)
+
+    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        space = await self._space(namespace)
+        for fill in fills:
+            row = space.rows.get(fill.id)
+            if row is not None and row.memory.version == fill.version:
+                space.rows[fill.id] = replace(row, signals=fill.signals)
+
+    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        space = await self._space(namespace)
+        found = (space.rows.get(memory_id) for memory_id in dict.fromkeys(ids))
+        return [index_row(row.n, row.memory, row.signals, live=True) for row in found if row is not None and row.live]
 
     async def head(self, namespace: Namespace) -> Head:
         return (await self._space(namespace)).head
@@ -447,29 +461,29 @@ class MemoryStore:
         if not self._open:
             raise StoreUnavailable("the store is not open; call open() first")
 
-    async def _space(self, namespace: Namespace) -> Space:
+    async def _space(self, namespace: Namespace) -> NamespaceTables:
         self._ready()
-        return self._spaces.get(namespace) or Space()
+        return self._spaces.get(namespace) or NamespaceTables()
 
     async def _write(self, page: Page) -> None:
         """Make a page durable, before anybody sees it. A store in memory promises nothing of the kind."""
 
 
-def _checked(batch: Batch) -> Batch:
+def _copy_batch(batch: Batch) -> Batch:
     """Return a copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
     check_text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
     _aware(batch.at)
     check_kinds(batch.changes)
-    changes = tuple(_checked_change(change, batch.namespace) for change in batch.changes)
+    changes = tuple(_copy_change(change, batch.namespace) for change in batch.changes)
     return replace(batch, changes=changes, at=batch.at.astimezone(UTC))
 
 
-def _checked_change(change: BatchChange, namespace: Namespace) -> BatchChange:
+def _copy_change(change: BatchChange, namespace: Namespace) -> BatchChange:
     meta = None if change.meta is None else _json(change.meta, "the meta of a change")
     if isinstance(change, Put):
         _aware(change.purge_at)
         purge_at = change.purge_at and change.purge_at.astimezone(UTC)
-        memory = _checked_memory(change, namespace)
+        memory = _copy_memory(change, namespace)
         return replace(change, memory=memory, meta=meta, purge_at=purge_at, state=MemoryState(change.state))
     if isinstance(change, Remove):
         _aware(change.purge_at)
@@ -478,7 +492,7 @@ def _checked_change(change: BatchChange, namespace: Namespace) -> BatchChange:
     return replace(change, meta=meta)
 
 
-def _checked_memory(put: Put, namespace: Namespace) -> Memory:
+def _copy_memory(put: Put, namespace: Namespace) -> Memory:
     memory = put.memory
     check_text(put.source_key)
     if memory.namespace != namespace:

@@ -20,10 +20,10 @@ from psycopg.sql import SQL, Composed, Identifier
 from memwarden.errors import Conflict, NotFound, StoreCorrupt, StoreUnavailable
 from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.sql.errors import explained
-from memwarden.stores.postgres.sql.rows import told
+from memwarden.stores.postgres.sql.errors import explain_errors
+from memwarden.stores.postgres.sql.rows import decode_text
 from memwarden.stores.transfer import backup
-from memwarden.stores.transfer.manifest import Manifest, Stand, Table, Tick, no_tick
+from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 
 ENGINE = "postgres"
 TABLES = "rp"
@@ -53,15 +53,15 @@ _UTF8 = _BEGIN[-1]
 Columns = tuple[str, ...]
 
 
-def back_up(connections: Connections, target: Path, tick: Tick = no_tick) -> Manifest:
+def back_up(connections: Connections, target: Path, tick: Tick = ignore_tick) -> Manifest:
     """Copy a store as it stands now into a new file, while others write to it; it is not migrated.
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt.
     """
-    with backup.unfinished(target) as folder, _closing(connections):
+    with backup.make_work_folder(target) as folder, _closing(connections):
         packed = folder / "packed"
-        with backup.packing(packed) as archive, closing(connections.connect()) as db:
-            schema.hold(db)
+        with backup.pack(packed) as archive, closing(connections.connect()) as db:
+            schema.hold_schema(db)
             if not schema.schema_number(db, connections.place):
                 raise NotFound(f"{connections.place} holds no store of memwarden; there is nothing to back up")
             schema.let_owner_read(db, connections.place)
@@ -71,32 +71,32 @@ def back_up(connections: Connections, target: Path, tick: Tick = no_tick) -> Man
             db.execute(b"COMMIT")
             backup.add_manifest(archive, manifest)
         tick(1, 1)  # who is gone by now is left no file
-        backup.place(packed, target)
+        backup.publish(packed, target)
     return manifest
 
 
-def restore(path: Path, connections: Connections, tick: Tick = no_tick) -> Manifest:
+def restore(path: Path, connections: Connections, tick: Tick = ignore_tick) -> Manifest:
     """Write a backup into a database that has no store yet, in one transaction, and bring it up to date.
 
     Raises Conflict when there is one or the backup is of another engine, StoreCorrupt, StoreTooNew, StoreUnavailable.
     """
-    with backup.unpacking(path) as (archive, manifest), _closing(connections), connections.borrowed() as db:
+    with backup.unpack(path) as (archive, manifest), _closing(connections), connections.borrow() as db:
         backup.refuse_foreign(manifest, archive, ENGINE, path, *map(_member, manifest.tables))
         backup.refuse_newer(manifest.schema, schema.migrations()[-1].number, path)
         schema.check_server(db, connections.place)
-        with db.transaction(), schema.with_advice(connections.place):
-            schema.lock(db)
+        with db.transaction(), schema.explain_missing_rights(connections.place):
+            schema.lock_schema(db)
             db.execute(b"SET LOCAL statement_timeout = 0")
             db.execute(_UTF8)
-            if schema.look(db).has_namespace:
+            if schema.read_state(db).has_namespace:
                 raise Conflict(
                     f"{connections.place} has a schema named memwarden already, and nothing is overwritten; restore "
                     "into a new database, such as one made with createdb"
                 )
-            schema.build(db, 0, manifest.schema)
+            schema.migrate_schema(db, 0, manifest.schema)
             db.execute(b"DELETE FROM memwarden.meta")
             _fill(db, archive, manifest, path, tick)
-            schema.build(db, manifest.schema, schema.migrations()[-1].number)
+            schema.migrate_schema(db, manifest.schema, schema.migrations()[-1].number)
         db.execute(b"SELECT memwarden.gather_statistics()")
     return manifest
 
@@ -125,9 +125,9 @@ def _pack(db: Connection[Any], archive: ZipFile, tick: Tick) -> Manifest:
         ENGINE,
         datetime.now(UTC).isoformat(timespec="seconds"),
         int(facts["schema"]),
-        told(facts.get("model")),
+        decode_text(facts.get("model")),
         _stands(stands),
-        {name: Table(columns, rows[name]) for name, columns in tables.items()},
+        {name: TableContents(columns, rows[name]) for name, columns in tables.items()},
     )
 
 
@@ -186,8 +186,8 @@ def _tables(db: Connection[Any]) -> Iterator[tuple[str, Columns]]:
         yield name, tuple(columns)
 
 
-def _stands(rows: Sequence[tuple[str, str, int]]) -> tuple[Stand, ...]:
-    return tuple(Stand(told(tenant), told(path), rev) for tenant, path, rev in rows)
+def _stands(rows: Sequence[tuple[str, str, int]]) -> tuple[NamespaceRevision, ...]:
+    return tuple(NamespaceRevision(decode_text(tenant), decode_text(path), rev) for tenant, path, rev in rows)
 
 
 def _member(table: str) -> str:
@@ -206,7 +206,7 @@ def _names(columns: Columns) -> Composed:
 def _closing(connections: Connections) -> Iterator[None]:
     """Let an error say what happened, and close the connections at the end."""
     try:
-        with explained(connections.place):
+        with explain_errors(connections.place):
             yield
     finally:
         connections.close()

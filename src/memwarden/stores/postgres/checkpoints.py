@@ -12,21 +12,21 @@ from psycopg import Connection
 from uuid_utils import uuid7
 
 from memwarden.records import Namespace
-from memwarden.stores.postgres.sql.rows import Values, stored, told
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
+from memwarden.stores.postgres.sql.rows import Values, decode_text, encode_text
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.postgres.writing.write import gather_statistics
 from memwarden.stores.shared.checkpoints import (
     PAGE,
+    ChannelValue,
+    CheckpointKey,
+    CheckpointOutline,
     CheckpointRead,
     CheckpointSearch,
-    Key,
-    Outline,
     PendingWrite,
     SavedCheckpoint,
-    Value,
+    find_unneeded,
     json_text,
     metadata_text,
-    unneeded,
 )
 from memwarden.stores.shared.sql_values import check_text
 
@@ -119,13 +119,13 @@ _COPIED = {
     ),
 }
 """Of each table the columns of the key after the thread, and the others."""
-_MANY = 500
+_STATISTICS_INTERVAL = 500
 """After so many statements that write, the server is asked whether it needs new statistics."""
 _TABLES = (*_COPIED, "checkpoint_threads")
 _ESCAPED = re.compile(r"\\u000[01]")
 
 
-class InThread(Protocol):
+class ThreadRunner(Protocol):
     """How the store has something done over one of its connections."""
 
     def __call__(self, work: Callable[[Connection[Any]], T], *, writing: bool) -> Awaitable[T]: ...
@@ -144,34 +144,34 @@ class PostgresCheckpoints:
 
     durable: ClassVar[bool] = True
 
-    def __init__(self, in_thread: InThread, later: Later, seconds: float) -> None:
+    def __init__(self, in_thread: ThreadRunner, later: Later, seconds: float) -> None:
         self._in_thread = in_thread
         self._later = later
         self._seconds = seconds
         self._written = 0
 
-    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
-        names, key = here(namespace), stored(list(saved.key))
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[ChannelValue]) -> None:
+        names, key = scope_values(namespace), encode_text(list(saved.key))
         check_text(*saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))
-        channels, versions = [stored([link[side] for link in saved.links]) for side in (0, 1)]
+        channels, versions = [encode_text([link[side] for link in saved.links]) for side in (0, 1)]
         row = (
             *names, key[0], str(uuid7()),
-            *names, *key, stored(saved.parent), stored(saved.agent), stored(saved.run), channels, versions,
-            stored(list(saved.small)), _metadata(saved), saved.kind, saved.data, saved.shown,
+            *names, *key, encode_text(saved.parent), encode_text(saved.agent), encode_text(saved.run), channels, versions,
+            encode_text(list(saved.small)), _encode_metadata(saved), saved.kind, saved.data, saved.shown,
         )  # fmt: skip
-        places = [(*names, *key[:2], stored(value.channel), stored(value.version)) for value in values]
+        places = [(*names, *key[:2], encode_text(value.channel), encode_text(value.version)) for value in values]
         rows = [(*place, item.kind, item.data, item.shown) for place, item in zip(places, values, strict=True)]
         await self._write(namespace, [*((_PUT_VALUE, row) for row in rows), (_PUT, row)])
 
-    async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
-        names = (*here(namespace), *stored(list(key)))
+    async def put_writes(self, namespace: Namespace, key: CheckpointKey, writes: Sequence[PendingWrite]) -> None:
+        names = (*scope_values(namespace), *encode_text(list(key)))
         rows = [
             (
                 *names,
-                stored(write.task),
+                encode_text(write.task),
                 write.number,
-                stored(write.path),
-                stored(write.channel),
+                encode_text(write.path),
+                encode_text(write.channel),
                 write.kind,
                 write.data,
             )
@@ -186,38 +186,46 @@ class PostgresCheckpoints:
         return found[0] if found else None
 
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
-        which, bound = _which(namespace, search, limit)
+        which, bound = _search_sql(namespace, search, limit)
         questions = [(sql.format(which=which), bound) for sql in (_FIND, _FIND_VALUES, _FIND_WRITES)]
-        return _put_together(*await self._ask(namespace, *questions))
+        return _assemble_checkpoints(*await self._ask(namespace, *questions))
 
-    async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
-        (rows,) = await self._ask(namespace, (_OUTLINES, (*here(namespace), stored(thread))))
+    async def outlines(self, namespace: Namespace, thread: str) -> list[CheckpointOutline]:
+        (rows,) = await self._ask(namespace, (_OUTLINES, (*scope_values(namespace), encode_text(thread))))
         return [
-            Outline(Key(thread, told(ns), told(identity)), told(parent), _mapping(metadata), frozenset(told(channels)))
+            CheckpointOutline(
+                CheckpointKey(thread, decode_text(ns), decode_text(identity)),
+                decode_text(parent),
+                _decode_metadata(metadata),
+                frozenset(decode_text(channels)),
+            )
             for ns, identity, parent, metadata, channels in rows
         ]
 
-    async def remove(self, namespace: Namespace, keys: Sequence[Key]) -> None:
+    async def remove(self, namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
         if keys:
             await self._remove(namespace, lambda db: keys)
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
-        bound = (*here(namespace), stored(list(threads)))
+        bound = (*scope_values(namespace), encode_text(list(threads)))
         sql = f"DELETE FROM memwarden.{{}} WHERE {_HERE} AND thread_id = ANY(%s::text[])"
         await self._write(namespace, [(sql.format(table), bound) for table in _TABLES])
 
     async def delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
-        bound = (*here(namespace), stored(list(runs)))
+        bound = (*scope_values(namespace), encode_text(list(runs)))
         await self._remove(
-            namespace, lambda db: [Key(*map(told, row)) for row in db.execute(_OF_RUNS.encode(), bound).fetchall()]
+            namespace,
+            lambda db: [
+                CheckpointKey(*map(decode_text, row)) for row in db.execute(_OF_RUNS.encode(), bound).fetchall()
+            ],
         )
 
     async def copy_thread(self, namespace: Namespace, source: str, target: str) -> None:
-        names, old, new = here(namespace), stored(source), stored(target)
-        copies = [(_copy(table), (new, *names, old)) for table in _COPIED]
+        names, old, new = scope_values(namespace), encode_text(source), encode_text(target)
+        copies = [(_copy_sql(table), (new, *names, old)) for table in _COPIED]
         await self._write(namespace, [*copies, (_TOUCH_COPY, (new, str(uuid7()), *names, old))])
 
-    async def _remove(self, namespace: Namespace, which: Callable[[Connection[Any]], Sequence[Key]]) -> None:
+    async def _remove(self, namespace: Namespace, which: Callable[[Connection[Any]], Sequence[CheckpointKey]]) -> None:
         def remove(db: Connection[Any]) -> None:
             begin(db, namespace, self._seconds)
             _remove_all(db, namespace, which(db))
@@ -235,11 +243,11 @@ class PostgresCheckpoints:
 
         if statements:
             await self._in_thread(write, writing=True)
-            self._look_after(len(statements))
+            self._gather_statistics(len(statements))
 
-    def _look_after(self, written: int) -> None:
+    def _gather_statistics(self, written: int) -> None:
         self._written += written
-        if self._written >= _MANY:
+        if self._written >= _STATISTICS_INTERVAL:
             self._written = 0
             self._later(lambda db: gather_statistics(db, self._seconds))
 
@@ -254,7 +262,7 @@ class PostgresCheckpoints:
         return await self._in_thread(ask, writing=False)
 
 
-def _which(namespace: Namespace, search: CheckpointSearch, limit: int) -> Question:
+def _search_sql(namespace: Namespace, search: CheckpointSearch, limit: int) -> Question:
     conditions = [
         ("thread_id = %s", search.thread),
         ("checkpoint_ns = %s", search.ns),
@@ -262,43 +270,45 @@ def _which(namespace: Namespace, search: CheckpointSearch, limit: int) -> Questi
         ("checkpoint_id < %s", search.before),
     ]
     said = "".join(f" AND {text}" for text, value in conditions if value is not None)
-    bound: list[Any] = [stored(value) for _, value in conditions if value is not None]
+    bound: list[Any] = [encode_text(value) for _, value in conditions if value is not None]
     if search.after is not None:
         said += " AND (checkpoint_id, thread_id, checkpoint_ns) < (%s, %s, %s)"
-        bound += stored([search.after.id, search.after.thread, search.after.ns])
+        bound += encode_text([search.after.id, search.after.thread, search.after.ns])
     for name, value in search.metadata.items():
         said += " AND coalesce(metadata -> %s, 'null') = %s::jsonb"
-        bound += [stored(name), json_text(_deep(stored, value), f"the value of {name!r} in the filter")]
-    return f"WHERE {_HERE}{said} {_NEWEST_FIRST} LIMIT %s::int8", [*here(namespace), *bound, limit]
+        bound += [encode_text(name), json_text(_map_texts(encode_text, value), f"the value of {name!r} in the filter")]
+    return f"WHERE {_HERE}{said} {_NEWEST_FIRST} LIMIT %s::int8", [*scope_values(namespace), *bound, limit]
 
 
-def _put_together(saved: list[Values], values: list[Values], writes: list[Values]) -> list[CheckpointRead]:
-    by_key: dict[Values, tuple[list[Value], list[PendingWrite]]] = {row[:3]: ([], []) for row in saved}
+def _assemble_checkpoints(saved: list[Values], values: list[Values], writes: list[Values]) -> list[CheckpointRead]:
+    by_key: dict[Values, tuple[list[ChannelValue], list[PendingWrite]]] = {row[:3]: ([], []) for row in saved}
     for row in values:
         channel, version, kind, data = row[3:]
-        by_key[row[:3]][0].append(Value(told(channel), told(version), kind, data))
+        by_key[row[:3]][0].append(ChannelValue(decode_text(channel), decode_text(version), kind, data))
     for row in writes:
         task, path, number, channel, kind, data = row[3:]
-        by_key[row[:3]][1].append(PendingWrite(told(task), told(path), number, told(channel), kind, data))
-    return [CheckpointRead(_saved(row), *map(tuple, by_key[row[:3]])) for row in saved]  # type: ignore[arg-type]  # in their order
+        by_key[row[:3]][1].append(
+            PendingWrite(decode_text(task), decode_text(path), number, decode_text(channel), kind, data)
+        )
+    return [CheckpointRead(_decode_checkpoint(row), *map(tuple, by_key[row[:3]])) for row in saved]  # type: ignore[arg-type]  # in their order
 
 
-def _saved(row: Values) -> SavedCheckpoint:
+def _decode_checkpoint(row: Values) -> SavedCheckpoint:
     *key, parent, agent, kind, data, channels, versions, small, metadata, run = row
-    links = tuple(zip(told(channels), told(versions), strict=True))
+    links = tuple(zip(decode_text(channels), decode_text(versions), strict=True))
     return SavedCheckpoint(
-        Key(*map(told, key)), told(parent), told(agent), kind, data, links, tuple(told(small)), _mapping(metadata),
-        told(run),
+        CheckpointKey(*map(decode_text, key)), decode_text(parent), decode_text(agent), kind, data, links, tuple(decode_text(small)), _decode_metadata(metadata),
+        decode_text(run),
     )  # fmt: skip
 
 
-def _remove_all(db: Connection[Any], namespace: Namespace, keys: Sequence[Key]) -> None:
-    names = here(namespace)
+def _remove_all(db: Connection[Any], namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
+    names = scope_values(namespace)
     with db.pipeline():
         for key in keys:
             for table in ("checkpoints", "checkpoint_writes"):
-                db.execute(f"DELETE FROM memwarden.{table} WHERE {_KEY}".encode(), (*names, *stored(list(key))))
-    for thread in dict.fromkeys(stored(key.thread) for key in keys):
+                db.execute(f"DELETE FROM memwarden.{table} WHERE {_KEY}".encode(), (*names, *encode_text(list(key))))
+    for thread in dict.fromkeys(encode_text(key.thread) for key in keys):
         _remove_unneeded(db, (*names, thread))
 
 
@@ -310,13 +320,13 @@ def _remove_unneeded(db: Connection[Any], thread: tuple[str, str, str]) -> None:
     links = f"SELECT checkpoint_ns, channels, versions FROM memwarden.checkpoints {here_}"
     left = db.execute(links.encode(), thread).fetchall()
     needed = ((ns, *link) for ns, channels, versions in left for link in zip(channels, versions, strict=True))
-    gone = unneeded(there, needed)
+    gone = find_unneeded(there, needed)
     if gone:
         db.execute(_DELETE_VALUES.encode(), (*thread, *(list(column) for column in zip(*gone, strict=True))))
     db.execute(_FORGET_THREAD.encode(), thread)
 
 
-def _copy(table: str) -> str:
+def _copy_sql(table: str) -> str:
     key, others = _COPIED[table]
     columns = ", ".join((*key, *others))
     changed = ", ".join(f"{other} = excluded.{other}" for other in others)
@@ -327,20 +337,20 @@ def _copy(table: str) -> str:
     )
 
 
-def _metadata(saved: SavedCheckpoint) -> str:
+def _encode_metadata(saved: SavedCheckpoint) -> str:
     text = metadata_text(saved)
-    return json.dumps(_deep(stored, json.loads(text))) if _ESCAPED.search(text) else text
+    return json.dumps(_map_texts(encode_text, json.loads(text))) if _ESCAPED.search(text) else text
 
 
-def _mapping(text: str) -> dict[str, Any]:
+def _decode_metadata(text: str) -> dict[str, Any]:
     found = json.loads(text)
-    return dict(_deep(told, found)) if "\\u0001" in text else dict(found)
+    return dict(_map_texts(decode_text, found)) if "\\u0001" in text else dict(found)
 
 
-def _deep(change: Callable[[Any], Any], value: Any) -> Any:
+def _map_texts(change: Callable[[Any], Any], value: Any) -> Any:
     """Change every text in a JSON value. jsonb cannot hold U+0000 either."""
     if isinstance(value, dict):
-        return {change(key): _deep(change, item) for key, item in value.items()}
+        return {change(key): _map_texts(change, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_deep(change, item) for item in value]
+        return [_map_texts(change, item) for item in value]
     return change(value)

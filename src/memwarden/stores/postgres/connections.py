@@ -13,7 +13,7 @@ from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memwarden.errors import InvalidConfig
-from memwarden.stores.postgres.sql.columns import teach
+from memwarden.stores.postgres.sql.columns import register_dumpers
 from memwarden.stores.postgres.sql.errors import explain, is_lost, is_rolled_back_by_others
 
 T = TypeVar("T")
@@ -21,9 +21,9 @@ T = TypeVar("T")
 # It warns of what is handled here. Who wants to read it gives the logger a handler; else it would go to stderr.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
-_TRIES = 8  # of a transaction that the server undid because of others
-_PAUSE = 0.02  # seconds before the second try, doubled for each one after it
-_LONGEST_PAUSE = 0.5
+_MAX_ATTEMPTS = 8  # of a transaction that the server undid because of others
+_FIRST_PAUSE = 0.02  # seconds before the second try, doubled for each one after it
+_MAX_PAUSE = 0.5
 
 _DEFAULTS = {
     "application_name": "memwarden",
@@ -49,7 +49,7 @@ class Connections:
         try:
             given = conninfo_to_dict(url)
         except ProgrammingError as error:
-            raise InvalidConfig(f"the URL of the PostgreSQL store cannot be read: {_without(url, error)}") from None
+            raise InvalidConfig(f"the URL of the PostgreSQL store cannot be read: {_hide_url(url, error)}") from None
         self.place = _place(given)
         self._seconds = connect_seconds
         wait = {"connect_timeout": str(max(2, round(connect_seconds)))}
@@ -59,12 +59,12 @@ class Connections:
     def connect(self) -> Connection[Any]:
         """Make a connection. A transaction on it begins and ends where a statement says so."""
         connection = connect(self._conninfo, autocommit=True)
-        teach(connection)
+        register_dumpers(connection)
         return connection
 
     def close(self) -> None:
         """Close what is idle."""
-        while (connection := self._kept()) is not None:
+        while (connection := self._take_idle()) is not None:
             connection.close()
 
     def run(self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool]) -> T:
@@ -84,29 +84,29 @@ class Connections:
         tries = 0
         while True:
             try:
-                with self.borrowed() as connection:
+                with self.borrow() as connection:
                     return work(connection)
             except Error as error:
                 tries += 1
-                if is_rolled_back_by_others(error) and tries < _TRIES:
-                    time.sleep(_PAUSE * 2**tries * random.random())
+                if is_rolled_back_by_others(error) and tries < _MAX_ATTEMPTS:
+                    time.sleep(_FIRST_PAUSE * 2**tries * random.random())
                 elif is_lost(error) and may_repeat(error) and time.monotonic() < deadline:
                     self.close()  # what broke one has most often broken all: a server that was restarted
-                    time.sleep(min(_LONGEST_PAUSE, _PAUSE * 2**tries))
+                    time.sleep(min(_MAX_PAUSE, _FIRST_PAUSE * 2**tries))
                 else:
                     raise
 
     @contextmanager
-    def borrowed(self) -> Iterator[Connection[Any]]:
+    def borrow(self) -> Iterator[Connection[Any]]:
         """A connection, which is kept afterwards if it is whole, without an open transaction."""
-        connection = self._kept() or self.connect()
+        connection = self._take_idle() or self.connect()
         try:
             yield connection
         finally:
             if _end_transaction(connection):
                 self._idle.append(connection)
 
-    def _kept(self) -> Connection[Any] | None:
+    def _take_idle(self) -> Connection[Any] | None:
         while self._idle:
             with suppress(IndexError):  # another thread may have been faster
                 connection = self._idle.pop()
@@ -130,7 +130,7 @@ def _place(given: Any) -> str:
     return f"postgresql://{host}{port}/{given.get('dbname') or ''}"
 
 
-def _without(url: str, error: Error) -> str:
+def _hide_url(url: str, error: Error) -> str:
     """The reason, unless it repeats the URL, which may hold a password."""
     reason = " ".join(str(error).split())
     return "write postgresql://login:password@host:port/database" if url in reason or "@" in reason else reason

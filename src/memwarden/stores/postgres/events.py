@@ -14,10 +14,10 @@ from memwarden.clock import microseconds
 from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.columns import arrays
-from memwarden.stores.postgres.sql.rows import stored, told
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
+from memwarden.stores.postgres.sql.rows import decode_text, encode_text
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.postgres.writing.write import insert
-from memwarden.stores.shared.event_list import checked_limit, checked_span
+from memwarden.stores.shared.event_list import check_limit, check_span
 from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 
 _KINDS = {"ts": "int8", "rev": "int8", "count": "int8", "sim": "float8", "ms": "float8"}
@@ -34,27 +34,27 @@ _TOO_MANY = (
 Rows = list[tuple[Namespace, list[Values]]]
 
 
-def encode(events: Sequence[OpEvent]) -> Rows:
+def encode_events(events: Sequence[OpEvent]) -> Rows:
     """Events as rows, those of a namespace together. Raises InvalidInput for text that no database can hold."""
     check_events(events)
-    rows = [(event.namespace, tuple(map(stored, row_of(event)))) for event in events]
+    rows = [(event.namespace, tuple(map(encode_text, row_of(event)))) for event in events]
     rows.sort(key=itemgetter(0))
     return [(namespace, [row for _, row in some]) for namespace, some in groupby(rows, itemgetter(0))]
 
 
-def record(db: Connection[Any], rows: Rows, seconds: float) -> None:
+def write_events(db: Connection[Any], rows: Rows, seconds: float) -> None:
     """Write rows; those of each namespace in a transaction, as row security lets nobody write into two at once."""
     for namespace, some in rows:
         with db.pipeline():
             begin(db, namespace, seconds)
             db.execute(_AT_EASE)
-            db.execute(_INSERT, (*here(namespace), *arrays(_EVENT, some)))
+            db.execute(_INSERT, (*scope_values(namespace), *arrays(_EVENT, some)))
             db.execute(b"COMMIT")
 
 
-def prune(db: Connection[Any], namespace: Namespace, before: datetime, most: int, seconds: float) -> int:
+def prune_events(db: Connection[Any], namespace: Namespace, before: datetime, most: int, seconds: float) -> int:
     """See :meth:`memwarden.stores.base.Store.prune_events`."""
-    name, keep = here(namespace), checked_limit(most)
+    name, keep = scope_values(namespace), check_limit(most)
     with db.pipeline():
         begin(db, namespace, seconds)
         db.execute(_AT_EASE)
@@ -64,7 +64,7 @@ def prune(db: Connection[Any], namespace: Namespace, before: datetime, most: int
     return old.rowcount + many.rowcount
 
 
-def read(
+def read_events(
     db: Connection[Any], namespace: Namespace, where: EventFilter, limit: int, descending: bool, seconds: float
 ) -> list[OpEvent]:
     """See :meth:`memwarden.stores.base.Store.events`."""
@@ -72,27 +72,30 @@ def read(
     order = "DESC" if descending else "ASC"
     sql = f"SELECT {', '.join(COLUMNS)} FROM memwarden.events WHERE {_HERE}{conditions} "
     sql += f"ORDER BY ts {order}, id {order} LIMIT %s::int8"
-    rows = _ask(db, namespace, sql, [*map(stored, values), checked_limit(limit)], seconds)
-    return [event_of(namespace, [told(item) for item in row]) for row in rows]
+    rows = _ask(db, namespace, sql, [*map(encode_text, values), check_limit(limit)], seconds)
+    return [event_of(namespace, [decode_text(item) for item in row]) for row in rows]
 
 
-def counts(
+def count_events(
     db: Connection[Any], namespace: Namespace, where: EventFilter, span_seconds: int, seconds: float
 ) -> list[OpCount]:
     """See :meth:`memwarden.stores.base.Store.event_counts`."""
-    span = checked_span(span_seconds) * 1_000_000
+    span = check_span(span_seconds) * 1_000_000
     conditions, values = where_sql(where, "%s")
     start = f"ts - mod(mod(ts, {span}) + {span}, {span})"  # the remainder of a time before 1970 is negative
     sql = (
         f"SELECT {start} AS at, node, op, status, sum(count)::int8 FROM memwarden.events WHERE {_HERE}{conditions} "
         "GROUP BY 1, node, op, status ORDER BY 1, node, op, status"
     )
-    return [count_of([told(item) for item in row]) for row in _ask(db, namespace, sql, [*map(stored, values)], seconds)]
+    return [
+        count_of([decode_text(item) for item in row])
+        for row in _ask(db, namespace, sql, [*map(encode_text, values)], seconds)
+    ]
 
 
 def _ask(db: Connection[Any], namespace: Namespace, sql: str, values: list[Any], seconds: float) -> list[Values]:
     with db.pipeline():
         begin(db, namespace, seconds, TransactionKind.READ)
-        asked = db.execute(sql.encode(), [*here(namespace), *values], binary=True)
+        asked = db.execute(sql.encode(), [*scope_values(namespace), *values], binary=True)
         db.execute(b"COMMIT")
     return asked.fetchall()

@@ -21,9 +21,9 @@ from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import Namespace
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.sql.errors import explained
+from memwarden.stores.postgres.sql.errors import explain_errors
 from memwarden.stores.shared.health import HealthFinding, RepairReport
-from memwarden.stores.transfer.move import Beside
+from memwarden.stores.transfer.move import NamespaceExtras
 
 _MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
 _DROPPED = re.compile(r"DROP INDEX (?:IF EXISTS )?(?:memwarden\.)?(\w+)")
@@ -142,17 +142,17 @@ CHECKS = (
 
 def examine(connections: Connections) -> list[HealthFinding]:
     """Return what is wrong. Nothing is changed. Raises StoreError."""
-    with explained(connections.place), closing(connections.connect()) as db:
+    with explain_errors(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
-        return _look(db)
+        return _find_problems(db)
 
 
 def repair(connections: Connections, copy: Path | None) -> RepairReport:
     """Mend it. See :class:`memwarden.stores.shared.health.HealthCheck`."""
-    with explained(connections.place):
+    with explain_errors(connections.place):
         with closing(connections.connect()) as db:
             _ready(db, connections)
-            found = _look(db)
+            found = _find_problems(db)
         if not any(item.mend for item in found):
             return RepairReport(None, (), tuple(found))
         if copy is None:
@@ -165,16 +165,16 @@ def repair(connections: Connections, copy: Path | None) -> RepairReport:
             _make_indexes(db, found)
             _mend_rows(db)
             _vacuum(db, found)
-            return RepairReport(copy, tuple(item for item in found if item.mend), tuple(_look(db)))
+            return RepairReport(copy, tuple(item for item in found if item.mend), tuple(_find_problems(db)))
 
 
-def beside(connections: Connections) -> list[Beside]:
+def count_extras(connections: Connections) -> list[NamespaceExtras]:
     """Return what namespaces hold beside their memories. Raises StoreError."""
-    with explained(connections.place), closing(connections.connect()) as db:
+    with explain_errors(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
         with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             rows = db.execute(_BESIDE).fetchall()
-    return sorted(Beside(Namespace(tenant, path), items, states) for tenant, path, items, states in rows)
+    return sorted(NamespaceExtras(Namespace(tenant, path), items, states) for tenant, path, items, states in rows)
 
 
 def _ready(db: Connection[Any], connections: Connections) -> None:
@@ -183,8 +183,8 @@ def _ready(db: Connection[Any], connections: Connections) -> None:
     schema.let_owner_read(db, connections.place)
 
 
-def _look(db: Connection[Any]) -> list[HealthFinding]:
-    found = [*_indexes(db), *_damaged(db)]
+def _find_problems(db: Connection[Any]) -> list[HealthFinding]:
+    found = [*_check_index_names(db), *_check_index_contents(db)]
     with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
         if found:  # what a damaged index says is not believed
             db.execute(b"SET LOCAL enable_indexscan = off")
@@ -200,16 +200,16 @@ def _look(db: Connection[Any]) -> list[HealthFinding]:
     return found
 
 
-def _indexes(db: Connection[Any]) -> list[HealthFinding]:
+def _check_index_names(db: Connection[Any]) -> list[HealthFinding]:
     there = dict(db.execute(_INDEXES).fetchall())
     broken = [name for name, valid in there.items() if not valid]
-    missing = [name for name in _wanted() if name not in there]
+    missing = [name for name in _expected_indexes() if name not in there]
     return [HealthFinding("index", item, 1, f"the index {item} is invalid", "made anew") for item in broken] + [
         HealthFinding("index", item, 1, f"the index {item} is missing", "made anew") for item in missing
     ]
 
 
-def _damaged(db: Connection[Any]) -> list[HealthFinding]:
+def _check_index_contents(db: Connection[Any]) -> list[HealthFinding]:
     """What amcheck says of the contents of indexes; nothing where it is not installed."""
     installed = db.execute(_AMCHECK).fetchone()
     found: list[HealthFinding] = []
@@ -231,7 +231,7 @@ def _make_indexes(db: Connection[Any], found: Sequence[HealthFinding]) -> None:
         if item.kind == "index" and item.where in there:
             db.execute(SQL("REINDEX INDEX {}").format(Identifier("memwarden", item.where)))
         elif item.kind == "index":
-            db.execute(_wanted()[item.where].encode())
+            db.execute(_expected_indexes()[item.where].encode())
 
 
 def _mend_rows(db: Connection[Any]) -> None:
@@ -257,7 +257,7 @@ def _vacuum(db: Connection[Any], found: Sequence[HealthFinding]) -> None:
 
 
 @cache
-def _wanted() -> dict[str, str]:
+def _expected_indexes() -> dict[str, str]:
     """The named indexes of the present schema, and how each is made."""
     made: dict[str, str] = {}
     for migration in schema.migrations():

@@ -11,9 +11,18 @@ from psycopg import Connection
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.columns import array, arrays, unnest
-from memwarden.stores.postgres.sql.rows import Values, stored, told
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
-from memwarden.stores.shared.items import DropItem, Hit, ItemChange, ItemSearch, Place, PutItem, StoredItem, answer
+from memwarden.stores.postgres.sql.rows import Values, decode_text, encode_text
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.shared.items import (
+    DropItem,
+    ItemChange,
+    ItemHit,
+    ItemPlace,
+    ItemSearch,
+    PutItem,
+    StoredItem,
+    answer_search,
+)
 
 T = TypeVar("T")
 
@@ -30,7 +39,7 @@ _ITEM = {
 }
 _VECTOR = {"path": "text", "key": "text", "field": "text", "vector": "bytea"}
 _THESE = "(path, key) IN (SELECT * FROM unnest(%b::text[], %b::text[]))"
-_VECTORS_AT_ONCE = 2_000
+_VECTOR_BATCH = 2_000
 # So that whoever goes through all namespaces, as a backup does, comes by these items.
 _NEW_SPACE = "INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
 _PUT = (
@@ -80,13 +89,13 @@ class PostgresItems:
         self._seconds = seconds
 
     async def get(
-        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
-    ) -> dict[Place, StoredItem]:
+        self, namespace: Namespace, places: Sequence[ItemPlace], *, alive_at: int | None = None
+    ) -> dict[ItemPlace, StoredItem]:
         only, bound = _alive(alive_at)
         sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}{only}"
-        values = (*here(namespace), *_columns(places), *bound)
+        values = (*scope_values(namespace), *_columns(places), *bound)
 
-        def work(db: Connection[Any]) -> dict[Place, StoredItem]:
+        def work(db: Connection[Any]) -> dict[ItemPlace, StoredItem]:
             with db.pipeline():
                 begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = db.execute(sql.encode(), values, binary=True)
@@ -95,10 +104,10 @@ class PostgresItems:
 
         return await self._in_thread(work)
 
-    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
-        def work(db: Connection[Any]) -> list[Hit]:
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
+        def work(db: Connection[Any]) -> list[ItemHit]:
             begin(db, namespace, self._seconds, TransactionKind.READ)
-            found = answer(_PostgresItemsView(db, namespace), search)
+            found = answer_search(_PostgresItemsView(db, namespace), search)
             db.execute(b"COMMIT")
             return found
 
@@ -112,39 +121,39 @@ class PostgresItems:
                 begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = db.execute(f"SELECT DISTINCT path FROM memwarden.items WHERE {within}".encode(), bound)
                 db.execute(b"COMMIT")
-            return [told(path) for (path,) in asked.fetchall()]
+            return [decode_text(path) for (path,) in asked.fetchall()]
 
         return await self._in_thread(work)
 
     async def keys(self, namespace: Namespace, path: str, begins: str = "") -> list[str]:
         within = f"{_HERE} AND path = %s AND key >= %s AND starts_with(key, %s)"
         sql = f"SELECT key FROM memwarden.items WHERE {within} ORDER BY key"
-        bound = (*here(namespace), _text(path), _text(begins), _text(begins))
+        bound = (*scope_values(namespace), _text(path), _text(begins), _text(begins))
 
         def work(db: Connection[Any]) -> list[str]:
             with db.pipeline():
                 begin(db, namespace, self._seconds, TransactionKind.READ)
                 asked = db.execute(sql.encode(), bound)
                 db.execute(b"COMMIT")
-            return [told(key) for (key,) in asked.fetchall()]
+            return [decode_text(key) for (key,) in asked.fetchall()]
 
         return await self._in_thread(work)
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
         puts = sorted((change for change in changes if isinstance(change, PutItem)), key=lambda item: item.item[:2])
         drops = [(change.path, change.key) for change in changes if isinstance(change, DropItem)]
-        await self._transaction(namespace, _statements(here(namespace), puts, drops))
+        await self._transaction(namespace, _statements(scope_values(namespace), puts, drops))
 
     async def refresh(
-        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+        self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None
     ) -> None:
         only, bound = _alive(alive_at)
         if places:
-            values = (at, *here(namespace), *_columns(sorted(places)), *bound)
+            values = (at, *scope_values(namespace), *_columns(sorted(places)), *bound)
             await self._transaction(namespace, [(_REFRESH + only, values)])
 
     async def sweep(self, namespace: Namespace, at: int) -> int:
-        names = here(namespace)
+        names = scope_values(namespace)
         (rows,) = await self._transaction(namespace, [(_SWEEP, (*names, at, *names))])
         return int(rows[0][0])
 
@@ -168,19 +177,19 @@ class _PostgresItemsView:
         self._db = db
         self._namespace = namespace
 
-    def newest(self, search: ItemSearch, most: int | None) -> Iterable[Place]:
+    def newest(self, search: ItemSearch, most: int | None) -> Iterable[ItemPlace]:
         within, bound = _within(self._namespace, search.path, search.alive_at)
         page, values = ("", ()) if most is None else (" LIMIT %s::int8 OFFSET %s::int8", (most, search.offset))
         sql = f"SELECT path, key FROM memwarden.items WHERE {within} ORDER BY updated_at DESC, path, key{page}"
         return [(path, key) for path, key in self._ask(sql, (*bound, *values))]
 
-    def read(self, identities: Sequence[Place]) -> Mapping[Place, StoredItem]:
+    def read(self, identities: Sequence[ItemPlace]) -> Mapping[ItemPlace, StoredItem]:
         sql = f"SELECT {_NAMES} FROM memwarden.items WHERE {_HERE} AND {_THESE}"
         columns = array("text", [item for item, _ in identities]), array("text", [item for _, item in identities])
-        rows = self._ask(sql, (*here(self._namespace), *columns)) if identities else []
+        rows = self._ask(sql, (*scope_values(self._namespace), *columns)) if identities else []
         return {(row[0], row[1]): _item(row) for row in rows}
 
-    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[Place, bytes]]]:
+    def vectors(self, search: ItemSearch) -> Iterator[Sequence[tuple[ItemPlace, bytes]]]:
         within, bound = _within(self._namespace, search.path, search.alive_at, "i.")
         sql = (
             "SELECT i.path, i.key, v.vector FROM memwarden.items i "
@@ -188,7 +197,7 @@ class _PostgresItemsView:
         )
         with self._db.cursor("vectors", binary=True) as asked:
             asked.execute(sql.encode(), bound)
-            while some := asked.fetchmany(_VECTORS_AT_ONCE):
+            while some := asked.fetchmany(_VECTOR_BATCH):
                 yield [((path, key), vector) for path, key, vector in some]
 
     def _ask(self, sql: str, values: Sequence[Any]) -> list[Values]:
@@ -196,7 +205,7 @@ class _PostgresItemsView:
 
 
 def _statements(
-    names: tuple[str, str], puts: Sequence[PutItem], drops: Sequence[Place]
+    names: tuple[str, str], puts: Sequence[PutItem], drops: Sequence[ItemPlace]
 ) -> list[tuple[str, Sequence[Any]]]:
     """What writes some items. An item is locked before its vectors are touched, so they always belong to it."""
     places = [(put.item.path, put.item.key) for put in puts]
@@ -217,10 +226,10 @@ def _statements(
 
 
 def _item(row: Values) -> StoredItem:
-    return StoredItem._make(map(told, row))
+    return StoredItem._make(map(decode_text, row))
 
 
-def _columns(places: Sequence[Place]) -> tuple[list[Any], list[Any]]:
+def _columns(places: Sequence[ItemPlace]) -> tuple[list[Any], list[Any]]:
     return array("text", [_text(path) for path, _ in places]), array("text", [_text(key) for _, key in places])
 
 
@@ -231,13 +240,13 @@ def _text(value: Any) -> Any:
             value.encode()
         except UnicodeEncodeError as error:
             raise InvalidInput(f"text that no store can hold (half of a character pair): {error}") from None
-    return stored(value)
+    return encode_text(value)
 
 
 def _within(namespace: Namespace, path: str | None, alive_at: int | None, of: str = "") -> tuple[str, Values]:
     """The condition for what is under a path, one range of the index, and its values."""
     only, bound = _alive(alive_at, of)
-    names = here(namespace)
+    names = scope_values(namespace)
     only = f"{of}tenant = %s AND {of}namespace = %s{only}"
     if path is None:
         return only, (*names, *bound)

@@ -16,14 +16,14 @@ from memwarden.stores.postgres.sql.rows import (
     CONTENT,
     JOURNAL_COLUMNS,
     Values,
-    change,
-    decode,
-    encode,
-    relation,
-    stored,
-    told,
+    decode_change,
+    decode_memory,
+    decode_relation,
+    decode_text,
+    encode_put,
+    encode_text,
 )
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.postgres.writing import decide
 from memwarden.stores.postgres.writing.write import (
     DROP,
@@ -47,10 +47,10 @@ from memwarden.stores.transfer.pages import (
     MemoryRow,
     Page,
     Tally,
-    archived,
     check_follows,
-    dropped,
-    last_of,
+    find_archived,
+    find_dropped,
+    last_revision,
 )
 
 _HERE = "tenant = %s AND namespace = %s"
@@ -90,19 +90,19 @@ _ADVANCE = (
 _MARK = {"thread_id": "text", "seen": "int8", "extracted": "int8"}
 
 
-def _taking(table: str, columns: Mapping[str, str], key: str) -> bytes:
+def _upsert(table: str, columns: Mapping[str, str], key: str) -> bytes:
     """Insert rows, in place of those with the same key. The columns of the key stand first."""
     names = [name for name in columns if name not in key.split(", ")]
     changes = ", ".join(f"{name} = excluded.{name}" for name in names)
     return insert(table, columns, f"ON CONFLICT (tenant, namespace, {key}) DO UPDATE SET {changes}")
 
 
-_TAKE_MEMORIES = _taking("memories", NEW, "id")
-_TAKE_SIGNALS = _taking("signals", NUMBERED_SIGNALS, "n")
+_TAKE_MEMORIES = _upsert("memories", NEW, "id")
+_TAKE_SIGNALS = _upsert("signals", NUMBERED_SIGNALS, "n")
 _TAKE_EARLIER = insert("versions", VERSION, "ON CONFLICT DO NOTHING")
 _TAKE_CHANGES = insert("journal", JOURNAL)
-_TAKE_EDGES = _taking("relations", EDGE, "from_id, to_id, type")
-_TAKE_MARKS = _taking("threads", _MARK, "thread_id")
+_TAKE_EDGES = _upsert("relations", EDGE, "from_id, to_id, type")
+_TAKE_MARKS = _upsert("threads", _MARK, "thread_id")
 _TAKE_ANSWERS = insert("receipts", RECEIPT, "ON CONFLICT DO NOTHING")
 
 
@@ -113,7 +113,7 @@ def about(db: Connection[Any], seconds: float) -> About:
         asked = db.execute(_ABOUT)
         db.execute(b"COMMIT")
     ((version, schema, model, size),) = asked.fetchall()
-    return About(f"PostgreSQL {version.split()[0]}", int(schema), told(model), size)
+    return About(f"PostgreSQL {version.split()[0]}", int(schema), decode_text(model), size)
 
 
 def tally(db: Connection[Any], namespace: Namespace, seconds: float) -> Tally:
@@ -121,7 +121,7 @@ def tally(db: Connection[Any], namespace: Namespace, seconds: float) -> Tally:
     with db.pipeline():
         begin(db, namespace, seconds, TransactionKind.READ)
         counts = [
-            db.execute(f"SELECT count(*) FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
+            db.execute(f"SELECT count(*) FROM memwarden.{table} WHERE {_HERE}".encode(), scope_values(namespace))
             for table in Tally._fields
         ]
         db.execute(b"COMMIT")
@@ -132,20 +132,20 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
     """Read a page, all of it from one snapshot."""
 
     def ask(sql: str, *values: Any) -> Any:
-        return db.execute(sql.encode(), (*here(namespace), *values), binary=True)
+        return db.execute(sql.encode(), (*scope_values(namespace), *values), binary=True)
 
     with db.pipeline():
         begin(db, namespace, seconds, TransactionKind.READ)
         counters = ask(_SPACE)
     head, rows = counters.fetchone() or (0, 0)
-    rev = last_of(since, limit, head)
+    rev = last_revision(since, limit, head)
     with db.pipeline():
         journal, kept, edges, answers = (ask(sql, since, rev) for sql in (_CHANGES, _KEPT, _EDGES, _ANSWERS))
         marks = ask(_MARKS) if rev == head else None
-    changes = tuple(change(namespace, row) for row in journal)
-    pairs = archived(changes)
+    changes = tuple(decode_change(namespace, row) for row in journal)
+    pairs = find_archived(changes)
     with db.pipeline():
-        ids, versions = [stored(item) for item, _ in pairs], [version for _, version in pairs]
+        ids, versions = [encode_text(item) for item, _ in pairs], [version for _, version in pairs]
         earlier = ask(_EARLIER, ids, versions)
         db.execute(b"COMMIT")
     return Page(
@@ -155,11 +155,11 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
         head,
         rows,
         changes,
-        tuple(_kept(namespace, row) for row in kept),
-        tuple(EarlierContent(row[0], decode(namespace, row[1:])) for row in earlier),
-        tuple(KeptEdge(row[0], row[1], relation(row[2:])) for row in edges),
-        tuple(Mark._make(map(told, row)) for row in marks or ()),
-        tuple(_answer(*map(told, row)) for row in answers),
+        tuple(_memory_row(namespace, row) for row in kept),
+        tuple(EarlierContent(row[0], decode_memory(namespace, row[1:])) for row in earlier),
+        tuple(KeptEdge(row[0], row[1], decode_relation(row[2:])) for row in edges),
+        tuple(Mark._make(map(decode_text, row)) for row in marks or ()),
+        tuple(_answer(*map(decode_text, row)) for row in answers),
     )
 
 
@@ -168,10 +168,10 @@ def discard(db: Connection[Any], namespace: Namespace) -> None:
     with db.transaction():
         db.execute(
             b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)",
-            here(namespace),
+            scope_values(namespace),
         )
         for table in (*Tally._fields, "events", "items", "item_vectors", "namespaces"):
-            db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), here(namespace))
+            db.execute(f"DELETE FROM memwarden.{table} WHERE {_HERE}".encode(), scope_values(namespace))
 
 
 class IncomingPage:
@@ -190,7 +190,7 @@ class IncomingPage:
 
     def write(self, db: Connection[Any], seconds: float) -> None:
         """Raises Conflict unless the page begins where the namespace stands."""
-        page, names = self._page, here(self._page.namespace)
+        page, names = self._page, scope_values(self._page.namespace)
         with db.pipeline():
             begin(db, page.namespace, seconds)
             db.execute(_NEW_SPACE, names)
@@ -209,8 +209,8 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
     space = page.namespace
     memories = [
         (
-            stored(memory.memory.id),
-            stored(memory.once),
+            encode_text(memory.memory.id),
+            encode_text(memory.source_key),
             memory.n,
             memory.rev,
             *_state(memory.memory),
@@ -218,14 +218,16 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
         )
         for memory in page.memories
     ]
-    earlier = [(stored(item.memory.id), item.memory.version, *_content(item.memory, space)) for item in page.earlier]
+    earlier = [
+        (encode_text(item.memory.id), item.memory.version, *_content(item.memory, space)) for item in page.earlier
+    ]
     yield _TAKE_MEMORIES, NEW, memories
     yield _TAKE_SIGNALS, NUMBERED_SIGNALS, [(memory.n, *_signals(memory.signals)) for memory in page.memories]
     yield _TAKE_EARLIER, VERSION, earlier
-    yield DROP_VERSIONS, DROP, [(stored(item), version) for item, version in dropped(page.changes).items()]
-    yield _TAKE_CHANGES, JOURNAL, [_journal_row(change) for change in page.changes]
+    yield DROP_VERSIONS, DROP, [(encode_text(item), version) for item, version in find_dropped(page.changes).items()]
+    yield _TAKE_CHANGES, JOURNAL, [_journal_row(entry) for entry in page.changes]
     yield _TAKE_EDGES, EDGE, [_edge_row(edge) for edge in page.edges]
-    yield _TAKE_MARKS, _MARK, [(stored(mark.thread_id), mark.seen, mark.extracted) for mark in page.marks]
+    yield _TAKE_MARKS, _MARK, [(encode_text(mark.thread_id), mark.seen, mark.extracted) for mark in page.marks]
     yield (
         _TAKE_ANSWERS,
         RECEIPT,
@@ -236,9 +238,11 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
     )
 
 
-def _kept(namespace: Namespace, row: Values) -> MemoryRow:
+def _memory_row(namespace: Namespace, row: Values) -> MemoryRow:
     n, rev, once, terms, vector, flags, days, pieces = row[:8]
-    return MemoryRow(n, rev, told(once), decode(namespace, row[8:]), Signals(terms, vector, flags, days, pieces))
+    return MemoryRow(
+        n, rev, decode_text(once), decode_memory(namespace, row[8:]), Signals(terms, vector, flags, days, pieces)
+    )
 
 
 def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) -> IdempotentAnswer:
@@ -253,7 +257,7 @@ def _state(memory: Memory) -> Values:
 
 
 def _content(memory: Memory, namespace: Namespace) -> Values:
-    return encode(Put(memory, Signals()), namespace).content
+    return encode_put(Put(memory, Signals()), namespace).content
 
 
 def _signals(signals: Signals) -> Values:
@@ -264,7 +268,7 @@ def _journal_row(value: Any) -> Values:
     written = (microseconds(value.at), value.actor, value.seq, str(value.event), value.memory_id, value.old_version)
     return tuple(
         map(
-            stored,
+            encode_text,
             (*written, value.new_version, value.thread_id, str(value.channel), value.step, meta_text(value.meta)),
         )
     )
@@ -272,5 +276,5 @@ def _journal_row(value: Any) -> Values:
 
 def _edge_row(edge: KeptEdge) -> Values:
     said = edge.relation
-    ends = map(stored, (said.from_id, said.to_id, str(said.type)))
+    ends = map(encode_text, (said.from_id, said.to_id, str(said.type)))
     return (*ends, said.strength, edge.live, edge.rev, microseconds(said.created_at))

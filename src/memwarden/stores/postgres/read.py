@@ -11,22 +11,33 @@ from psycopg import Connection
 
 from memwarden.clock import microseconds
 from memwarden.filters import Where
-from memwarden.records import Channel, Head, JournalEntry, Memory, MemoryState, Namespace, Relation, Scan, ThreadMarks
+from memwarden.records import (
+    Channel,
+    Head,
+    IndexRow,
+    JournalEntry,
+    Memory,
+    MemoryState,
+    Namespace,
+    Relation,
+    Scan,
+    ThreadMarks,
+)
 from memwarden.stores.postgres.sql.query import condition_sql, order_sql
 from memwarden.stores.postgres.sql.rows import (
     CONTENT,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
     Values,
-    change,
-    decode,
-    edge,
-    index_row,
-    relation,
-    stored,
-    told,
+    decode_change,
+    decode_edge,
+    decode_index_row,
+    decode_memory,
+    decode_relation,
+    decode_text,
+    encode_text,
 )
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 
 _HERE = "tenant = %s AND namespace = %s"
 _NAMES = ", ".join(CONTENT)
@@ -73,10 +84,10 @@ class Reader:
         return Head(*rows[0]) if rows else Head(0, 0)
 
     def get(self, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
-        wanted = stored(list(dict.fromkeys(ids)))
+        wanted = encode_text(list(dict.fromkeys(ids)))
         state = "" if removed else _in_state(MemoryState.ACTIVE)
         rows = self._ask(namespace, f"SELECT {_CONTENT} {_MEMORIES}{state} AND id = ANY(%s::text[])", wanted)
-        found = {item.id: item for item in (decode(namespace, row) for row in rows)}
+        found = {item.id: item for item in (decode_memory(namespace, row) for row in rows)}
         return [found[item] for item in ids if item in found]
 
     def find(
@@ -85,7 +96,7 @@ class Reader:
         conditions, values = condition_sql(where)
         order = f"ORDER BY {order_sql(order_by, descending)} LIMIT %s::int8"
         sql = f"SELECT {_CONTENT} {_MEMORIES}{_in_state(state)}{conditions} {order}"
-        return [decode(namespace, row) for row in self._ask(namespace, sql, *values, limit)]
+        return [decode_memory(namespace, row) for row in self._ask(namespace, sql, *values, limit)]
 
     def count(self, namespace: Namespace, where: Where, state: MemoryState) -> int:
         conditions, values = condition_sql(where)
@@ -94,22 +105,29 @@ class Reader:
 
     def scan(self, namespace: Namespace, since: int) -> Scan:
         changed, values = (" AND {}rev > %s::int8", [since]) if since > 0 else ("", [])
-        bound = [*here(namespace), *values]
+        bound = [*scope_values(namespace), *values]
         head, rows, edges = self._ask_all(
             namespace,
-            (_HEAD, here(namespace)),
+            (_HEAD, scope_values(namespace)),
             (f"{_ROWS}{changed.format('m.')} ORDER BY n", bound),
             (_EDGES + changed.format(""), bound),
         )
-        return Scan(list(map(index_row, rows)), Head(*head[0]) if head else Head(0, 0), list(map(edge, edges)))
+        return Scan(
+            list(map(decode_index_row, rows)), Head(*head[0]) if head else Head(0, 0), list(map(decode_edge, edges))
+        )
+
+    def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        wanted = [encode_text(memory_id) for memory_id in ids]
+        found = self._ask(namespace, f"{_ROWS} AND m.state = 'active' AND m.id = ANY(%s::text[])", wanted)
+        return list(map(decode_index_row, found))
 
     def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
         pairs = list(dict.fromkeys(wanted))
-        bound = [[stored(item) for item, _ in pairs], [version for _, version in pairs]]
-        rows = self._ask(namespace, _VERSIONS, *bound, *here(namespace), *bound)
+        bound = [[encode_text(item) for item, _ in pairs], [version for _, version in pairs]]
+        rows = self._ask(namespace, _VERSIONS, *bound, *scope_values(namespace), *bound)
         found = {
             (item.id, item.version): replace(item, state=MemoryState.ACTIVE, purge_at=None)
-            for item in (decode(namespace, row) for row in rows)
+            for item in (decode_memory(namespace, row) for row in rows)
         }
         return [found[item] for item in wanted if item in found]
 
@@ -126,8 +144,8 @@ class Reader:
     ) -> list[JournalEntry]:
         conditions = [
             (" AND seq > %s::int8", since),
-            (" AND memory_id = %s", stored(memory_id)),
-            (" AND thread_id = %s", stored(thread_id)),
+            (" AND memory_id = %s", encode_text(memory_id)),
+            (" AND thread_id = %s", encode_text(thread_id)),
             (" AND step = %s::int8", step),
             (" AND seq >= %s::int8", step),  # no entry of a decision is before its first one
             (" AND channel <> %s", None if turns else Channel.TURN.value),
@@ -136,18 +154,18 @@ class Reader:
         sql = f"SELECT {JOURNAL_COLUMNS} FROM memwarden.journal WHERE {_HERE}{''.join(text for text, _ in asked)}"
         order = f"ORDER BY seq {'DESC' if descending else 'ASC'} LIMIT %s::int8"
         rows = self._ask(namespace, f"{sql} {order}", *(value for _, value in asked), limit)
-        return [change(namespace, row) for row in rows]
+        return [decode_change(namespace, row) for row in rows]
 
     def revision_at(self, namespace: Namespace, moment: datetime) -> int:
         sql = f"SELECT coalesce(max(seq), 0) FROM memwarden.journal WHERE {_HERE} AND at <= %s::int8"
         return int(self._ask(namespace, sql, microseconds(moment))[0][0])
 
     def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
-        wanted = stored(list(dict.fromkeys(ids)))
-        return list(map(relation, self._ask(namespace, _RELATIONS, wanted, *here(namespace), wanted)))
+        wanted = encode_text(list(dict.fromkeys(ids)))
+        return list(map(decode_relation, self._ask(namespace, _RELATIONS, wanted, *scope_values(namespace), wanted)))
 
     def thread(self, namespace: Namespace, thread_id: str, turns: int) -> ThreadMarks:
-        names, thread = here(namespace), stored(thread_id)
+        names, thread = scope_values(namespace), encode_text(thread_id)
         (marks,) = self._ask(namespace, _THREAD, thread, *names, thread, *names, thread, turns - 1, *names, thread)
         return ThreadMarks._make(marks)
 
@@ -156,20 +174,20 @@ class Reader:
             begin(self._connection, None, self._seconds, TransactionKind.READ, listing=True)
             rows = self._connection.execute(_NAMESPACES)
             self._connection.execute(b"COMMIT")
-        return sorted(Namespace(*map(told, row)) for row in rows.fetchall())
+        return sorted(Namespace(*map(decode_text, row)) for row in rows.fetchall())
 
     def identity(self, model: str) -> str:
         """Name the embedding model unless the database has one; return the one that it has."""
         with self._connection.pipeline():
             begin(self._connection, None, self._seconds)
-            self._connection.execute(_NEW_MODEL, [stored(model)])
+            self._connection.execute(_NEW_MODEL, [encode_text(model)])
             rows = self._connection.execute(_MODEL)
             self._connection.execute(b"COMMIT")
-        return str(told(rows.fetchall()[0][0]))
+        return str(decode_text(rows.fetchall()[0][0]))
 
     def _ask(self, namespace: Namespace, sql: str, *values: Any) -> list[Values]:
         """Ask one question that begins with the two names of the namespace."""
-        return self._ask_all(namespace, (sql, [*here(namespace), *values]))[0]
+        return self._ask_all(namespace, (sql, [*scope_values(namespace), *values]))[0]
 
     def _ask_all(self, namespace: Namespace, *questions: tuple[str, Sequence[Any]]) -> list[list[Values]]:
         with self._connection.pipeline():

@@ -14,8 +14,8 @@ from psycopg import Connection, Error
 from memwarden.records import Namespace
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.read import Reader
-from memwarden.stores.postgres.sql.transaction import ROLE, here
-from memwarden.stores.shared.probe import PathProbe
+from memwarden.stores.postgres.sql.transaction import ROLE, scope_values
+from memwarden.stores.shared.health import PathProbe
 
 _TABLES = b"""
     SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace
@@ -40,20 +40,20 @@ _DOORS = (
 )
 
 
-def try_wall(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> list[PathProbe]:
+def probe_row_security(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> list[PathProbe]:
     """Try to reach the victim's rows from the database, as whoever may use ``own``. The victim has memories."""
-    raw = _Raw(connections, own, victim)
+    raw = _RawSql(connections, own, victim)
     return [
         *(raw.reads(f"raw SQL, {name}", *settings) for name, settings in _settings(own, victim)),
         raw.writes(),
         raw.doors(),
         raw.afterwards(),
-        _kept_connections(connections, seconds, own, victim),
+        _probe_pool(connections, seconds, own, victim),
     ]
 
 
 def _settings(own: Namespace, victim: Namespace) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
-    tenant, path = here(victim)
+    tenant, path = scope_values(victim)
     yield "settings unset", (None, None)
     yield "settings empty", ("", "")
     yield "only the tenant set", (tenant, None)
@@ -62,16 +62,16 @@ def _settings(own: Namespace, victim: Namespace) -> Iterator[tuple[str, tuple[st
     yield "settings wrong", (tenant + "x", path)
     yield "patterns", ("%", "%")
     yield "injection", (f"{tenant}' OR '1'='1", path)
-    yield "settings of another", here(own)
+    yield "settings of another", scope_values(own)
 
 
-class _Raw:
+class _RawSql:
     """SQL of the store's role, past memwarden."""
 
     def __init__(self, connections: Connections, own: Namespace, victim: Namespace) -> None:
         self._connections = connections
         self._own = own
-        self._victim = dict(zip(("tenant", "namespace"), here(victim), strict=True))
+        self._victim = dict(zip(("tenant", "namespace"), scope_values(victim), strict=True))
         with self._as_app() as db:
             self._tables = [str(name) for (name,) in db.execute(_TABLES).fetchall()]
 
@@ -85,8 +85,8 @@ class _Raw:
         leaks = []
         for statement in _WRITES:
             with self._as_app() as db:
-                self._name(db, *here(self._own))
-                if (changed := _changed(db, statement, self._victim)) > 0:
+                self._name(db, *scope_values(self._own))
+                if (changed := _count_changed(db, statement, self._victim)) > 0:
                     leaks.append(f"{statement.partition(' (')[0][:60]}: {changed} rows")
         return PathProbe("database", "raw SQL that writes", len(_WRITES), tuple(leaks))
 
@@ -95,7 +95,7 @@ class _Raw:
         leaks = []
         for statement in _DOORS:
             with self._as_app() as db:
-                self._name(db, *here(self._own))
+                self._name(db, *scope_values(self._own))
                 try:
                     db.execute(statement.encode())
                     found = self._rows(db, "memwarden.memories")
@@ -109,7 +109,7 @@ class _Raw:
         """What a transaction was for must not hold for the next one."""
         leaks = []
         for ending in ("COMMIT", "ROLLBACK"):
-            with self._connections.borrowed() as db:
+            with self._connections.borrow() as db:
                 db.execute(b"BEGIN")
                 db.execute(_NAME_IT, [self._victim["tenant"], self._victim["namespace"]])
                 db.execute(ending.encode())
@@ -123,7 +123,7 @@ class _Raw:
     @contextmanager
     def _as_app(self) -> Iterator[Connection[Any]]:
         """A transaction of the role, rolled back; no lock is waited for longer than a moment."""
-        with self._connections.borrowed() as db:
+        with self._connections.borrow() as db:
             db.execute(b"BEGIN")
             db.execute(f"SET LOCAL ROLE {ROLE}".encode())
             db.execute(b"SET LOCAL lock_timeout = '2s'")
@@ -139,16 +139,16 @@ class _Raw:
         return int((db.execute(sql.encode(), self._victim).fetchone() or (0,))[0])
 
 
-def _changed(db: Connection[Any], statement: str, names: dict[str, str]) -> int:
+def _count_changed(db: Connection[Any], statement: str, names: dict[str, str]) -> int:
     try:
         return db.execute(statement.encode(), names).rowcount
     except Error:
         return 0
 
 
-def _kept_connections(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> PathProbe:
+def _probe_pool(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> PathProbe:
     """Leave connections in bad states in the pool; the next call over one has to see its own namespace alone."""
-    tenant, path = here(victim)
+    tenant, path = scope_values(victim)
 
     def session(db: Connection[Any]) -> None:
         db.execute(b"SELECT set_config('memwarden.tenant', %s, false)", [tenant])
@@ -159,18 +159,18 @@ def _kept_connections(connections: Connections, seconds: float, own: Namespace, 
         db.execute(b"BEGIN")
         db.execute(_NAME_IT, [tenant, path])
 
-    def aborted(db: Connection[Any]) -> None:
+    def aborted_transaction(db: Connection[Any]) -> None:
         open_transaction(db)
         try:
             db.execute(b"SELECT 1 / 0")
         except Error:
             return
 
-    def shadowed(db: Connection[Any]) -> None:
+    def shadowed_table(db: Connection[Any]) -> None:
         db.execute(b"CREATE TEMP TABLE memories AS SELECT 1 AS n")
         db.execute(b"SET search_path = pg_temp")
 
-    def cut(db: Connection[Any]) -> None:
+    def closed(db: Connection[Any]) -> None:
         db.close()
 
     leaks: list[str] = []
@@ -179,11 +179,17 @@ def _kept_connections(connections: Connections, seconds: float, own: Namespace, 
         return {row.id for row in connections.run(lambda db: Reader(db, seconds).scan(own, 0).rows, lambda error: True)}
 
     mine = ids()
-    poisons: tuple[Callable[[Connection[Any]], None], ...] = (session, open_transaction, aborted, shadowed, cut)
+    poisons: tuple[Callable[[Connection[Any]], None], ...] = (
+        session,
+        open_transaction,
+        aborted_transaction,
+        shadowed_table,
+        closed,
+    )
     for poison in poisons:
-        with connections.borrowed() as db:
+        with connections.borrow() as db:
             poison(db)
         if ids() != mine:
-            leaks.append(f"a connection left {poison.__name__}")
+            leaks.append(f"a connection left as {poison.__name__}")
         connections.close()
     return PathProbe("database", "poisoned, aborted and cut connections", len(poisons), tuple(leaks))

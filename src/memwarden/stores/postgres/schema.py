@@ -13,10 +13,10 @@ from psycopg import Connection, errors
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from memwarden.stores.postgres.sql.transaction import ROLE, SEARCH_ROLE
 
-_OLDEST_SERVER = 160_000
-MIGRATING = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock
-SEARCHED = 5  # the migration that needs the second role
-_PATIENCE = "10min"  # how long one migration waits for another
+_MIN_SERVER_VERSION = 160_000
+MIGRATION_LOCK = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock
+SEARCH_MIGRATION = 5  # the migration that needs the second role
+_MIGRATION_TIMEOUT = "10min"  # how long one migration waits for another
 
 _STATE = f"""
     SELECT current_setting('server_version_num')::int,
@@ -68,7 +68,7 @@ _NOT_OWNED = b"""
     WHERE relnamespace = 'memwarden'::regnamespace AND relkind IN ('r', 'p') AND NOT pg_has_role(relowner, 'USAGE')
     LIMIT 1
 """
-_LOCK_PATIENCE = "10s"
+_LOCK_TIMEOUT = "10s"
 
 
 class PostgresMigration(NamedTuple):
@@ -101,8 +101,8 @@ def make_ready(db: Connection[Any], place: str) -> None:
 
 def check_server(db: Connection[Any], place: str) -> SchemaState:
     """Return what there is. Raises StoreUnavailable for a server or database that memwarden cannot use."""
-    state = look(db)
-    if state.server < _OLDEST_SERVER:
+    state = read_state(db)
+    if state.server < _MIN_SERVER_VERSION:
         raise StoreUnavailable(f"{place} is PostgreSQL {state.server // 10_000}; memwarden needs 16 or later")
     if state.encoding != "UTF8":
         raise StoreUnavailable(f"{place} has the encoding {state.encoding}; make a database with ENCODING 'UTF8'")
@@ -111,7 +111,7 @@ def check_server(db: Connection[Any], place: str) -> SchemaState:
 
 def schema_number(db: Connection[Any], place: str) -> int:
     """Return the number of the last migration, 0 without a schema. Raises StoreTooNew, StoreCorrupt."""
-    return _schema(db, look(db), place)
+    return _schema(db, read_state(db), place)
 
 
 @cache
@@ -122,7 +122,7 @@ def migrations() -> tuple[PostgresMigration, ...]:
     return tuple(PostgresMigration(int(file.name.split("_")[0]), file.read_bytes()) for file in files)
 
 
-def look(db: Connection[Any]) -> SchemaState:
+def read_state(db: Connection[Any]) -> SchemaState:
     """Ask what there is."""
     found = db.execute(_STATE).fetchone()
     assert found is not None
@@ -143,15 +143,15 @@ def _schema(db: Connection[Any], state: SchemaState, place: str) -> int:
 
 
 def _migrate(db: Connection[Any], place: str) -> None:
-    with db.transaction(), with_advice(place):
-        lock(db)
-        build(db, _schema(db, look(db), place), migrations()[-1].number)
+    with db.transaction(), explain_missing_rights(place):
+        lock_schema(db)
+        migrate_schema(db, _schema(db, read_state(db), place), migrations()[-1].number)
 
 
-def lock(db: Connection[Any]) -> None:
+def lock_schema(db: Connection[Any]) -> None:
     """Keep everybody else from changing the schema until the transaction ends, and make the role of the store."""
-    db.execute(f"SET LOCAL statement_timeout = '{_PATIENCE}'".encode())
-    db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+    db.execute(f"SET LOCAL statement_timeout = '{_MIGRATION_TIMEOUT}'".encode())
+    db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
     _make_role(db, ROLE)
 
 
@@ -167,18 +167,18 @@ def let_owner_read(db: Connection[Any], place: str) -> None:
         )
     if db.execute(_WHOLE.encode()).fetchone():
         with db.transaction():
-            db.execute(f"SET LOCAL lock_timeout = '{_LOCK_PATIENCE}'".encode())
+            db.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'".encode())
             db.execute(_LET_OWNER_READ)
 
 
-def hold(db: Connection[Any]) -> None:
+def hold_schema(db: Connection[Any]) -> None:
     """Keep everybody from changing the schema until the connection ends."""
-    db.execute(b"SELECT pg_advisory_lock_shared(%s)", (MIGRATING,))
+    db.execute(b"SELECT pg_advisory_lock_shared(%s)", (MIGRATION_LOCK,))
 
 
-def build(db: Connection[Any], number: int, to: int) -> None:
+def migrate_schema(db: Connection[Any], number: int, to: int) -> None:
     """Bring the schema from one number to another, in a transaction that has locked it."""
-    if number < SEARCHED <= to:
+    if number < SEARCH_MIGRATION <= to:
         _make_role(db, SEARCH_ROLE)
     for migration in migrations():
         if number < migration.number <= to:
@@ -206,7 +206,7 @@ def _make_role(db: Connection[Any], role: str) -> None:
 
 
 @contextmanager
-def with_advice(place: str) -> Iterator[None]:
+def explain_missing_rights(place: str) -> Iterator[None]:
     """Let an error of missing rights say what the administrator has to do."""
     try:
         yield

@@ -19,6 +19,7 @@ from memwarden.filters import Where
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import (
     Batch,
+    Fill,
     Head,
     IndexRow,
     JournalEntry,
@@ -37,18 +38,18 @@ from memwarden.stores.postgres.checkpoints import PostgresCheckpoints
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.items import PostgresItems
 from memwarden.stores.postgres.read import Reader
-from memwarden.stores.postgres.rls_probe import try_wall
+from memwarden.stores.postgres.rls_probe import probe_row_security
 from memwarden.stores.postgres.schema import make_ready
 from memwarden.stores.postgres.search import vector_indexes
 from memwarden.stores.postgres.search.searcher import Searcher
 from memwarden.stores.postgres.sql.errors import explain
 from memwarden.stores.postgres.writing.group_commit import GroupWriter
+from memwarden.stores.postgres.writing.write import fill_signals
 from memwarden.stores.postgres.writing.write_queue import WriteQueues
-from memwarden.stores.shared.health import HealthFinding, RepairReport
-from memwarden.stores.shared.probe import PathProbe
-from memwarden.stores.shared.search import Legs, NamespaceStatus, OpenRows, PackedColumns, SearchRows
-from memwarden.stores.transfer.manifest import Manifest, Tick, in_thread, no_tick
-from memwarden.stores.transfer.move import Beside
+from memwarden.stores.shared.health import HealthFinding, PathProbe, RepairReport
+from memwarden.stores.shared.search import NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
+from memwarden.stores.transfer.manifest import Manifest, Tick, ignore_tick, run_in_thread
+from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
 
 T = TypeVar("T")
@@ -95,7 +96,14 @@ class PostgresStore:
         return await self._read(lambda reader: reader.identity(model))
 
     async def apply(self, batch: Batch) -> Receipt:
-        return await asyncio.wrap_future(self._ready().lanes.submit(batch))
+        return await asyncio.wrap_future(self._ready().queues.submit(batch))
+
+    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        if fills:
+            await self._in_thread(lambda db: fill_signals(db, namespace, fills, self._seconds), _always)
+
+    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        return await self._read(lambda reader: reader.index_rows(namespace, ids))
 
     async def head(self, namespace: Namespace) -> Head:
         return await self._read(lambda reader: reader.head(namespace))
@@ -152,20 +160,26 @@ class PostgresStore:
         return await self._read(lambda reader: reader.thread(namespace, thread_id, turns))
 
     async def record(self, events: Sequence[OpEvent]) -> None:
-        await self._in_thread(lambda db: event_rows.record(db, event_rows.encode(events), self._seconds), _never)
+        await self._in_thread(
+            lambda db: event_rows.write_events(db, event_rows.encode_events(events), self._seconds), _never
+        )
 
     async def events(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
     ) -> list[OpEvent]:
-        return await self._in_thread(lambda db: event_rows.read(db, namespace, where, limit, descending, self._seconds))
+        return await self._in_thread(
+            lambda db: event_rows.read_events(db, namespace, where, limit, descending, self._seconds)
+        )
 
     async def event_counts(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
     ) -> list[OpCount]:
-        return await self._in_thread(lambda db: event_rows.counts(db, namespace, where, seconds, self._seconds))
+        return await self._in_thread(lambda db: event_rows.count_events(db, namespace, where, seconds, self._seconds))
 
     async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
-        return await self._in_thread(lambda db: event_rows.prune(db, namespace, before, most, self._seconds), _never)
+        return await self._in_thread(
+            lambda db: event_rows.prune_events(db, namespace, before, most, self._seconds), _never
+        )
 
     async def namespaces(self) -> list[Namespace]:
         return await self._read(lambda reader: reader.namespaces())
@@ -187,20 +201,20 @@ class PostgresStore:
         check_canary(namespace)
         await self._in_thread(lambda db: pages.discard(db, namespace))
 
-    async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
+    async def back_up(self, target: Path, tick: Tick = ignore_tick) -> Manifest:
         """Copy the store into a new file (:class:`memwarden.stores.transfer.backup.BackedUp`). It need not be open."""
         from memwarden.stores.postgres import backup  # seldom used, so not loaded with every store
 
         connections = Connections(self._url, self._connect_seconds)
-        return await in_thread(lambda tell: backup.back_up(connections, target, tell), tick)
+        return await run_in_thread(lambda tell: backup.back_up(connections, target, tell), tick)
 
-    async def restore(self, path: Path, tick: Tick = no_tick) -> Manifest:
+    async def restore(self, path: Path, tick: Tick = ignore_tick) -> Manifest:
         """Make this store of a backup (:class:`memwarden.stores.transfer.backup.BackedUp`). It must not be there
         yet."""
         from memwarden.stores.postgres import backup
 
         connections = Connections(self._url, self._connect_seconds)
-        return await in_thread(lambda tell: backup.restore(path, connections, tell), tick)
+        return await run_in_thread(lambda tell: backup.restore(path, connections, tell), tick)
 
     async def examine(self) -> list[HealthFinding]:
         """Look through the whole store (:class:`memwarden.stores.shared.health.HealthCheck`). It need not be open."""
@@ -209,12 +223,12 @@ class PostgresStore:
         connections = Connections(self._url, self._connect_seconds)
         return await asyncio.to_thread(health.examine, connections)
 
-    async def beside(self) -> list[Beside]:
-        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.HoldsMore`). The owner alone
+    async def beside(self) -> list[NamespaceExtras]:
+        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.StoreWithExtras`). The owner alone
         may look."""
         from memwarden.stores.postgres import health
 
-        return await asyncio.to_thread(health.beside, Connections(self._url, self._connect_seconds))
+        return await asyncio.to_thread(health.count_extras, Connections(self._url, self._connect_seconds))
 
     async def repair(self, copy: Path | None = None) -> RepairReport:
         """Mend the store (:class:`memwarden.stores.shared.health.HealthCheck`). It need not be open."""
@@ -228,11 +242,11 @@ class PostgresStore:
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
         return await self._at_length(
-            lambda db: vector_indexes.make(db, namespace, dimensions, self._seconds, self.place)
+            lambda db: vector_indexes.make_indexes(db, namespace, dimensions, self._seconds, self.place)
         )
 
     async def drop_search(self, namespace: Namespace) -> bool:
-        return await self._at_length(lambda db: vector_indexes.drop(db, namespace, self._seconds))
+        return await self._at_length(lambda db: vector_indexes.drop_indexes(db, namespace, self._seconds))
 
     async def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         return await self._search(lambda searcher: searcher.digest(namespace))
@@ -243,7 +257,7 @@ class PostgresStore:
     async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         return await self._search(lambda searcher: searcher.outline(namespace))
 
-    async def look(self, namespace: Namespace, legs: Legs) -> SearchRows:
+    async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
         return await self._search(lambda searcher: searcher.look(namespace, legs))
 
     async def around(
@@ -251,13 +265,13 @@ class PostgresStore:
     ) -> PackedColumns:
         return await self._search(lambda searcher: searcher.around(namespace, seeds, reach, open_))
 
-    async def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
+    async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         return await self._search(lambda searcher: searcher.rows(namespace, numbers))
 
-    async def try_wall(self, own: Namespace, victim: Namespace) -> list[PathProbe]:
+    async def probe_row_security(self, own: Namespace, victim: Namespace) -> list[PathProbe]:
         """Try to reach another namespace's rows from below memwarden (:mod:`memwarden.stores.postgres.rls_probe`)."""
         connections = self._ready().connections
-        return await asyncio.to_thread(try_wall, connections, self._seconds, own, victim)
+        return await asyncio.to_thread(probe_row_security, connections, self._seconds, own, victim)
 
     def _do_open(self) -> None:
         with self._lock:
@@ -265,7 +279,7 @@ class PostgresStore:
                 return
             connections = Connections(self._url, self._connect_seconds)
             try:
-                with connections.borrowed() as db:
+                with connections.borrow() as db:
                     make_ready(db, self.place)
             except Error as error:
                 connections.close()
@@ -353,20 +367,25 @@ class _Errand(Generic[T]):
 
 
 class _PostgresHandles:
-    """What an open store holds on to: connections, the lanes of the writes, and reading threads."""
+    """What an open store holds on to: connections, the queues of the writes, and reading threads."""
 
     def __init__(self, connections: Connections, size: int, seconds: float) -> None:
         self.pid = os.getpid()
         self.connections = connections
-        self.lanes = WriteQueues(GroupWriter(connections, seconds).write, size // 2)
+        self.queues = WriteQueues(GroupWriter(connections, seconds).write, size // 2)
         self.threads = ThreadPoolExecutor(max_workers=size - size // 2, thread_name_prefix="memwarden-reader")
         self.checkpoints = ThreadPoolExecutor(_FOR_CHECKPOINTS, thread_name_prefix="memwarden-checkpoints")
 
     def finish(self) -> None:
         self.checkpoints.shutdown()
         self.threads.shutdown()
-        self.lanes.close()
+        self.queues.close()
         self.connections.close()
+
+
+def _always(error: Error) -> bool:
+    """Filling twice does what filling once does."""
+    return True
 
 
 def _never(error: Error) -> bool:

@@ -19,11 +19,11 @@ PAGE = 100
 """So many checkpoints are read at once, unless somebody asks for fewer."""
 
 
-Place = tuple[str, str, str]
+ValuePlace = tuple[str, str, str]
 """Where a value lies in a thread: subgraph, channel, version."""
 
 
-class Key(NamedTuple):
+class CheckpointKey(NamedTuple):
     """Which checkpoint of a namespace. thread: the conversation. ns: the subgraph in it, "" for the graph itself."""
 
     thread: str
@@ -31,10 +31,10 @@ class Key(NamedTuple):
     id: str
 
 
-class Outline(NamedTuple):
+class CheckpointOutline(NamedTuple):
     """What a checkpoint hangs together with, without its content. has: the channels that have a value in it."""
 
-    key: Key
+    key: CheckpointKey
     parent: str | None
     metadata: Mapping[str, Any]
     has: frozenset[str]
@@ -54,7 +54,7 @@ class SavedCheckpoint:
         shown: JSON object of the small values, for people who read the table. It is written and never read back.
     """
 
-    key: Key
+    key: CheckpointKey
     parent: str | None
     agent: str
     kind: str
@@ -67,7 +67,7 @@ class SavedCheckpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ChannelValue:
     """A value of a channel in one version.
 
     shown: the same as JSON text, for people who read the table, or None. It is written and never read back.
@@ -101,7 +101,7 @@ class CheckpointRead:
     """A checkpoint with its values, and its writes in the order of task path, task and number."""
 
     saved: SavedCheckpoint
-    values: tuple[Value, ...]
+    values: tuple[ChannelValue, ...]
     writes: tuple[PendingWrite, ...]
 
 
@@ -118,7 +118,7 @@ class CheckpointSearch:
     id: str | None = None
     before: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    after: Key | None = None
+    after: CheckpointKey | None = None
 
 
 class Checkpoints(Protocol):
@@ -132,10 +132,10 @@ class Checkpoints(Protocol):
     durable: ClassVar[bool]
     """Whether what was saved outlives the process."""
 
-    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[ChannelValue]) -> None:
         """Save a checkpoint and values that are new. One that is there already under the same key is replaced."""
 
-    async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
+    async def put_writes(self, namespace: Namespace, key: CheckpointKey, writes: Sequence[PendingWrite]) -> None:
         """Save writes of a checkpoint, which may itself not be saved yet (:class:`PendingWrite`)."""
 
     async def get(
@@ -146,10 +146,10 @@ class Checkpoints(Protocol):
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         """Return checkpoints by descending id, then thread, then subgraph. The filter comes before the limit."""
 
-    async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
+    async def outlines(self, namespace: Namespace, thread: str) -> list[CheckpointOutline]:
         """Return what hangs together in a thread, by ascending key."""
 
-    async def remove(self, namespace: Namespace, keys: Sequence[Key]) -> None:
+    async def remove(self, namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
         """Remove checkpoints with their writes, and values that no other checkpoint of the thread names."""
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
@@ -162,12 +162,12 @@ class Checkpoints(Protocol):
         """Copy everything of a thread to another one; what is there under the same keys is replaced."""
 
 
-def agrees(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def matches_metadata(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether every wanted key has exactly this value; a missing key is None."""
     return all(metadata.get(key) == value for key, value in wanted.items())
 
 
-def unneeded(there: Iterable[Place], needed: Iterable[Place]) -> list[Place]:
+def find_unneeded(there: Iterable[ValuePlace], needed: Iterable[ValuePlace]) -> list[ValuePlace]:
     """Which values of a thread no checkpoint names."""
     kept = set(needed)
     return [item for item in there if item not in kept]

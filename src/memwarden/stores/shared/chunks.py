@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 from memwarden.errors import InvalidInput
 from memwarden.records import BatchChange, Link, Put, Unlink, WriteMode
 
-MOST_CHANGES = 500
+MAX_CHUNK_CHANGES = 500
 """A chunk holds at most so many changes."""
 
 
@@ -44,10 +44,10 @@ def ids_of(change: BatchChange) -> tuple[str, ...]:
     return (change.from_id, change.to_id) if isinstance(change, Link | Unlink) else (change.id,)
 
 
-def chunks_of(
-    changes: Sequence[BatchChange], once: Callable[[Put], str | None]
+def cut_chunks(
+    changes: Sequence[BatchChange], key_of: Callable[[Put], str | None]
 ) -> Iterator[list[tuple[int, BatchChange]]]:
-    """Yield runs of changes with their places in the batch. ``once``: the text that stands for a put's source key.
+    """Yield runs of changes with their places in the batch. ``key_of``: the text that stands for a put's source key.
 
     In a run no memory, source key or edge is written twice, and none is written that another change of it reads.
     """
@@ -55,8 +55,8 @@ def chunks_of(
     written: set[object] = set()
     read: set[object] = set()
     for place, change in enumerate(changes):
-        writes, reads = _marks(change, once)
-        if len(chunk) == MOST_CHANGES or not written.isdisjoint(writes + reads) or not read.isdisjoint(writes):
+        writes, reads = _marks(change, key_of)
+        if len(chunk) == MAX_CHUNK_CHANGES or not written.isdisjoint(writes + reads) or not read.isdisjoint(writes):
             yield chunk
             chunk, written, read = [], set(), set()
         chunk.append((place, change))
@@ -66,9 +66,9 @@ def chunks_of(
         yield chunk
 
 
-def _marks(change: BatchChange, once: Callable[[Put], str | None]) -> tuple[list[object], list[object]]:
+def _marks(change: BatchChange, key_of: Callable[[Put], str | None]) -> tuple[list[object], list[object]]:
     ids: list[object] = [("id", item) for item in ids_of(change)]
     if isinstance(change, Link | Unlink):
         return [edge_key(change)], ids
-    key = once(change) if isinstance(change, Put) else None
-    return (ids if key is None else [*ids, ("once", key)]), []
+    key = key_of(change) if isinstance(change, Put) else None
+    return (ids if key is None else [*ids, ("source key", key)]), []

@@ -29,9 +29,9 @@ from memwarden.records import (
     WriteMode,
 )
 from memwarden.stores.shared.chunks import EdgeKey, edge_key
-from memwarden.stores.transfer.pages import KEPT
+from memwarden.stores.transfer.pages import KEPT_VERSIONS
 
-MOST_ROWS = 2**32 - 1
+MAX_ROWS = 2**32 - 1
 """So many memories a namespace can have in all."""
 E = TypeVar("E")
 
@@ -107,7 +107,7 @@ class EdgeRow(NamedTuple):
     live: bool
 
 
-def born(put: Put) -> tuple[Event, int | None]:
+def describe_creation(put: Put) -> tuple[Event, int | None]:
     """The event of a memory's creation, and the version that is active then."""
     if put.state == MemoryState.ACTIVE:
         return Event.ADD, 1
@@ -131,9 +131,9 @@ def check_all(batch: Batch, stated_since: bool) -> None:
         raise Stale(f"something was stated in {batch.namespace} after revision {batch.decided_at}; decide again")
 
 
-def noted(put: Put) -> Mapping[str, Any] | None:
+def build_rewrite_meta(put: Put) -> Mapping[str, Any] | None:
     """Return the meta of the entry for a memory that is written again."""
-    return put.meta if put.keep_versions is None else {**(put.meta or {}), KEPT: put.keep_versions}
+    return put.meta if put.keep_versions is None else {**(put.meta or {}), KEPT_VERSIONS: put.keep_versions}
 
 
 class Steps:
@@ -221,9 +221,9 @@ class ChangePlan(Generic[E]):
     def _create(self, place: int, put: Put) -> ChangeResult:
         memory = put.memory
         self.rows += 1
-        if self.rows > MOST_ROWS:
-            raise InvalidInput(f"{self._batch.namespace} is full: {MOST_ROWS} memories were written to it")
-        event, version = born(put)
+        if self.rows > MAX_ROWS:
+            raise InvalidInput(f"{self._batch.namespace} is full: {MAX_ROWS} memories were written to it")
+        event, version = describe_creation(put)
         rev = self._log(put, event, memory.id, (None, version), memory.thread_id, memory.channel)
         self.created.append(MemoryInsert(self.rows, rev, self._encoded[place]))
         return ChangeResult(memory.id, "created", put.step)
@@ -232,7 +232,9 @@ class ChangePlan(Generic[E]):
         self._check_unchanged(put.memory.id, found)
         memory, version = put.memory, found.version + 1
         event, old = (put.event, found.version) if found.live else (Event.ADD, None)
-        rev = self._log(put, event, memory.id, (old, version), memory.thread_id, memory.channel, noted(put))
+        rev = self._log(
+            put, event, memory.id, (old, version), memory.thread_id, memory.channel, build_rewrite_meta(put)
+        )
         self.rewritten.append(MemoryUpdate(found.row, rev, version, self._encoded[place]))
         return ChangeResult(memory.id, "updated" if found.live else "created", put.step)
 

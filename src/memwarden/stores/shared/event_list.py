@@ -40,14 +40,14 @@ class EventList:
     def events(self, namespace: Namespace, where: EventFilter, limit: int, descending: bool) -> list[OpEvent]:
         events = self._since(namespace, where)
         wanted = (event for event in (reversed(events) if descending else events) if where.matches(event))
-        return list(islice(wanted, checked_limit(limit)))
+        return list(islice(wanted, check_limit(limit)))
 
     def counts(self, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
-        return counted((item for item in self._since(namespace, where) if where.matches(item)), checked_span(seconds))
+        return counted((item for item in self._since(namespace, where) if where.matches(item)), check_span(seconds))
 
     def prune(self, namespace: Namespace, before: datetime, most: int) -> int:
         events = self._events.get(namespace, [])
-        gone = max(bisect_left(events, before, key=_time), len(events) - checked_limit(most))
+        gone = max(bisect_left(events, before, key=_time), len(events) - check_limit(most))
         self._events[namespace] = events[gone:]
         return gone
 
@@ -60,14 +60,14 @@ class EventList:
         self._events.pop(namespace, None)
 
 
-def checked_limit(limit: object) -> int:
+def check_limit(limit: object) -> int:
     """Raise InvalidInput for a limit that is no number from 0; return it as engines take it."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise InvalidInput(f"a limit is a whole number from 0, not {limit!r}")
     return min(limit, sys.maxsize // 2)
 
 
-def checked_span(seconds: object) -> int:
+def check_span(seconds: object) -> int:
     """Raise InvalidInput for a span of time that is no number from 1."""
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= 2**40:
         raise InvalidInput(f"a span of time is a whole number of seconds from 1, not {seconds!r}")

@@ -43,3 +43,16 @@ class HealthCheck(Protocol):
         copy: where to; None takes a name beside the store where that can be. Raises StoreCorrupt, with everything left
         as it was, for damage that no repair can mend; InvalidInput when a copy has to be named; and StoreError.
         """
+
+
+class PathProbe(NamedTuple):
+    """One path across one boundary.
+
+    boundary: ``tenant``, ``user``, ``project``, ``agent`` or ``database``. path: the verb or the way in. tried: how
+    many attempts were made. leaks: what each attempt that succeeded gave away; empty when none did.
+    """
+
+    boundary: str
+    path: str
+    tried: int
+    leaks: tuple[str, ...]

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from memwarden.clock import microseconds
 from memwarden.records import IndexRow, Memory, Signals
+
+
+def signal_values(signals: Signals) -> tuple[Any, ...]:
+    """Return the columns of signals, as SQL engines write them."""
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
 
 
 def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True) -> IndexRow:

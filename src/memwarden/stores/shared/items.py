@@ -18,10 +18,10 @@ from memwarden.stores.protocol import Store
 
 CHUNK = 500
 """So many items are read at once while they are looked through."""
-MOST_NAME_BYTES = 1_000
+MAX_NAME_BYTES = 1_000
 """The longest path and the longest key: both together have to fit PostgreSQL's index pages."""
 
-Place = tuple[str, str]
+ItemPlace = tuple[str, str]
 """Where an item is: its path and its key."""
 Matches = Callable[[str], bool]
 """Whether a value, as its JSON text, is wanted."""
@@ -80,7 +80,7 @@ class ItemSearch(NamedTuple):
     alive_at: int | None = None
 
 
-class Hit(NamedTuple):
+class ItemHit(NamedTuple):
     """An answer: the item, and how close it is; None without a rank, and for an item without vectors."""
 
     item: StoredItem
@@ -96,12 +96,12 @@ class Items(Protocol):
     durable: ClassVar[bool]
 
     async def get(
-        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
-    ) -> dict[Place, StoredItem]:
+        self, namespace: Namespace, places: Sequence[ItemPlace], *, alive_at: int | None = None
+    ) -> dict[ItemPlace, StoredItem]:
         """Return what there is at these places."""
 
-    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
-        """Return the page of items that a question asks for: see :func:`answer`."""
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
+        """Return the page of items that a question asks for: see :func:`answer_search`."""
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
         """Return the paths under a path (None: all) that hold an item, in no order."""
@@ -113,7 +113,7 @@ class Items(Protocol):
         """Make changes of different places, all of them or none, and return when they are durable."""
 
     async def refresh(
-        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+        self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None
     ) -> None:
         """Let the items that have a lifetime begin it anew at a moment."""
 
@@ -121,7 +121,7 @@ class Items(Protocol):
         """Remove the items of a namespace whose lifetime ended before a moment; return how many."""
 
 
-def items_of(store: Store) -> Items:
+def require_items(store: Store) -> Items:
     """Return the items of a store. Raises InvalidInput for one that keeps none, or keeps them worse than memories."""
     items: Items | None = getattr(store, "items", None)
     if items is None or store.promises.durable > items.durable:  # what is acknowledged would be lost at the end
@@ -129,14 +129,14 @@ def items_of(store: Store) -> Items:
     return items
 
 
-def short_name(text: str, what: str) -> str:
+def check_name(text: str, what: str) -> str:
     """Return a path or a key. Raises InvalidInput for one that is too long or no valid Unicode; ``what`` names it."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise InvalidInput(f"{what} is not valid Unicode: {text!r:.80}") from None
-    if size > MOST_NAME_BYTES:
-        raise InvalidInput(f"{what} has at most {MOST_NAME_BYTES:,} bytes, not {size:,}: {text!r:.80}")
+    if size > MAX_NAME_BYTES:
+        raise InvalidInput(f"{what} has at most {MAX_NAME_BYTES:,} bytes, not {size:,}: {text!r:.80}")
     return text
 
 
@@ -154,18 +154,18 @@ class ItemsView(Protocol):
         """Return the vectors under the path with the identities of their items, some at a time."""
 
 
-def under(path: str, prefix: str | None) -> bool:
+def is_under(path: str, prefix: str | None) -> bool:
     """Whether a path is another one or a longer one that begins with its labels; every path is under None."""
     return prefix is None or path == prefix or path.startswith(f"{prefix}.")
 
 
-def answer(view: ItemsView, search: ItemSearch) -> list[Hit]:
+def answer_search(view: ItemsView, search: ItemSearch) -> list[ItemHit]:
     """Return the items that match: the closest first, by their closest vector; without a rank the last written first.
 
     Items without vectors come behind those that have some, the last written first, and have no score.
     """
     if search.rank is None:
-        return [Hit(item, None) for item in _newest(view, search)]
+        return [ItemHit(item, None) for item in _newest(view, search)]
     wanted = None if search.matches is None else dict(_matching(view, search))
     best: dict[Any, float] = {}
     for some in view.vectors(search):
@@ -180,7 +180,7 @@ def answer(view: ItemsView, search: ItemSearch) -> list[Hit]:
     ranked += [item for item in order if item not in best]
     page = ranked[search.offset : search.offset + search.limit]
     found = view.read(page) if wanted is None else wanted
-    return [Hit(found[item], best.get(item)) for item in page]
+    return [ItemHit(found[item], best.get(item)) for item in page]
 
 
 def _newest(view: ItemsView, search: ItemSearch) -> list[StoredItem]:

@@ -147,5 +147,5 @@ class SearchableStore(Protocol):
     ) -> PackedColumns:
         """Return the active rows of a thread up to ``reach`` before and after each seed (thread, n), each once."""
 
-    async def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
+    async def rows_by_number(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
         """Return the rows with these numbers, in the order of writing; dead ones too."""

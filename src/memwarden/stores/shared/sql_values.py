@@ -16,7 +16,7 @@ NEVER_UNSET = frozenset(
 """Columns that are filled in every row, so that an order by one of them needs no word about NULL."""
 
 
-def once(thread: str | None, source_key: str | None) -> str | None:
+def join_source_key(thread: str | None, source_key: str | None) -> str | None:
     """Return one text for a thread and a source key that no other pair has, or None without a source key."""
     if source_key is None:
         return None
@@ -41,7 +41,7 @@ def check_text(*values: object) -> None:
                 raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from None
 
 
-def all_of(where: Where, item: Callable[[Condition], tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+def join_conditions(where: Where, item: Callable[[Condition], tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind; ``one`` says it of a single condition."""
     said = [item(condition) for condition in where]
     return "".join(f" AND {text}" for text, _ in said), [value for _, values in said for value in values]

@@ -12,7 +12,7 @@ from pathlib import Path
 from memwarden.errors import NotFound, StoreCorrupt
 from memwarden.stores.sqlite import file
 from memwarden.stores.transfer import backup
-from memwarden.stores.transfer.manifest import Manifest, Stand, Table, Tick, no_tick
+from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 
 ENGINE = "sqlite"
 STORE = "store.db"
@@ -23,31 +23,31 @@ _BUSY_SECONDS = 30.0
 _WHILE_WRITING = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE"}
 
 
-def back_up(source: Path, target: Path, tick: Tick = no_tick) -> Manifest:
+def back_up(source: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
     """Copy a store as it stands now into a new file, while others write to it; it is not migrated.
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt when the store is damaged.
     """
     if not source.exists():
         raise NotFound(f"there is no store at {source}; there is nothing to back up")
-    with backup.unfinished(target) as folder:
-        backup.need_room(target, 2 * source.stat().st_size)  # the copy, and what it is packed into
+    with backup.make_work_folder(target) as folder:
+        backup.require_room(target, 2 * source.stat().st_size)  # the copy, and what it is packed into
         file.check_content(source)
         copy = folder / STORE
-        with explained(source, target):
+        with explain_errors(source, target):
             copy_pages(source, copy, tick)
-        with explained(copy):
-            manifest = _look(copy, source)
+        with explain_errors(copy):
+            manifest = _check_copy(copy, source)
         packed = folder / "packed"
-        with backup.packing(packed) as archive:
+        with backup.pack(packed) as archive:
             backup.add_file(archive, STORE, copy)
             backup.add_manifest(archive, manifest)
         tick(1, 1)  # who is gone by now is left no file
-        backup.place(packed, target)
+        backup.publish(packed, target)
     return manifest
 
 
-def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
+def restore(path: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
     """Write a backup to a new file, whole or not at all, and bring it up to date.
 
     Raises Conflict when ``target`` is there or the backup is of another engine, StoreCorrupt, StoreTooNew, StoreFull,
@@ -55,27 +55,27 @@ def restore(path: Path, target: Path, tick: Tick = no_tick) -> Manifest:
     """
     for beside in ("-wal", "-shm", "-journal"):
         backup.refuse_existing(target.with_name(target.name + beside))
-    with backup.unpacking(path) as (archive, manifest), backup.unfinished(target) as folder:
+    with backup.unpack(path) as (archive, manifest), backup.make_work_folder(target) as folder:
         backup.refuse_foreign(manifest, archive, ENGINE, path, STORE)
         backup.refuse_newer(manifest.schema, file.migrations()[-1].number, path)
-        backup.need_room(target, archive.getinfo(STORE).file_size)
+        backup.require_room(target, archive.getinfo(STORE).file_size)
         copy = folder / STORE
-        backup.take_out(archive, STORE, copy, tick)
-        file.check_before(copy)
-        with explained(path, target):
-            found = _look(copy, path)
+        backup.extract_file(archive, STORE, copy, tick)
+        file.check_path(copy)
+        with explain_errors(path, target):
+            found = _check_copy(copy, path)
             if replace(found, made_at=manifest.made_at) != manifest:
                 raise StoreCorrupt(f"{path} does not hold what its manifest says; nothing was restored")
             _bring_up_to_date(copy)
         tick(1, 1)  # who is gone by now is left no file
-        backup.place(copy, target)
+        backup.publish(copy, target)
     return manifest
 
 
-def copy_pages(source: Path, copy: Path, tick: Tick = no_tick) -> None:
+def copy_pages(source: Path, copy: Path, tick: Tick = ignore_tick) -> None:
     """Copy a file as it stands now, whatever is in its pages, into a new one without a log beside it."""
     file.make_file(copy)
-    with closing(file.connect(source, _BUSY_SECONDS, reading=True)) as db, closing(plain(copy)) as other:
+    with closing(file.connect(source, _BUSY_SECONDS, reading=True)) as db, closing(open_copy(copy)) as other:
         # Held to one moment. Else the copy would begin anew each time that another process commits.
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -83,9 +83,9 @@ def copy_pages(source: Path, copy: Path, tick: Tick = no_tick) -> None:
         other.execute("PRAGMA journal_mode = DELETE").fetchone()  # it lives without a log beside it
 
 
-def _look(copy: Path, source: Path) -> Manifest:
+def _check_copy(copy: Path, source: Path) -> Manifest:
     """Check a copy that nobody else uses, and tell what is in it."""
-    with closing(plain(copy)) as db:
+    with closing(open_copy(copy)) as db:
         found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
             raise StoreCorrupt(
@@ -102,14 +102,14 @@ def _look(copy: Path, source: Path) -> Manifest:
             datetime.now(UTC).isoformat(timespec="seconds"),
             int(facts["schema"]),
             facts.get("model"),
-            tuple(Stand(*row) for row in spaces),
+            tuple(NamespaceRevision(*row) for row in spaces),
             {name: _table(db, name) for (name,) in sorted(names)},
         )
 
 
-def _table(db: sqlite3.Connection, name: str) -> Table:
+def _table(db: sqlite3.Connection, name: str) -> TableContents:
     columns = tuple(str(row[0]) for row in db.execute("SELECT name FROM pragma_table_info(?)", (name,)))
-    return Table(columns, int(db.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]))
+    return TableContents(columns, int(db.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]))
 
 
 def _bring_up_to_date(copy: Path) -> None:
@@ -118,7 +118,7 @@ def _bring_up_to_date(copy: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE").fetchone()
 
 
-def plain(path: Path) -> sqlite3.Connection:
+def open_copy(path: Path) -> sqlite3.Connection:
     """Open a copy that nobody else uses."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")  # what it becomes part of is synced
@@ -127,7 +127,7 @@ def plain(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def explained(path: Path, written: Path | None = None) -> Iterator[None]:
+def explain_errors(path: Path, written: Path | None = None) -> Iterator[None]:
     """Let an error of SQLite say what happened to ``path``, or to what is written: ``written``, if that is another."""
     try:
         yield

@@ -15,16 +15,16 @@ from memwarden.clock import microseconds, now
 from memwarden.records import Namespace
 from memwarden.stores.shared.checkpoints import (
     PAGE,
+    ChannelValue,
+    CheckpointKey,
+    CheckpointOutline,
     CheckpointRead,
     CheckpointSearch,
-    Key,
-    Outline,
     PendingWrite,
     SavedCheckpoint,
-    Value,
-    agrees,
+    find_unneeded,
+    matches_metadata,
     metadata_text,
-    unneeded,
 )
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class SqliteCheckpoints:
         self._reading = reading
         self._writing = writing
 
-    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[Value]) -> None:
+    async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[ChannelValue]) -> None:
         row = (
             *saved.key, saved.parent, saved.agent, saved.run, json.dumps(saved.links), json.dumps(saved.small),
             metadata_text(saved), saved.kind, saved.data, saved.shown,
@@ -106,7 +106,7 @@ class SqliteCheckpoints:
 
         await self._write(namespace, write)
 
-    async def put_writes(self, namespace: Namespace, key: Key, writes: Sequence[PendingWrite]) -> None:
+    async def put_writes(self, namespace: Namespace, key: CheckpointKey, writes: Sequence[PendingWrite]) -> None:
         rows = [(*key, write.task, write.number, write.path, write.channel, write.kind, write.data) for write in writes]
 
         def write(db: sqlite3.Connection, ns: int) -> None:
@@ -123,10 +123,10 @@ class SqliteCheckpoints:
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         return await self._read(namespace, [], partial(_find, search=search, limit=limit), rows=limit)
 
-    async def outlines(self, namespace: Namespace, thread: str) -> list[Outline]:
+    async def outlines(self, namespace: Namespace, thread: str) -> list[CheckpointOutline]:
         return await self._read(namespace, [], partial(_outlines, thread=thread))
 
-    async def remove(self, namespace: Namespace, keys: Sequence[Key]) -> None:
+    async def remove(self, namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
         await self._write(namespace, partial(_remove, keys=keys))
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
@@ -141,7 +141,7 @@ class SqliteCheckpoints:
     async def delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
         def write(db: sqlite3.Connection, ns: int) -> None:
             sql = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE ns = ? AND run_id = ?"
-            _remove(db, ns, [Key(*row) for run in runs for row in db.execute(sql, (ns, run)).fetchall()])
+            _remove(db, ns, [CheckpointKey(*row) for run in runs for row in db.execute(sql, (ns, run)).fetchall()])
 
         await self._write(namespace, write)
 
@@ -166,7 +166,7 @@ class SqliteCheckpoints:
         return await self._reading(in_snapshot, rows)
 
     async def _write(self, namespace: Namespace, write: Write) -> None:
-        def numbered(db: sqlite3.Connection) -> None:
+        def write_numbered(db: sqlite3.Connection) -> None:
             ns = _number(db, namespace)
             if ns is None:
                 name = (namespace.tenant, namespace.path)
@@ -174,7 +174,7 @@ class SqliteCheckpoints:
                 ns = db.execute(sql, name).lastrowid or 0
             write(db, ns)
 
-        await self._writing(numbered)
+        await self._writing(write_numbered)
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def _get(db: sqlite3.Connection, number: int, thread: str, ns: str, identity: st
         row = db.execute(f"{_GET} AND checkpoint_id = ?", (number, thread, ns, identity)).fetchone()
     if row is None:
         return None
-    key = Key(thread, ns, row[0])
+    key = CheckpointKey(thread, ns, row[0])
     links: Links = tuple((channel, version) for channel, version in json.loads(row[5]))
     _, parent, agent, kind, data, _, small, metadata, run = row
     saved = SavedCheckpoint(key, parent, agent, kind, data, links, tuple(json.loads(small)), json.loads(metadata), run)
@@ -213,7 +213,7 @@ def _get(db: sqlite3.Connection, number: int, thread: str, ns: str, identity: st
     for link in links:
         found = db.execute(_VALUE, (number, thread, ns, *link)).fetchone()
         if found is not None:
-            values.append(Value(*link, *found))
+            values.append(ChannelValue(*link, *found))
     writes = [PendingWrite(*item) for item in db.execute(_WRITES, (number, *key)).fetchall()]
     return CheckpointRead(saved, tuple(values), tuple(writes))
 
@@ -224,7 +224,7 @@ def _find(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: 
     return [item for item in found if item is not None]
 
 
-def _keys(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: int) -> Iterable[Key]:
+def _keys(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: int) -> Iterable[CheckpointKey]:
     conditions = [
         ("thread_id = ?", search.thread),
         ("checkpoint_ns = ?", search.ns),
@@ -245,19 +245,19 @@ def _keys(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: 
     for *key, metadata in db.execute(sql, (number, *bound)):
         if taken >= limit:
             return
-        if not search.metadata or agrees(json.loads(metadata), search.metadata):
+        if not search.metadata or matches_metadata(json.loads(metadata), search.metadata):
             taken += 1
-            yield Key(*key)
+            yield CheckpointKey(*key)
 
 
-def _outlines(db: sqlite3.Connection, number: int, thread: str) -> list[Outline]:
+def _outlines(db: sqlite3.Connection, number: int, thread: str) -> list[CheckpointOutline]:
     sql = (
         "SELECT checkpoint_ns, checkpoint_id, parent_id, metadata, small, links FROM checkpoints "
         "WHERE ns = ? AND thread_id = ? ORDER BY checkpoint_ns, checkpoint_id"
     )
     return [
-        Outline(
-            Key(thread, ns, identity),
+        CheckpointOutline(
+            CheckpointKey(thread, ns, identity),
             parent,
             json.loads(metadata),
             frozenset({*json.loads(small), *(channel for channel, _ in json.loads(links))}),
@@ -266,14 +266,14 @@ def _outlines(db: sqlite3.Connection, number: int, thread: str) -> list[Outline]
     ]
 
 
-def _remove(db: sqlite3.Connection, ns: int, keys: Sequence[Key]) -> None:
+def _remove(db: sqlite3.Connection, ns: int, keys: Sequence[CheckpointKey]) -> None:
     for table in ("checkpoints", "checkpoint_writes"):
         db.executemany(f"DELETE FROM {table} WHERE {_KEY}", [(ns, *key) for key in keys])
     for thread in dict.fromkeys(key.thread for key in keys):
         here = (ns, thread)
         there = db.execute(_PLACES, here).fetchall()
         left = db.execute(_LINKS, here).fetchall()
-        gone = unneeded(there, ((subgraph, *link) for subgraph, links in left for link in json.loads(links)))
+        gone = find_unneeded(there, ((subgraph, *link) for subgraph, links in left for link in json.loads(links)))
         db.executemany(f"DELETE FROM checkpoint_blobs WHERE {_PLACE}", [(*here, *item) for item in gone])
         if not left:
             db.execute("DELETE FROM checkpoint_threads WHERE ns = ? AND thread_id = ?", here)

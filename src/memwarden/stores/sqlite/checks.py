@@ -102,12 +102,12 @@ CHECKS = (
 )
 
 
-def look(db: sqlite3.Connection) -> list[HealthFinding]:
+def run_checks(db: sqlite3.Connection) -> list[HealthFinding]:
     """Return what is wrong between the tables."""
-    return [found for item in CHECKS if (found := _found(db, item))]
+    return [found for item in CHECKS if (found := _run_check(db, item))]
 
 
-def mend(db: sqlite3.Connection) -> int:
+def mend_tables(db: sqlite3.Connection) -> int:
     """Take away what can be taken away, in the caller's transaction. Returns how many rows were changed."""
     changed = sum(db.execute(item.mend).rowcount for item in CHECKS if item.mend)
     if changed:
@@ -115,7 +115,7 @@ def mend(db: sqlite3.Connection) -> int:
     return changed
 
 
-def _found(db: sqlite3.Connection, check: TableCheck) -> HealthFinding | None:
+def _run_check(db: sqlite3.Connection, check: TableCheck) -> HealthFinding | None:
     count = int(db.execute(check.counting).fetchone()[0])
     doing = {"orphans": "removed", "counter": "counted anew"}[check.kind] if check.mend else ""
     return HealthFinding(check.kind, check.where, count, f"{count:,} {check.said}", doing) if count else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.shared.event_list import checked_limit, checked_span
+from memwarden.stores.shared.event_list import check_limit, check_span
 from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 
 BUSY_SECONDS = 1.0
@@ -37,7 +37,7 @@ class EventWriter:
         self._db: sqlite3.Connection | None = None
 
     def record(self, rows: Sequence[Values]) -> None:
-        """Write rows that :func:`encode` made."""
+        """Write rows that :func:`encode_events` made."""
         self._whole(lambda db: db.executemany(_INSERT, rows))
 
     def prune(self, namespace: Namespace, before: int, most: int) -> int:
@@ -71,26 +71,26 @@ class EventWriter:
         return answer
 
 
-def encode(events: Sequence[OpEvent]) -> list[Values]:
+def encode_events(events: Sequence[OpEvent]) -> list[Values]:
     """Events as rows. Raises InvalidInput for text that no file can hold."""
     check_events(events)
     return [(event.namespace.tenant, event.namespace.path, *row_of(event)) for event in events]
 
 
-def read(
+def read_events(
     db: sqlite3.Connection, namespace: Namespace, where: EventFilter, limit: int, descending: bool
 ) -> list[OpEvent]:
     """See :meth:`memwarden.stores.protocol.Store.events`."""
     conditions, values = where_sql(where, "?")
     order = "DESC" if descending else "ASC"
     sql = f"SELECT {', '.join(COLUMNS)} FROM events WHERE {_HERE}{conditions} ORDER BY ts {order}, id {order} LIMIT ?"
-    rows = db.execute(sql, (namespace.tenant, namespace.path, *values, checked_limit(limit))).fetchall()
+    rows = db.execute(sql, (namespace.tenant, namespace.path, *values, check_limit(limit))).fetchall()
     return [event_of(namespace, row) for row in rows]
 
 
-def counts(db: sqlite3.Connection, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
+def count_events(db: sqlite3.Connection, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
     """See :meth:`memwarden.stores.protocol.Store.event_counts`."""
-    span = checked_span(seconds) * 1_000_000
+    span = check_span(seconds) * 1_000_000
     conditions, values = where_sql(where, "?")
     # SQLite's remainder of a time before 1970 is negative.
     begin = f"ts - ((ts % {span}) + {span}) % {span}"

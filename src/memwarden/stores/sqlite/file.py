@@ -63,7 +63,7 @@ def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite
     return db
 
 
-def check_before(path: Path) -> None:
+def check_path(path: Path) -> None:
     """Refuse, without changing anything, a path where no store can be. Makes missing parent folders."""
     if str(path) == ":memory:":
         raise StoreUnavailable("SqliteStore keeps a file; for a store in memory use MemoryStore()")
@@ -139,7 +139,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(path)):
         new = StoreFull(f"no room left on the disk of {path}; nothing of this call was kept. Make room and repeat it")
     elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(item in str(error) for item in _ONLY_BY_DAMAGE):
-        new = damaged(path, error)
+        new = damage_error(path, error)
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         new = StoreUnavailable(
             f"{path} is locked: another process has been writing to it for longer than the time-out. End that process "
@@ -157,7 +157,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
     return new
 
 
-def damaged(path: Path, error: Exception) -> StoreCorrupt:
+def damage_error(path: Path, error: Exception) -> StoreCorrupt:
     """Return the error for a file whose content cannot have been written by memwarden."""
     return StoreCorrupt(f"{path} is damaged ({error}); restore a copy of it")
 
@@ -264,7 +264,7 @@ def _is_up_to_date(db: sqlite3.Connection, path: Path) -> bool:
     try:
         number = _schema(db)
         if number == migrations()[-1].number:
-            refuse_half(db, number, path)
+            check_tables(db, number, path)
         return number == migrations()[-1].number
     finally:
         db.execute("ROLLBACK")
@@ -278,7 +278,7 @@ def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
     try:
         number = _schema(db)
         _refuse_newer(number, path)
-        refuse_half(db, number, path)
+        check_tables(db, number, path)
         if copy and number and number != migrations()[-1].number:
             kept = upgrade.keep_copy(path, number)
         _run_migrations(db, number, path)
@@ -308,7 +308,7 @@ def _run_migrations(db: sqlite3.Connection, number: int, path: Path) -> None:
     db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?)", (migrations()[-1].number,))
 
 
-def refuse_half(db: sqlite3.Connection, number: int, path: Path) -> None:
+def check_tables(db: sqlite3.Connection, number: int, path: Path) -> None:
     """Raise StoreCorrupt for a file whose tables are not those of the schema that it names.
 
     A migration is one transaction, so this is not what a kill leaves behind. Tables that no schema knows are nobody's
@@ -332,11 +332,11 @@ def tables_of(number: int) -> dict[str, tuple[str, ...]]:
 
 @cache
 def _tables_after(some: tuple[SqliteMigration, ...]) -> dict[str, tuple[str, ...]]:
-    with closing(made_by(some)) as db:
+    with closing(build_schema(some)) as db:
         return _tables(db)
 
 
-def made_by(some: tuple[SqliteMigration, ...]) -> sqlite3.Connection:
+def build_schema(some: tuple[SqliteMigration, ...]) -> sqlite3.Connection:
     """Return an empty store in memory that these migrations made: what a file is held against."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     for migration in some:

@@ -18,7 +18,7 @@ from pathlib import Path
 from memwarden.errors import NotFound, StoreCorrupt
 from memwarden.stores.shared.health import HealthFinding, RepairReport
 from memwarden.stores.sqlite import checks, file
-from memwarden.stores.sqlite.backup import copy_pages, explained, plain
+from memwarden.stores.sqlite.backup import copy_pages, explain_errors, open_copy
 from memwarden.stores.transfer import backup
 
 _BUSY_SECONDS = 30.0
@@ -33,11 +33,11 @@ def examine(path: Path) -> list[HealthFinding]:
     if not path.exists():
         raise NotFound(f"there is no store at {path}")
     file.check_content(path)
-    with explained(path), closing(file.connect(path, _BUSY_SECONDS, reading=True)) as db:
-        lines = _integrity(db)
+    with explain_errors(path), closing(file.connect(path, _BUSY_SECONDS, reading=True)) as db:
+        lines = _check_integrity(db)
         if not lines:
-            return [*_missing(db), *checks.look(db), *_bloat(db)]
-    with _copied(path) as copy:
+            return [*_check_missing(db), *checks.run_checks(db), *_check_bloat(db)]
+    with _make_temporary_copy(path) as copy:
         return _examine_damaged(copy, lines)
 
 
@@ -55,21 +55,21 @@ def repair(path: Path, kept: Path | None = None) -> RepairReport:
         return RepairReport(None, (), tuple(found))
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     kept = kept or path.with_name(f"{path.name}.before-repair.{when}.db")
-    with backup.unfinished(kept) as folder:
-        backup.need_room(kept, 2 * path.stat().st_size)
+    with backup.make_work_folder(kept) as folder:
+        backup.require_room(kept, 2 * path.stat().st_size)
         whole, tried = folder / "whole.db", folder / "tried.db"
-        with explained(path):
+        with explain_errors(path):
             copy_pages(path, whole)
             copy_pages(path, tried)
-        backup.place(whole, kept)
-        with explained(path), closing(plain(tried)) as db:
+        backup.publish(whole, kept)
+        with explain_errors(path), closing(open_copy(tried)) as db:
             _mend(db)
         left = examine(tried)
     if any(item.mend for item in left):
         raise StoreCorrupt(
             f"{path} cannot be mended ({_first(left)}); it was left as it is. {checks.RESTORE.capitalize()}"
         )
-    with explained(path), closing(file.connect(path, _BUSY_SECONDS)) as db:
+    with explain_errors(path), closing(file.connect(path, _BUSY_SECONDS)) as db:
         _mend(db)
     return RepairReport(kept, tuple(item for item in found if item.mend), tuple(examine(path)))
 
@@ -78,7 +78,7 @@ def _first(found: list[HealthFinding]) -> str:
     return next((item.said for item in found if item.kind == "damage" or item.mend), found[0].said)
 
 
-def _integrity(db: sqlite3.Connection) -> list[str]:
+def _check_integrity(db: sqlite3.Connection) -> list[str]:
     """What SQLite finds wrong, nothing for a whole file."""
     try:
         found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_LINES})")]
@@ -89,9 +89,9 @@ def _integrity(db: sqlite3.Connection) -> list[str]:
 
 def _examine_damaged(copy: Path, lines: list[str]) -> list[HealthFinding]:
     try:
-        with closing(plain(copy)) as db:
+        with closing(open_copy(copy)) as db:
             _rebuild_indexes(db)
-            deeper = [line for line in _integrity(db) if not _UNUSED.search(line)]
+            deeper = [line for line in _check_integrity(db) if not _UNUSED.search(line)]
             if deeper:
                 return [HealthFinding("damage", "tables", len(deeper), f"damaged pages: {deeper[0]}", "")]
             found = HealthFinding("index", "indexes", len(lines), f"damaged indexes: {lines[0]}", "made anew")
@@ -99,51 +99,51 @@ def _examine_damaged(copy: Path, lines: list[str]) -> list[HealthFinding]:
                 found = HealthFinding(
                     "bloat", "file", len(lines), f"{len(lines):,} pages belong to nothing", "written anew"
                 )
-            missing = _missing(db)
+            missing = _check_missing(db)
             _make_missing(db)
-            return [found, *missing, *checks.look(db)]
+            return [found, *missing, *checks.run_checks(db)]
     except (sqlite3.Error, UnicodeDecodeError, OverflowError, ValueError) as error:
         return [HealthFinding("damage", "tables", len(lines), f"damaged pages: {lines[0]} ({error})", "")]
 
 
-def _missing(db: sqlite3.Connection) -> list[HealthFinding]:
+def _check_missing(db: sqlite3.Connection) -> list[HealthFinding]:
     names = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
     return [
         HealthFinding("index", name, 1, f"the {kind} {name} is missing", "made anew")
-        for name, (kind, _) in _wanted().items()
+        for name, (kind, _) in _expected_objects().items()
         if name not in names
     ]
 
 
-def _bloat(db: sqlite3.Connection) -> list[HealthFinding]:
+def _check_bloat(db: sqlite3.Connection) -> list[HealthFinding]:
     free, pages = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("freelist_count", "page_count"))
     if free < _BLOATED_PAGES or free < _BLOATED * pages:
         return []
     return [HealthFinding("bloat", "file", free, f"{free:,} of {pages:,} pages are empty", "written anew")]
 
 
-def _wanted() -> dict[str, tuple[str, str]]:
+def _expected_objects() -> dict[str, tuple[str, str]]:
     """Indexes and views of the present schema: kind and SQL by name."""
-    with closing(file.made_by(file.migrations())) as db:
+    with closing(file.build_schema(file.migrations())) as db:
         sql = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('index', 'view') AND sql IS NOT NULL"
         return {name: (kind, text) for name, kind, text in db.execute(sql)}
 
 
 def _mend(db: sqlite3.Connection) -> None:
     """Mend all that can be mended in one transaction; then the file is written anew, where that is worth it."""
-    damaged = bool(_integrity(db))
+    damaged = bool(_check_integrity(db))
     db.execute("BEGIN IMMEDIATE")
     try:
         if damaged:
             _rebuild_indexes(db)
         _make_missing(db)
-        checks.mend(db)
+        checks.mend_tables(db)
         db.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
             db.execute("ROLLBACK")
         raise
-    if damaged or _bloat(db):
+    if damaged or _check_bloat(db):
         db.execute("VACUUM")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
@@ -161,14 +161,14 @@ def _rebuild_indexes(db: sqlite3.Connection) -> None:
 
 def _make_missing(db: sqlite3.Connection) -> None:
     there = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
-    for name, (_, sql) in _wanted().items():
+    for name, (_, sql) in _expected_objects().items():
         if name not in there:
             db.execute(sql)
 
 
 @contextmanager
-def _copied(path: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="memwarden-") as folder, explained(path):
+def _make_temporary_copy(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="memwarden-") as folder, explain_errors(path):
         copy = Path(folder) / "copy.db"
         copy_pages(path, copy)
         yield copy

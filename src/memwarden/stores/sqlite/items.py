@@ -13,13 +13,13 @@ from memwarden.records import Namespace
 from memwarden.stores.shared.items import (
     CHUNK,
     DropItem,
-    Hit,
     ItemChange,
+    ItemHit,
+    ItemPlace,
     ItemSearch,
-    Place,
     PutItem,
     StoredItem,
-    answer,
+    answer_search,
 )
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ Write = Callable[[sqlite3.Connection], Any]
 _HERE = "ns = (SELECT no FROM namespaces WHERE tenant = ? AND path = ?)"
 _AT = f"{_HERE} AND path = ? AND key = ?"
 _NAMES = "path, key, value, created_at, updated_at, ttl, expires_at"
-_VECTORS_AT_ONCE = 2_000
+_VECTOR_BATCH = 2_000
 _NEW_SPACE = (
     "INSERT INTO namespaces (tenant, path, rev, epoch, rows) SELECT ?1, ?2, 0, 0, 0 "
     "WHERE NOT EXISTS (SELECT 1 FROM namespaces WHERE tenant = ?1 AND path = ?2)"
@@ -67,21 +67,21 @@ class SqliteItems:
         self._slow = slow
 
     async def get(
-        self, namespace: Namespace, places: Sequence[Place], *, alive_at: int | None = None
-    ) -> dict[Place, StoredItem]:
+        self, namespace: Namespace, places: Sequence[ItemPlace], *, alive_at: int | None = None
+    ) -> dict[ItemPlace, StoredItem]:
         only, bound = _alive(alive_at)
         sql = f"SELECT {_NAMES} FROM items WHERE {_AT}{only}"
         names = (namespace.tenant, namespace.path)
 
-        def read(db: sqlite3.Connection) -> dict[Place, StoredItem]:
+        def read(db: sqlite3.Connection) -> dict[ItemPlace, StoredItem]:
             rows = (db.execute(sql, (*names, *place, *bound)).fetchone() for place in places)
             return {(row[0], row[1]): StoredItem._make(row) for row in rows if row is not None}
 
-        return await self._read(partial(_at_one_moment, read) if len(places) > 1 else read, rows=len(places))
+        return await self._read(partial(_in_snapshot, read) if len(places) > 1 else read, rows=len(places))
 
-    async def search(self, namespace: Namespace, search: ItemSearch) -> list[Hit]:
+    async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
         looks_through = search.matches is not None or search.rank is not None
-        read = partial(_at_one_moment, lambda db: answer(_SqliteItemsView(db, namespace), search))
+        read = partial(_in_snapshot, lambda db: answer_search(_SqliteItemsView(db, namespace), search))
         return await self._read(read, rows=self._slow if looks_through else search.limit)
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
@@ -103,7 +103,7 @@ class SqliteItems:
             await self._write(lambda: partial(_change, namespace=namespace, changes=changes), len(changes))
 
     async def refresh(
-        self, namespace: Namespace, places: Sequence[Place], at: int, *, alive_at: int | None = None
+        self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None
     ) -> None:
         only, bound = _alive(alive_at)
         rows = [(at, namespace.tenant, namespace.path, *place, *bound) for place in places]
@@ -145,7 +145,7 @@ class _SqliteItemsView:
         within, bound = _within(self._namespace, search.path, search.alive_at)
         sql = f"SELECT v.row, v.vector FROM item_vectors v WHERE v.row IN (SELECT row FROM items WHERE {within})"
         asked = self._db.execute(sql, bound)
-        while some := asked.fetchmany(_VECTORS_AT_ONCE):
+        while some := asked.fetchmany(_VECTOR_BATCH):
             yield some
 
 
@@ -178,7 +178,7 @@ def _alive(at: int | None) -> tuple[str, tuple[int, ...]]:
     return ("", ()) if at is None else (" AND (expires_at IS NULL OR expires_at > ?)", (at,))
 
 
-def _at_one_moment(read: Callable[[sqlite3.Connection], T], db: sqlite3.Connection) -> T:
+def _in_snapshot(read: Callable[[sqlite3.Connection], T], db: sqlite3.Connection) -> T:
     db.execute("BEGIN")
     try:
         return read(db)

@@ -10,8 +10,17 @@ from itertools import groupby
 from memwarden.clock import microseconds, moment
 from memwarden.records import ChangeResult, Channel, Memory, Namespace, Put, Receipt, Signals
 from memwarden.stores.shared.sql_values import meta_text
-from memwarden.stores.sqlite.rows import CONTENT, JOURNAL_COLUMNS, Values, change, decode, decode_any, encode, relation
-from memwarden.stores.transfer.move import Beside
+from memwarden.stores.sqlite.rows import (
+    CONTENT,
+    JOURNAL_COLUMNS,
+    Values,
+    decode_any_state,
+    decode_change,
+    decode_memory,
+    decode_relation,
+    encode_put,
+)
+from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import (
     About,
     EarlierContent,
@@ -21,10 +30,10 @@ from memwarden.stores.transfer.pages import (
     MemoryRow,
     Page,
     Tally,
-    archived,
     check_follows,
-    dropped,
-    last_of,
+    find_archived,
+    find_dropped,
+    last_revision,
 )
 
 _SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
@@ -103,9 +112,9 @@ def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -
     db.execute("BEGIN")
     try:
         no, head, rows = _space(db, namespace)
-        rev = last_of(since, limit, head)
+        rev = last_revision(since, limit, head)
         span = (no, since, rev)
-        changes = tuple(change(namespace, row) for row in db.execute(_CHANGES, span))
+        changes = tuple(decode_change(namespace, row) for row in db.execute(_CHANGES, span))
         return Page(
             namespace,
             since,
@@ -113,9 +122,9 @@ def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -
             head,
             rows,
             changes,
-            tuple(_kept(namespace, row) for row in db.execute(_KEPT, span)),
-            tuple(_earlier(db, namespace, no, archived(changes))),
-            tuple(KeptEdge(row[0], row[1] == 1, relation(row[2:])) for row in db.execute(_EDGES, span)),
+            tuple(_memory_row(namespace, row) for row in db.execute(_KEPT, span)),
+            tuple(_earlier(db, namespace, no, find_archived(changes))),
+            tuple(KeptEdge(row[0], row[1] == 1, decode_relation(row[2:])) for row in db.execute(_EDGES, span)),
             tuple(map(Mark._make, db.execute(_MARKS, (no,)))) if rev == head else (),
             tuple(_answer(*row) for row in db.execute(_ANSWERS, span)),
         )
@@ -159,11 +168,11 @@ def _take_in(
     for sql, rows in (
         (
             _TAKE_MEMORY,
-            [(base | item.n, no, *_state(item), item.memory.id, item.once, *content) for item, content in kept],
+            [(base | item.n, no, *_state(item), item.memory.id, item.source_key, *content) for item, content in kept],
         ),
         (_TAKE_SIGNALS, [(base | item.n, *_signals(item.signals)) for item, _ in kept]),
         (_TAKE_EARLIER, [(base | item.n, item.memory.version, *content) for item, content in earlier]),
-        (_DROP_EARLIER, [(no, *item) for item in dropped(page.changes).items()]),
+        (_DROP_EARLIER, [(no, *item) for item in find_dropped(page.changes).items()]),
         (
             _TAKE_CHANGE,
             [
@@ -210,9 +219,11 @@ def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]
     return (0, 0, 0) if row is None else (row[0], row[1], row[2])
 
 
-def _kept(namespace: Namespace, row: Values) -> MemoryRow:
+def _memory_row(namespace: Namespace, row: Values) -> MemoryRow:
     n, rev, once, terms, vector, flags, days, pieces, *content = row
-    return MemoryRow(n, rev, once, decode_any(namespace, tuple(content)), Signals(terms, vector, flags, days, pieces))
+    return MemoryRow(
+        n, rev, once, decode_any_state(namespace, tuple(content)), Signals(terms, vector, flags, days, pieces)
+    )
 
 
 def _earlier(
@@ -223,7 +234,8 @@ def _earlier(
         versions = [version for _, version in pairs]
         sql = _EARLIER.format(", ".join("?" * len(versions))) + " ORDER BY v.version"
         found += [
-            EarlierContent(row[0], decode(namespace, row[1:])) for row in db.execute(sql, (no, memory_id, *versions))
+            EarlierContent(row[0], decode_memory(namespace, row[1:]))
+            for row in db.execute(sql, (no, memory_id, *versions))
         ]
     return found
 
@@ -235,7 +247,7 @@ def _answer(key: str, fingerprint: str | None, at: int, rev: int, applied: str) 
 
 
 def _content(memory: Memory, signals: Signals, namespace: Namespace) -> Values:
-    return encode(Put(memory, signals), namespace).content
+    return encode_put(Put(memory, signals), namespace).content
 
 
 def _state(kept: MemoryRow) -> Values:
@@ -254,11 +266,11 @@ def _edge(edge: KeptEdge) -> Values:
     return (*ends, said.strength, int(edge.live), edge.rev, microseconds(said.created_at))
 
 
-def beside(db: sqlite3.Connection) -> list[Beside]:
+def count_extras(db: sqlite3.Connection) -> list[NamespaceExtras]:
     """Return what namespaces hold beside their memories."""
     counts = (
         "SELECT tenant, path, (SELECT count(*) FROM items i WHERE i.ns = n.no) AS items, "
         "(SELECT count(*) FROM checkpoints c WHERE c.ns = n.no) AS states FROM namespaces n"
     )
     sql = f"SELECT * FROM ({counts}) WHERE items + states > 0 ORDER BY tenant, path"
-    return [Beside(Namespace(tenant, path), items, states) for tenant, path, items, states in db.execute(sql)]
+    return [NamespaceExtras(Namespace(tenant, path), items, states) for tenant, path, items, states in db.execute(sql)]

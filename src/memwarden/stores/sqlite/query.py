@@ -8,17 +8,17 @@ from typing import Any
 from memwarden.clock import microseconds
 from memwarden.errors import InvalidFilter
 from memwarden.filters import FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
-from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, all_of
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 from memwarden.stores.sqlite.rows import list_needle
 
-_MOST_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
+_MAX_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
 
 
 def condition_sql(where: Where) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
-    text, values = all_of(where, _one)
-    if len(values) > _MOST_VALUES:
-        raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MOST_VALUES} in one call")
+    text, values = join_conditions(where, _translate)
+    if len(values) > _MAX_VALUES:
+        raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MAX_VALUES} in one call")
     return text, values
 
 
@@ -32,20 +32,20 @@ def order_sql(order_by: str, descending: bool) -> str:
     return f"{unset_last}{field} {direction}, row {direction}"
 
 
-def _one(condition: Condition) -> tuple[str, list[Any]]:
+def _translate(condition: Condition) -> tuple[str, list[Any]]:
     field, op, wanted = condition
     if field not in FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
     if op == UNSET_OR_AFTER:
-        return f"({field} IS NULL OR {field} > ?)", [_bound(wanted)]
+        return f"({field} IS NULL OR {field} > ?)", [_bind(wanted)]
     if op == "$in":
-        return _any_of(field, [_bound(item) for item in wanted])
+        return _any_of(field, [_bind(item) for item in wanted])
     if op == "$eq" and FIELDS[field] != MANY:
-        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bound(wanted)])
+        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bind(wanted)])
     if op == "$ne" and FIELDS[field] != MANY:
-        return f"{field} IS NOT ?", [_bound(wanted)]
+        return f"{field} IS NOT ?", [_bind(wanted)]
     if op in COMPARE and FIELDS[field] != MANY:
-        return f"{field} {COMPARE[op]} ?", [_bound(wanted)]
+        return f"{field} {COMPARE[op]} ?", [_bind(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
 
 
@@ -60,5 +60,5 @@ def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
     ]
 
 
-def _bound(value: Any) -> Any:
+def _bind(value: Any) -> Any:
     return microseconds(value) if isinstance(value, datetime) else value

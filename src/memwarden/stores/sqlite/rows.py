@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import IndexRow, JournalEntry, Memory, Namespace, Put, Relation
-from memwarden.stores.shared.sql_values import once
+from memwarden.stores.shared.index_rows import signal_values
+from memwarden.stores.shared.sql_values import join_source_key
 
 CONTENT = (
     "created_at",
@@ -59,16 +60,16 @@ Values = tuple[Any, ...]
 class SqliteRow(NamedTuple):
     """A Put as SQLite will take it.
 
-    once: text that stands for its thread and source key, or None. signals: None to keep those that are stored.
+    source_key: text that stands for its thread and source key, or None. signals: None to keep those that are stored.
     """
 
     put: Put
-    once: str | None
+    source_key: str | None
     content: Values
     signals: Values | None
 
 
-def encode(put: Put, namespace: Namespace) -> SqliteRow:
+def encode_put(put: Put, namespace: Namespace) -> SqliteRow:
     """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
     memory = put.memory
     if memory.namespace != namespace:
@@ -80,9 +81,9 @@ def encode(put: Put, namespace: Namespace) -> SqliteRow:
     signals = put.signals
     return SqliteRow(
         put,
-        once(memory.thread_id, put.source_key),
+        join_source_key(memory.thread_id, put.source_key),
         content,
-        None if signals is None else (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces),
+        None if signals is None else signal_values(signals),
     )
 
 
@@ -97,7 +98,7 @@ def list_needle(value: str) -> str:
     return "\n" + encode_basestring(value)
 
 
-def decode(namespace: Namespace, row: Values) -> Memory:
+def decode_memory(namespace: Namespace, row: Values) -> Memory:
     """Return the memory of a row of id, version and :data:`CONTENT`, as an active one."""
     payload: Mapping[str, Any] | None = None if row[25] is None else json.loads(row[25])
     return Memory(
@@ -133,27 +134,27 @@ def decode(namespace: Namespace, row: Values) -> Memory:
     )
 
 
-def decode_any(namespace: Namespace, row: Values) -> Memory:
+def decode_any_state(namespace: Namespace, row: Values) -> Memory:
     """The same of a row that ends with state and purge_at."""
     state, purge_at = row[-2:]
-    return replace(decode(namespace, row), state=state, purge_at=None if purge_at is None else moment(purge_at))
+    return replace(decode_memory(namespace, row), state=state, purge_at=None if purge_at is None else moment(purge_at))
 
 
-def index_row(row: Values) -> IndexRow:
+def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
     live, pinned = row[2] == 1, row[14] == 1
     lists = (_list(row[15]), _list(row[16]), row[17], _list(row[18]))
     return IndexRow._make((*row[:2], live, *row[3:14], pinned, *lists, *row[19:]))
 
 
-def change(namespace: Namespace, row: Values) -> JournalEntry:
+def decode_change(namespace: Namespace, row: Values) -> JournalEntry:
     """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
     seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = row
     told = None if meta is None else json.loads(meta)
     return JournalEntry(seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, told)
 
 
-def relation(row: Values) -> Relation:
+def decode_relation(row: Values) -> Relation:
     """Return the relation of a row of from, to, type, strength and created_at."""
     from_id, to_id, kind, strength, created_at = row
     return Relation(from_id, to_id, kind, strength, moment(created_at))

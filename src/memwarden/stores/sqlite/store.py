@@ -24,7 +24,9 @@ from memwarden.records import (
     Batch,
     Channel,
     Edge,
+    Fill,
     Head,
+    IndexRow,
     JournalEntry,
     Memory,
     MemoryState,
@@ -45,16 +47,16 @@ from memwarden.stores.sqlite.rows import (
     CONTENT,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
-    change,
-    decode,
-    decode_any,
-    index_row,
-    relation,
+    decode_any_state,
+    decode_change,
+    decode_index_row,
+    decode_memory,
+    decode_relation,
 )
-from memwarden.stores.sqlite.write import bind_model, prepare
+from memwarden.stores.sqlite.write import bind_model, fill_signals, prepare
 from memwarden.stores.sqlite.writer import Write, WriterThread
-from memwarden.stores.transfer.manifest import Manifest, Tick, in_thread, no_tick
-from memwarden.stores.transfer.move import Beside
+from memwarden.stores.transfer.manifest import Manifest, Tick, ignore_tick, run_in_thread
+from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
 
 T = TypeVar("T")
@@ -63,7 +65,7 @@ Read = Callable[[sqlite3.Connection], T]
 _INLINE_SECONDS = 0.002  # a read on the event loop may hold it up for this long, then it moves to a thread
 _STEPS_BETWEEN_LOOKS = 1_000
 _INLINE_ROWS = 500
-_MOST_IDS = 500
+_MAX_IDS = 500
 _UNBINDABLE = "too large to convert to SQLite"
 """What Python says of a number that it cannot hand over. A number read back that is too large says something else."""
 
@@ -74,6 +76,10 @@ _HEAD = "SELECT rev, epoch FROM namespaces WHERE tenant = ? AND path = ?"
 _ALL_ROWS = (
     f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
     f"WHERE m.row > {_NS} << 32 AND m.row < ({_NS} + 1) << 32 ORDER BY m.row"
+)
+_SOME_ROWS = (
+    f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
+    f"WHERE m.ns = {_NS} AND m.state = 'active' AND m.id IN "
 )
 _CHANGED_ROWS = (
     f"SELECT {INDEX_COLUMNS} FROM memories m JOIN signals s ON s.row = m.row "
@@ -126,6 +132,15 @@ class SqliteStore:
         receipt: Receipt = await self._ready().writer.submit(partial(prepare, batch), len(batch.changes) + 1)
         return receipt
 
+    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        if fills:
+            await self._ready().writer.submit(
+                lambda: partial(fill_signals, namespace=namespace, fills=fills), len(fills)
+            )
+
+    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        return await self._read(partial(_rows, namespace=namespace, ids=ids), rows=len(ids))
+
     async def head(self, namespace: Namespace) -> Head:
         return await self._read(partial(_head, namespace=namespace))
 
@@ -144,7 +159,9 @@ class SqliteStore:
     ) -> list[Memory]:
         conditions, values = condition_sql(where)
         order = f"ORDER BY {order_sql(order_by, descending)} LIMIT ?"
-        columns, decoded = (_CONTENT, decode) if state == MemoryState.ACTIVE else (_ANY_CONTENT, decode_any)
+        columns, decoded = (
+            (_CONTENT, decode_memory) if state == MemoryState.ACTIVE else (_ANY_CONTENT, decode_any_state)
+        )
         sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND state = '{MemoryState(state)}'{conditions} {order}"
         bound = (namespace.tenant, namespace.path, *values, _checked_limit(limit))
         return await self._read(
@@ -188,7 +205,9 @@ class SqliteStore:
         order = "DESC" if descending else "ASC"
         sql = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE ns = {_NS} AND seq > ?{only} ORDER BY seq {order} LIMIT ?"
         values = (namespace.tenant, namespace.path, since, *bound, _checked_limit(limit))
-        return await self._read(lambda db: [change(namespace, row) for row in db.execute(sql, values).fetchall()])
+        return await self._read(
+            lambda db: [decode_change(namespace, row) for row in db.execute(sql, values).fetchall()]
+        )
 
     async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
         sql = f"SELECT coalesce(max(seq), 0) FROM journal WHERE ns = {_NS} AND at <= ?"
@@ -206,23 +225,23 @@ class SqliteStore:
 
     async def record(self, events: Sequence[OpEvent]) -> None:
         state = self._ready()
-        await state.writer.submit_aside(lambda: state.events.record(event_rows.encode(events)))
+        await state.writer.submit_errand(lambda: state.events.record(event_rows.encode_events(events)))
 
     async def events(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
     ) -> list[OpEvent]:
-        read = partial(event_rows.read, namespace=namespace, where=where, limit=limit, descending=descending)
+        read = partial(event_rows.read_events, namespace=namespace, where=where, limit=limit, descending=descending)
         return await self._read(read, rows=limit)
 
     async def event_counts(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
     ) -> list[OpCount]:
-        return await self._read(partial(event_rows.counts, namespace=namespace, where=where, seconds=seconds))
+        return await self._read(partial(event_rows.count_events, namespace=namespace, where=where, seconds=seconds))
 
     async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
         state, keep = self._ready(), _checked_limit(most)
         prune = partial(state.events.prune, namespace, microseconds(before), keep)
-        return int(await state.writer.submit_aside(prune))
+        return int(await state.writer.submit_errand(prune))
 
     async def namespaces(self) -> list[Namespace]:
         sql = "SELECT tenant, path FROM namespaces WHERE rev > 0 ORDER BY tenant, path"
@@ -245,22 +264,22 @@ class SqliteStore:
         check_canary(namespace)
         await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
 
-    async def beside(self) -> list[Beside]:
-        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.HoldsMore`)."""
-        return await self._read(pages.beside, rows=_INLINE_ROWS + 1)
+    async def beside(self) -> list[NamespaceExtras]:
+        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.StoreWithExtras`)."""
+        return await self._read(pages.count_extras, rows=_INLINE_ROWS + 1)
 
-    async def back_up(self, target: Path, tick: Tick = no_tick) -> Manifest:
+    async def back_up(self, target: Path, tick: Tick = ignore_tick) -> Manifest:
         """Copy the store into a new file (:class:`memwarden.stores.transfer.backup.BackedUp`). It need not be open."""
         from memwarden.stores.sqlite import backup  # seldom used, so not loaded with every store
 
-        return await in_thread(lambda tell: backup.back_up(self.path, target, tell), tick)
+        return await run_in_thread(lambda tell: backup.back_up(self.path, target, tell), tick)
 
-    async def restore(self, path: Path, tick: Tick = no_tick) -> Manifest:
+    async def restore(self, path: Path, tick: Tick = ignore_tick) -> Manifest:
         """Make this store of a backup (:class:`memwarden.stores.transfer.backup.BackedUp`). It must not be there
         yet."""
         from memwarden.stores.sqlite import backup
 
-        return await in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
+        return await run_in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
 
     async def examine(self) -> list[HealthFinding]:
         """Look through the whole file (:class:`memwarden.stores.shared.health.HealthCheck`). The store need not be
@@ -287,7 +306,7 @@ class SqliteStore:
             if self._state is not None:
                 return
             try:
-                file.check_before(self.path)
+                file.check_path(self.path)
                 file.make_file(self.path)
                 db = self._connect(reading=False)
                 try:
@@ -299,9 +318,11 @@ class SqliteStore:
             except sqlite3.Error as error:
                 raise file.explain(error, self.path) from error
             except (UnicodeDecodeError, ValueError, TypeError, OverflowError) as error:
-                raise file.damaged(self.path, error) from error
-            aside = event_rows.EventWriter(partial(file.connect, self.path, event_rows.BUSY_SECONDS))
-            self._state = _SqliteHandles(self._start_writer(db), aside, reader, partial(self._connect, reading=True))
+                raise file.damage_error(self.path, error) from error
+            event_writer = event_rows.EventWriter(partial(file.connect, self.path, event_rows.BUSY_SECONDS))
+            self._state = _SqliteHandles(
+                self._start_writer(db), event_writer, reader, partial(self._connect, reading=True)
+            )
 
     def _ready(self) -> _SqliteHandles:
         state = self._state
@@ -319,7 +340,7 @@ class SqliteStore:
         state = self._ready()
         try:
             if rows <= _INLINE_ROWS:
-                with suppress(_TakesLonger):
+                with suppress(_ReadTimeout):
                     return state.read_now(read)
             return await asyncio.get_running_loop().run_in_executor(state.threads, state.read_in_thread, read)
         except sqlite3.Error as error:
@@ -332,10 +353,10 @@ class SqliteStore:
             if isinstance(error, OverflowError) and _UNBINDABLE in str(error):
                 raise InvalidInput("a number that is larger than any that a store counts to") from error
             # What was read cannot have been written: the file is damaged in a way that SQLite does not see.
-            raise file.damaged(self.path, error) from error
+            raise file.damage_error(self.path, error) from error
 
 
-class _TakesLonger(Exception):
+class _ReadTimeout(Exception):
     """A read did not end within what the event loop may be held up for."""
 
 
@@ -357,7 +378,7 @@ class _SqliteHandles:
         self._connect = connect
         self._idle: list[sqlite3.Connection] = []
         self._deadline = 0.0
-        reader.set_progress_handler(self._late, _STEPS_BETWEEN_LOOKS)
+        reader.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS)
 
     def read_now(self, read: Read[T]) -> T:
         self._deadline = time.perf_counter() + _INLINE_SECONDS
@@ -368,7 +389,7 @@ class _SqliteHandles:
                 self._deadline = math.inf
                 if self.reader.in_transaction:  # the end of a snapshot may have been interrupted as well
                     self.reader.execute("ROLLBACK")
-                raise _TakesLonger from None
+                raise _ReadTimeout from None
             raise
 
     def read_in_thread(self, read: Read[T]) -> T:
@@ -390,7 +411,7 @@ class _SqliteHandles:
         except IndexError:
             return self._connect()
 
-    def _late(self) -> bool:
+    def _is_late(self) -> bool:
         return time.perf_counter() > self._deadline
 
 
@@ -401,8 +422,10 @@ def _head(db: sqlite3.Connection, namespace: Namespace) -> Head:
 
 def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], removed: bool) -> list[Memory]:
     found: dict[str, Memory] = {}
-    columns, decoded, state = (_ANY_CONTENT, decode_any, "") if removed else (_CONTENT, decode, " AND state = 'active'")
-    for some in _some(ids):
+    columns, decoded, state = (
+        (_ANY_CONTENT, decode_any_state, "") if removed else (_CONTENT, decode_memory, " AND state = 'active'")
+    )
+    for some in _batches(ids):
         marks = ", ".join("?" * len(some))
         sql = f"SELECT {columns} FROM memories WHERE ns = {_NS} AND id IN ({marks}){state}"
         rows = db.execute(sql, (namespace.tenant, namespace.path, *some)).fetchall()
@@ -416,17 +439,26 @@ def _scan(db: sqlite3.Connection, namespace: Namespace, since: int) -> Scan:
     try:
         head = _head(db, namespace)
         asked = db.execute(_CHANGED_ROWS, (*name, since)) if since > 0 else db.execute(_ALL_ROWS, name * 2)
-        rows = list(map(index_row, asked))
+        rows = list(map(decode_index_row, asked))
         edges = [Edge._make((*row[:4], row[4] == 1)) for row in db.execute(_CHANGED_EDGES, (*name, since))]
         return Scan(rows, head, edges)
     finally:
         db.execute("ROLLBACK")  # nothing was written; this ends the snapshot
 
 
+def _rows(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+    found: list[IndexRow] = []
+    for some in _batches(list(dict.fromkeys(ids))):
+        marks = ", ".join("?" * len(some))
+        asked = db.execute(f"{_SOME_ROWS}({marks})", (namespace.tenant, namespace.path, *some))
+        found += map(decode_index_row, asked)
+    return found
+
+
 def _versions(db: sqlite3.Connection, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
     earlier_names = ", ".join(f"v.{name}" for name in ("version", *CONTENT))
     found: dict[tuple[str, int], Memory] = {}
-    for some in _some(list(dict.fromkeys(identity for identity, _ in wanted))):
+    for some in _batches(list(dict.fromkeys(identity for identity, _ in wanted))):
         ids = ", ".join("?" * len(some))
         now = f"SELECT {_CONTENT} FROM memories WHERE ns = {_NS} AND id IN ({ids})"
         earlier = (
@@ -437,13 +469,13 @@ def _versions(db: sqlite3.Connection, namespace: Namespace, wanted: Sequence[tup
         bound = (namespace.tenant, namespace.path, *some)
         for row in db.execute(f"{now} UNION ALL {earlier}", (*bound, *bound)):
             if (row[0], row[1]) in asked:
-                found[row[0], row[1]] = decode(namespace, row)
+                found[row[0], row[1]] = decode_memory(namespace, row)
     return [found[item] for item in wanted if item in found]
 
 
 def _relations(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
     found: dict[tuple[str, str, str], Relation] = {}
-    for some in _some(ids):
+    for some in _batches(ids):
         marks = ", ".join("?" * len(some))
         for end in ("from_id", "to_id"):
             sql = (
@@ -451,12 +483,12 @@ def _relations(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str])
                 f"AND {end} IN ({marks})"
             )
             rows = db.execute(sql, (namespace.tenant, namespace.path, *some)).fetchall()
-            found.update((tuple(row[:3]), relation(row)) for row in rows)
+            found.update((tuple(row[:3]), decode_relation(row)) for row in rows)
     return [found[key] for key in sorted(found)]
 
 
-def _some(values: Sequence[str]) -> list[Sequence[str]]:
-    return [values[start : start + _MOST_IDS] for start in range(0, len(values), _MOST_IDS)]
+def _batches(values: Sequence[str]) -> list[Sequence[str]]:
+    return [values[start : start + _MAX_IDS] for start in range(0, len(values), _MAX_IDS)]
 
 
 def _checked_limit(limit: Any) -> int:

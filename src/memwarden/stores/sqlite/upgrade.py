@@ -11,7 +11,7 @@ from memwarden.errors import StoreError
 from memwarden.stores.sqlite.backup import back_up
 from memwarden.stores.transfer.backup import PARTIAL
 
-KEPT = 3
+MAX_COPIES = 3
 """So many copies are kept of one file, the newest: each upgrade makes one, and each is as large as the store was."""
 
 _COPY = r"\.schema-(\d+)\.(\d{8}T\d{12})\.mwbackup"
@@ -36,11 +36,11 @@ def keep_copy(path: Path, number: int) -> Path:
 
 def forget_oldest(path: Path) -> None:
     """Remove all but the newest copies beside a file."""
-    for old in copies(path)[:-KEPT]:
+    for old in list_copies(path)[:-MAX_COPIES]:
         old.unlink(missing_ok=True)
 
 
-def copies(path: Path) -> list[Path]:
+def list_copies(path: Path) -> list[Path]:
     """Return the copies beside a file that upgrades left, the oldest first."""
     found = {
         match[2]: item

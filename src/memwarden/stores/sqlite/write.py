@@ -20,6 +20,7 @@ from memwarden.records import (
     BatchChange,
     ChangeResult,
     Channel,
+    Fill,
     Link,
     MemoryState,
     Namespace,
@@ -28,12 +29,13 @@ from memwarden.records import (
     Remove,
     Unlink,
 )
-from memwarden.stores.shared.chunks import EdgeKey, check_kinds, chunks_of, edge_key, ids_of
+from memwarden.stores.shared.chunks import EdgeKey, check_kinds, cut_chunks, edge_key, ids_of
 from memwarden.stores.shared.decide import ChangePlan, Steps, StoredEdge, StoredMemory, check_all, check_mark
-from memwarden.stores.shared.sql_values import meta_text, once
-from memwarden.stores.sqlite.rows import CONTENT, SqliteRow, encode
+from memwarden.stores.shared.index_rows import signal_values
+from memwarden.stores.shared.sql_values import join_source_key, meta_text
+from memwarden.stores.sqlite.rows import CONTENT, SqliteRow, encode_put
 
-_MOST_IDS = 500
+_MAX_IDS = 500
 
 _CONTENT_NAMES = ", ".join(CONTENT)
 _INSERT_MEMORY = (
@@ -52,6 +54,10 @@ _DROP_VERSIONS = f"DELETE FROM versions WHERE row = ? AND version < ? AND channe
 _MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
 _INSERT_SIGNALS = "INSERT INTO signals (flags, terms, vector, days, pieces, row) VALUES (?, ?, ?, ?, ?, ?)"
 _UPDATE_SIGNALS = "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = ?"
+_FILL_SIGNALS = (
+    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = (SELECT row FROM memories "
+    "WHERE ns = (SELECT no FROM namespaces WHERE tenant = ? AND path = ?) AND id = ? AND version = ?)"
+)
 _WRITE_EDGE = (
     "INSERT INTO relations (ns, from_id, to_id, type, strength, live, rev, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (ns, from_id, to_id, type) DO UPDATE SET strength = excluded.strength, live = excluded.live, "
@@ -75,13 +81,13 @@ _MOVE_EXTRACTED = (
 _Chunk = Sequence[tuple[int, BatchChange]]
 
 
-class _Space(NamedTuple):
+class _NamespaceCounters(NamedTuple):
     no: int
     rev: int
     rows: int
 
 
-class _Ready(NamedTuple):
+class _EncodedBatch(NamedTuple):
     """A batch as it can be written: encoded and cut, outside of any lock."""
 
     batch: Batch
@@ -94,13 +100,15 @@ def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
     """Encode a batch, outside any lock, and return what writes it. Raises InvalidInput."""
     at = _moment(batch.at)
     check_kinds(batch.changes)
-    puts = {place: encode(item, batch.namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)}
+    puts = {
+        place: encode_put(item, batch.namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)
+    }
     for change in batch.changes:
         meta_text(change.meta)
         if isinstance(change, Remove | Put) and change.purge_at is not None:
             _moment(change.purge_at)
-    chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
-    ready = _Ready(batch, at, puts, chunks)
+    chunks = list(cut_chunks(batch.changes, lambda put: join_source_key(put.memory.thread_id, put.source_key)))
+    ready = _EncodedBatch(batch, at, puts, chunks)
     return lambda db: _write(db, ready)
 
 
@@ -111,6 +119,12 @@ def _moment(moment: datetime) -> int:
         raise InvalidInput(f"the time of a change is an aware datetime, not {moment!r}") from error
 
 
+def fill_signals(db: sqlite3.Connection, namespace: Namespace, fills: Sequence[Fill]) -> None:
+    """See :meth:`memwarden.stores.protocol.Store.fill`."""
+    name = (namespace.tenant, namespace.path)
+    db.executemany(_FILL_SIGNALS, [(*signal_values(fill.signals), *name, fill.id, fill.version) for fill in fills])
+
+
 def bind_model(db: sqlite3.Connection, model: str) -> str:
     """Name the embedding model unless the file has one; return the one that it has."""
     db.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('model', ?)", (model,))
@@ -118,13 +132,13 @@ def bind_model(db: sqlite3.Connection, model: str) -> str:
     return str(bound)
 
 
-def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
+def _write(db: sqlite3.Connection, ready: _EncodedBatch) -> Receipt:
     batch = ready.batch
     space = _space(db, batch.namespace)
     if batch.key is not None and (earlier := _earlier(db, space, batch)) is not None:
         return earlier
     if batch.extracted is not None:
-        check_mark(batch.extracted, _extracted(db, space.no, batch.extracted.thread_id))
+        check_mark(batch.extracted, _read_extraction_mark(db, space.no, batch.extracted.thread_id))
     if batch.decided_on_all:
         check_all(batch, db.execute(_STATED, (space.no, batch.decided_at or 0)).fetchone() is not None)
     rev, rows = space.rev, space.rows
@@ -133,7 +147,10 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
     for chunk in ready.chunks:
         plan: ChangePlan[SqliteRow] = ChangePlan(batch, steps, head=space.rev, rev=rev, rows=rows, encoded=ready.puts)
         applied += plan.decide(
-            chunk, _found(db, space.no, chunk), _first_ids(db, space.no, chunk, ready.puts), _edges(db, space.no, chunk)
+            chunk,
+            _read_memories(db, space.no, chunk),
+            _first_ids(db, space.no, chunk, ready.puts),
+            _edges(db, space.no, chunk),
         )
         _write_plan(db, space.no, batch.actor, ready.at, plan)
         rev, rows = plan.rev, plan.rows
@@ -147,7 +164,7 @@ def _write(db: sqlite3.Connection, ready: _Ready) -> Receipt:
     return Receipt(rev, tuple(applied))
 
 
-def _extracted(db: sqlite3.Connection, ns: int, thread: str) -> int:
+def _read_extraction_mark(db: sqlite3.Connection, ns: int, thread: str) -> int:
     sql = "SELECT coalesce(max(extracted), 0) FROM threads WHERE ns = ? AND thread_id = ?"
     return int(db.execute(sql, (ns, thread)).fetchone()[0])
 
@@ -160,7 +177,7 @@ def _write_plan(db: sqlite3.Connection, ns: int, actor: str | None, at: int, pla
             item.rev,
             *_birth(item.put.put),
             item.put.put.memory.id,
-            item.put.once,
+            item.put.source_key,
             *item.put.content,
         )
         for item in plan.created
@@ -194,16 +211,16 @@ def _birth(put: Put) -> tuple[str, int | None]:
     return str(put.state), microseconds(put.purge_at) if apart and put.purge_at is not None else None
 
 
-def _space(db: sqlite3.Connection, namespace: Namespace) -> _Space:
+def _space(db: sqlite3.Connection, namespace: Namespace) -> _NamespaceCounters:
     name = (namespace.tenant, namespace.path)
     found = db.execute("SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?", name).fetchone()
     if found is not None:
-        return _Space(*found)
+        return _NamespaceCounters(*found)
     cursor = db.execute("INSERT INTO namespaces (tenant, path, rev, epoch, rows) VALUES (?, ?, 0, 0, 0)", name)
-    return _Space(cursor.lastrowid or 0, 0, 0)
+    return _NamespaceCounters(cursor.lastrowid or 0, 0, 0)
 
 
-def _earlier(db: sqlite3.Connection, space: _Space, batch: Batch) -> Receipt | None:
+def _earlier(db: sqlite3.Connection, space: _NamespaceCounters, batch: Batch) -> Receipt | None:
     sql = "SELECT fingerprint, rev, applied FROM receipts WHERE ns = ? AND key = ?"
     found = db.execute(sql, (space.no, batch.key)).fetchone()
     if found is None:
@@ -214,14 +231,16 @@ def _earlier(db: sqlite3.Connection, space: _Space, batch: Batch) -> Receipt | N
     return Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied)), replayed=True)
 
 
-def _found(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[str, StoredMemory]:
+def _read_memories(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[str, StoredMemory]:
     ids = list(dict.fromkeys(chain.from_iterable(ids_of(change) for _, change in chunk)))
     rows = _look_up(db, "id, row, rev, version, state, channel, thread_id", "id", ns, ids)
     return {row[0]: StoredMemory(*row[1:]) for row in rows}
 
 
 def _first_ids(db: sqlite3.Connection, ns: int, chunk: _Chunk, puts: dict[int, SqliteRow]) -> dict[int, str]:
-    keys = {puts[place].once: place for place, change in chunk if isinstance(change, Put) and puts[place].once}
+    keys = {
+        puts[place].source_key: place for place, change in chunk if isinstance(change, Put) and puts[place].source_key
+    }
     # The index over source keys is partial; it is used only where the condition says so too.
     rows = _look_up(db, "source_key, id", "source_key IS NOT NULL AND source_key", ns, [key for key in keys if key])
     return {keys[key]: identity for key, identity in rows}
@@ -231,7 +250,7 @@ def _edges(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[EdgeKey, Stor
     wanted = {edge_key(change) for _, change in chunk if isinstance(change, Link | Unlink)}
     starts = list({item.from_id for item in wanted})
     edges: dict[EdgeKey, StoredEdge] = {}
-    for some in _some(starts):
+    for some in _batches(starts):
         sql = f"SELECT from_id, to_id, type, strength, live FROM relations WHERE ns = ? AND from_id IN ({_marks(some)})"
         for *key, strength, live in db.execute(sql, (ns, *some)):
             edges[EdgeKey(*key)] = StoredEdge(strength, live == 1)
@@ -240,14 +259,14 @@ def _edges(db: sqlite3.Connection, ns: int, chunk: _Chunk) -> dict[EdgeKey, Stor
 
 def _look_up(db: sqlite3.Connection, columns: str, by: str, ns: int, values: Sequence[str]) -> list[Any]:
     rows: list[Any] = []
-    for some in _some(values):
+    for some in _batches(values):
         sql = f"SELECT {columns} FROM memories WHERE ns = ? AND {by} IN ({_marks(some)})"
         rows += db.execute(sql, (ns, *some)).fetchall()
     return rows
 
 
-def _some(values: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (values[start : start + _MOST_IDS] for start in range(0, len(values), _MOST_IDS))
+def _batches(values: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (values[start : start + _MAX_IDS] for start in range(0, len(values), _MAX_IDS))
 
 
 def _marks(values: Sequence[str]) -> str:

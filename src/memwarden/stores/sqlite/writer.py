@@ -14,7 +14,7 @@ from memwarden.errors import InvalidInput
 
 Write = Callable[[sqlite3.Connection], Any]
 
-_MOST_CHANGES = 5_000
+_MAX_GROUP_CHANGES = 5_000
 
 _CALLERS_FAULT = (
     sqlite3.InterfaceError,
@@ -27,7 +27,7 @@ _CALLERS_FAULT = (
 """What sqlite3 raises for a value that it cannot bind, and for None where a value must be."""
 
 
-class Job(NamedTuple):
+class WriteJob(NamedTuple):
     """One write that somebody waits for.
 
     prepare: what can be done without the lock; returns what is done under it. size: how many changes it makes.
@@ -58,8 +58,8 @@ class WriterThread:
     def __init__(self, db: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
         self._db = db
         self._explain = explain
-        self._jobs: SimpleQueue[Job | WriterErrand | None] = SimpleQueue()
-        self._asides: list[WriterErrand] = []
+        self._jobs: SimpleQueue[WriteJob | WriterErrand | None] = SimpleQueue()
+        self._errands: list[WriterErrand] = []
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="memwarden-writer", daemon=True)
         self._thread.start()
@@ -67,16 +67,16 @@ class WriterThread:
     def submit(self, prepare: Callable[[], Write], size: int) -> asyncio.Future[Any]:
         """Queue a write for the running event loop and return its answer."""
         loop = asyncio.get_running_loop()
-        job = Job(prepare, size, loop, loop.create_future())
+        job = WriteJob(prepare, size, loop, loop.create_future())
         self._jobs.put(job)
         return job.answer
 
-    def submit_aside(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+    def submit_errand(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
         """Queue something that takes its turn after the batches that wait, in no transaction of theirs."""
         loop = asyncio.get_running_loop()
-        aside = WriterErrand(work, loop, loop.create_future())
-        self._jobs.put(aside)
-        return aside.answer
+        errand = WriterErrand(work, loop, loop.create_future())
+        self._jobs.put(errand)
+        return errand.answer
 
     def close(self, before: Callable[[], None] | None = None) -> None:
         """Write what is waiting, then end the thread, do what comes before the end, and close the connection."""
@@ -86,7 +86,7 @@ class WriterThread:
             before()
         self._db.close()
 
-    def acknowledge(self, job: Job, answer: Any) -> None:
+    def acknowledge(self, job: WriteJob, answer: Any) -> None:
         """Tell the caller, from this thread. A loop that is closed has nobody left to tell."""
         _hand_over(job.loop, job.answer, answer)
 
@@ -98,37 +98,37 @@ class WriterThread:
             except Exception as error:  # whatever it was, nobody must wait for ever
                 for job in jobs:
                     self.acknowledge(job, error)
-            asides, self._asides = self._asides, []
-            for aside in asides:
-                self._do(aside)
+            errands, self._errands = self._errands, []
+            for errand in errands:
+                self._do(errand)
 
-    def _do(self, aside: WriterErrand) -> None:
+    def _do(self, errand: WriterErrand) -> None:
         try:
-            answer = aside.work()
+            answer = errand.work()
         except sqlite3.Error as error:
             answer = self._explain(error)
         except Exception as error:  # whatever it was, nobody must wait for ever
             answer = error
-        _hand_over(aside.loop, aside.answer, answer)
+        _hand_over(errand.loop, errand.answer, answer)
 
-    def _next_jobs(self) -> list[Job]:
-        jobs: list[Job] = []
+    def _next_jobs(self) -> list[WriteJob]:
+        jobs: list[WriteJob] = []
         size = 0
         with suppress(Empty):
-            while size < _MOST_CHANGES:
-                job = self._jobs.get(block=not (jobs or self._asides))
+            while size < _MAX_GROUP_CHANGES:
+                job = self._jobs.get(block=not (jobs or self._errands))
                 if job is None:
                     self._closing = True
                     break
                 if isinstance(job, WriterErrand):
-                    self._asides.append(job)
+                    self._errands.append(job)
                     continue
                 jobs.append(job)
                 size += job.size
         return jobs
 
-    def _write(self, jobs: list[Job]) -> None:
-        ready: list[tuple[Job, Write]] = []
+    def _write(self, jobs: list[WriteJob]) -> None:
+        ready: list[tuple[WriteJob, Write]] = []
         for job in jobs:
             try:
                 ready.append((job, job.prepare()))
@@ -137,7 +137,7 @@ class WriterThread:
         if ready:
             self._commit(ready)
 
-    def _commit(self, ready: list[tuple[Job, Write]]) -> None:
+    def _commit(self, ready: list[tuple[WriteJob, Write]]) -> None:
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
@@ -172,7 +172,7 @@ class WriterThread:
         with suppress(sqlite3.Error):  # SQLite itself has rolled back after some errors
             self._db.execute("ROLLBACK")
 
-    def _refuse(self, ready: list[tuple[Job, Write]], error: sqlite3.Error) -> None:
+    def _refuse(self, ready: list[tuple[WriteJob, Write]], error: sqlite3.Error) -> None:
         for job, _ in ready:
             self.acknowledge(job, self._explain(error))
 

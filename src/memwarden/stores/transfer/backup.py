@@ -23,7 +23,7 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from memwarden.errors import Conflict, StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
-from memwarden.stores.transfer.manifest import Manifest, Stand, Table, Tick, no_tick
+from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 
 FORMAT = 1
 PARTIAL = ".partial"
@@ -47,12 +47,12 @@ def refuse_existing(target: Path) -> None:
 
 
 @contextmanager
-def unfinished(target: Path) -> Iterator[Path]:
+def make_work_folder(target: Path) -> Iterator[Path]:
     """A folder beside ``target`` for what is not finished. It is gone at the end, however that comes, but for a kill.
 
     Errors of the disk become StoreFull and StoreUnavailable.
     """
-    with explained(target):
+    with explain_os_errors(target):
         refuse_existing(target)
         folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", suffix=PARTIAL, dir=target.absolute().parent))
         try:
@@ -62,7 +62,7 @@ def unfinished(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def explained(place: Path) -> Iterator[None]:
+def explain_os_errors(place: Path) -> Iterator[None]:
     """Let errors of the operating system tell what happened at ``place`` and what to do."""
     try:
         yield
@@ -72,7 +72,7 @@ def explained(place: Path) -> Iterator[None]:
         raise StoreUnavailable(f"{place} cannot be read or written: {error.strerror or error}") from error
 
 
-def need_room(target: Path, size: int) -> None:
+def require_room(target: Path, size: int) -> None:
     """Raise StoreFull when the disk of ``target`` has less than ``size`` bytes free."""
     free = shutil.disk_usage(target.absolute().parent).free
     if free < size:
@@ -82,7 +82,7 @@ def need_room(target: Path, size: int) -> None:
         )
 
 
-def place(done: Path, target: Path) -> None:
+def publish(done: Path, target: Path) -> None:
     """Give a finished file its name, durably, and replace nothing. Raises Conflict."""
     with done.open("rb") as file:
         os.fsync(file.fileno())
@@ -100,7 +100,7 @@ def place(done: Path, target: Path) -> None:
 
 
 @contextmanager
-def packing(target: Path) -> Iterator[ZipFile]:
+def pack(target: Path) -> Iterator[ZipFile]:
     """Make a backup, yet without a manifest (:func:`add_manifest`); sealed at the end."""
     with _new(target) as file:
         with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
@@ -125,29 +125,29 @@ def add_file(archive: ZipFile, name: str, path: Path) -> None:
 
 
 @contextmanager
-def unpacking(path: Path) -> Iterator[tuple[ZipFile, Manifest]]:
+def unpack(path: Path) -> Iterator[tuple[ZipFile, Manifest]]:
     """Open a backup after looking at every byte of it. Raises StoreCorrupt, StoreTooNew, StoreUnavailable."""
-    with explained(path), path.open("rb") as file:
+    with explain_os_errors(path), path.open("rb") as file:
         _check(file, path)
         try:
             archive = ZipFile(file)
             told = json.loads(archive.read(MANIFEST))
         except (BadZipFile, KeyError, ValueError) as error:
-            raise _broken(path, f"it has no manifest: {error}") from error
+            raise _corrupt_backup(path, f"it has no manifest: {error}") from error
         with archive:
             try:
                 yield archive, _manifest(told, path)
             except (BadZipFile, EOFError, zlib.error) as error:
-                raise _broken(path, f"its content cannot be unpacked: {error}") from error
+                raise _corrupt_backup(path, f"its content cannot be unpacked: {error}") from error
 
 
-def read(path: Path) -> Manifest:
-    """Look at every byte of a backup and return what it holds. Raises what :func:`unpacking` raises."""
-    with unpacking(path) as (_, manifest):
+def read_manifest(path: Path) -> Manifest:
+    """Look at every byte of a backup and return what it holds. Raises what :func:`unpack` raises."""
+    with unpack(path) as (_, manifest):
         return manifest
 
 
-def take_out(archive: ZipFile, name: str, target: Path, tick: Tick = no_tick) -> None:
+def extract_file(archive: ZipFile, name: str, target: Path, tick: Tick = ignore_tick) -> None:
     """Write a file of a backup to ``target``, which must not be there yet."""
     size = archive.getinfo(name).file_size
     with archive.open(name) as packed, _new(target) as file:
@@ -167,7 +167,7 @@ def refuse_foreign(manifest: Manifest, archive: ZipFile, engine: str, path: Path
         )
     missing = {*parts} - {*archive.namelist()}
     if missing:
-        raise _broken(path, f"it lacks {min(missing)}")
+        raise _corrupt_backup(path, f"it lacks {min(missing)}")
 
 
 def refuse_newer(schema: int, known: int, path: Path) -> None:
@@ -183,9 +183,9 @@ def _check(file: IO[bytes], path: Path) -> None:
     tail = file.read()
     if not tail.startswith(_SEAL) or size <= end:
         what = "it is cut off, or was changed at its end" if begin == _ZIP else "it does not begin as one either"
-        raise _broken(path, f"it does not end as one: {what}")
+        raise _corrupt_backup(path, f"it does not end as one: {what}")
     if _digest(file, size - _HEX) != tail[-_HEX:]:
-        raise _broken(path, "its content is not what was written: something changed or left out a part of it")
+        raise _corrupt_backup(path, "its content is not what was written: something changed or left out a part of it")
 
 
 def _digest(file: IO[bytes], size: int) -> bytes:
@@ -207,14 +207,17 @@ def _manifest(told: Any, path: Path) -> Manifest:
             str(told["made_at"]),
             int(told["schema"]),
             None if told["model"] is None else str(told["model"]),
-            tuple(Stand(str(item["tenant"]), str(item["path"]), int(item["rev"])) for item in told["namespaces"]),
-            {name: Table(tuple(item["columns"]), int(item["rows"])) for name, item in told["tables"].items()},
+            tuple(
+                NamespaceRevision(str(item["tenant"]), str(item["path"]), int(item["rev"]))
+                for item in told["namespaces"]
+            ),
+            {name: TableContents(tuple(item["columns"]), int(item["rows"])) for name, item in told["tables"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _broken(path, f"its manifest says {error!r}") from error
+        raise _corrupt_backup(path, f"its manifest says {error!r}") from error
 
 
-def _broken(path: Path, why: str) -> StoreCorrupt:
+def _corrupt_backup(path: Path, why: str) -> StoreCorrupt:
     return StoreCorrupt(f"{path} is no whole backup of memwarden: {why}. Nothing was taken from it; use another one")
 
 

@@ -16,7 +16,7 @@ Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class NamespaceRevision:
     """A namespace and the revision at which it stood."""
 
     tenant: str
@@ -25,7 +25,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableContents:
     """A table: its columns in order, and how many rows there are. None: the engine's own file tells."""
 
     columns: tuple[str, ...]
@@ -44,8 +44,8 @@ class Manifest:
     made_at: str
     schema: int
     model: str | None
-    namespaces: tuple[Stand, ...]
-    tables: Mapping[str, Table]
+    namespaces: tuple[NamespaceRevision, ...]
+    tables: Mapping[str, TableContents]
 
     @property
     def revisions(self) -> int:
@@ -54,7 +54,7 @@ class Manifest:
 
 
 @runtime_checkable
-class BackedUp(Protocol):
+class BackupStore(Protocol):
     """A store that can be copied into a file and made from it. Neither method needs the store to be open."""
 
     async def back_up(self, target: Path, tick: Tick = ...) -> Manifest:
@@ -72,16 +72,16 @@ class BackedUp(Protocol):
         """
 
 
-def backed_up(store: object) -> BackedUp:
+def require_backup(store: object) -> BackupStore:
     """Return the store, if it can be copied and restored. Raises InvalidInput."""
-    if not isinstance(store, BackedUp):
+    if not isinstance(store, BackupStore):
         raise InvalidInput(
             f"{type(store).__name__} has no backup of its own; memwarden migrate copies a store to a SQLite file"
         )
     return store
 
 
-async def in_thread(work: Callable[[Tick], Manifest], tick: Tick) -> Manifest:
+async def run_in_thread(work: Callable[[Tick], Manifest], tick: Tick) -> Manifest:
     """Do the work in a thread, which ends when the caller is cancelled."""
     ended = threading.Event()
 
@@ -96,5 +96,5 @@ async def in_thread(work: Callable[[Tick], Manifest], tick: Tick) -> Manifest:
         ended.set()
 
 
-def no_tick(done: int, total: int) -> None:
+def ignore_tick(done: int, total: int) -> None:
     """Tell nobody."""

@@ -14,7 +14,7 @@ from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.pages import PAGE, Page, Tally
 
-_TRIES = 5
+_MAX_ATTEMPTS = 5
 """So often a namespace is followed whose source is written to while it is compared."""
 _JOURNAL_PAGE = 1000
 _AS_FLOAT = frozenset({"importance", "strength"})
@@ -30,7 +30,7 @@ class TransferPlan(NamedTuple):
     rows: Tally
 
 
-class Seal(NamedTuple):
+class NamespaceSeal(NamedTuple):
     """What a store holds of a namespace: the revision, rows of each kind, and a digest of all of their content."""
 
     rev: int
@@ -42,15 +42,15 @@ class NamespaceTransfer(NamedTuple):
     """One namespace that was moved, and what both sides hold of it now."""
 
     namespace: Namespace
-    source: Seal
-    target: Seal
+    source: NamespaceSeal
+    target: NamespaceSeal
 
     @property
     def same(self) -> bool:
         return self.source == self.target
 
 
-class Beside(NamedTuple):
+class NamespaceExtras(NamedTuple):
     """What a namespace holds beside its memories, which is not moved: items, and saved states of agents."""
 
     namespace: Namespace
@@ -59,22 +59,22 @@ class Beside(NamedTuple):
 
 
 @runtime_checkable
-class HoldsMore(Protocol):
+class StoreWithExtras(Protocol):
     """A store that can keep more than memories."""
 
-    async def beside(self) -> list[Beside]:
+    async def beside(self) -> list[NamespaceExtras]:
         """Return what lies beside the memories, sorted by namespace; namespaces without any are left out.
 
         Raises StoreError; StoreUnavailable for a login that may not look.
         """
 
 
-async def stays_behind(source: Store) -> list[Beside]:
-    """Return what :func:`move` does not move."""
-    return await source.beside() if isinstance(source, HoldsMore) else []
+async def find_unmoved(source: Store) -> list[NamespaceExtras]:
+    """Return what :func:`move_namespaces` does not move."""
+    return await source.beside() if isinstance(source, StoreWithExtras) else []
 
 
-async def plan(source: Store, target: Store) -> list[TransferPlan]:
+async def plan_transfer(source: Store, target: Store) -> list[TransferPlan]:
     """Return what there is to move, sorted by namespace. Nothing is written.
 
     Raises ModelMismatch when the target is bound to another embedding model, Conflict for a namespace of the target
@@ -86,10 +86,10 @@ async def plan(source: Store, target: Store) -> list[TransferPlan]:
             f"the source holds vectors of {mine!r}, the target of {theirs!r}, and vectors are moved as they are; "
             "choose another target"
         )
-    return [await _part(source, target, namespace) for namespace in await source.namespaces()]
+    return [await _plan_namespace(source, target, namespace) for namespace in await source.namespaces()]
 
 
-async def move(
+async def move_namespaces(
     source: Store, target: Store, tick: Callable[[int], None] = lambda done: None
 ) -> list[NamespaceTransfer]:
     """Copy every namespace whole, and compare both sides. The source stays as it is.
@@ -100,17 +100,17 @@ async def move(
     Args:
         tick: called with the number of revisions that were copied.
 
-    Raises what :func:`plan` raises, before anything is written; Conflict when somebody else writes to the target's
+    Raises what :func:`plan_transfer` raises, before anything is written; Conflict when somebody else writes to the target's
     namespace meanwhile, or to the source's without a pause.
     """
-    parts = await plan(source, target)
+    parts = await plan_transfer(source, target)
     model = (await source.about()).model
     if model is not None:
         await target.identity(model)
-    return [await _move_one(source, target, part.namespace, tick) for part in parts]
+    return [await _move_namespace(source, target, part.namespace, tick) for part in parts]
 
 
-async def seal(store: Store, namespace: Namespace, *, limit: int = PAGE) -> Seal:
+async def seal_namespace(store: Store, namespace: Namespace, *, limit: int = PAGE) -> NamespaceSeal:
     """Return what a store holds of a namespace. Two stores that answer alike hold the same, whatever their engines."""
     digest = hashlib.sha256()
     since, last = 0, False
@@ -119,10 +119,10 @@ async def seal(store: Store, namespace: Namespace, *, limit: int = PAGE) -> Seal
         for line in _lines(page):
             digest.update(line.encode())
         since, last = page.rev, page.rev >= page.head
-    return Seal(since, await store.tally(namespace), digest.hexdigest())
+    return NamespaceSeal(since, await store.tally(namespace), digest.hexdigest())
 
 
-async def _part(source: Store, target: Store, namespace: Namespace) -> TransferPlan:
+async def _plan_namespace(source: Store, target: Store, namespace: Namespace) -> TransferPlan:
     rev, there = (await source.head(namespace)).rev, (await target.head(namespace)).rev
     await _check_beginning(source, target, namespace, rev, there)
     return TransferPlan(namespace, rev, there, await source.tally(namespace))
@@ -140,12 +140,14 @@ async def _check_beginning(source: Store, target: Store, namespace: Namespace, r
         raise Conflict(f"{namespace} in the target holds something else than in the source; choose an empty target")
 
 
-async def _move_one(
+async def _move_namespace(
     source: Store, target: Store, namespace: Namespace, tick: Callable[[int], None]
 ) -> NamespaceTransfer:
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         await _copy(source, target, namespace, tick)
-        moved = NamespaceTransfer(namespace, await seal(source, namespace), await seal(target, namespace))
+        moved = NamespaceTransfer(
+            namespace, await seal_namespace(source, namespace), await seal_namespace(target, namespace)
+        )
         if moved.source.rev == moved.target.rev == (await source.head(namespace)).rev:
             return moved
     raise Conflict(f"{namespace} of the source is written to all the time; stop that, and start again")

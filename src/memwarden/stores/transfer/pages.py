@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import JournalEntry, Memory, MemoryState, Namespace, Receipt, Relation, Signals
 
-KEPT = "kept_versions"
+KEPT_VERSIONS = "kept_versions"
 """In the meta of a journal entry: of the contents that the memory had as state, so many of the last are kept."""
 PAGE = 500
 """So many journal entries a page holds, unless told."""
@@ -25,13 +25,13 @@ PAGE = 500
 class MemoryRow:
     """A memory as it stands, active or not, with all that a store knows of it.
 
-    n: its number in the order of first writing. rev: the journal entry that last changed it. once: thread and source
-    key with which it was created, as one text (:func:`memwarden.stores.shared.sql_values.once`), or None.
+    n: its number in the order of first writing. rev: the journal entry that last changed it. source_key: thread and source
+    key with which it was created, as one text (:func:`memwarden.stores.shared.sql_values.join_source_key`), or None.
     """
 
     n: int
     rev: int
-    once: str | None
+    source_key: str | None
     memory: Memory
     signals: Signals
 
@@ -136,7 +136,7 @@ class About(NamedTuple):
     bytes: int | None
 
 
-def last_of(since: int, limit: int, head: int) -> int:
+def last_revision(since: int, limit: int, head: int) -> int:
     """Return the revision that a page ends with. There is an entry for each revision."""
     return max(min(since + max(limit, 1), head), min(since, head))
 
@@ -149,17 +149,17 @@ def check_follows(page: Page, rev: int) -> None:
         )
 
 
-def archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
+def find_archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
     """Return id and version of the contents that became history with these entries; some may be no longer stored."""
     made = ((change.memory_id, change.new_version) for change in changes if change.new_version != change.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
 
 
-def dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
+def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
     """Return the ids whose earlier contents went with these entries, and before which version."""
     found: dict[str, int] = {}
     for change in changes:
-        kept = (change.meta or {}).get(KEPT)
+        kept = (change.meta or {}).get(KEPT_VERSIONS)
         if kept is not None and change.new_version is not None:
             found[change.memory_id] = max(change.new_version - kept, found.get(change.memory_id, 0))
     return found

@@ -1,4 +1,4 @@
-"""Every path from one tenant, user, project or agent to what is another's, tried (F12, E5).
+"""Tries every path from a tenant, user, project or agent to another's data.
 
 Tried are ids that were guessed, crafted filters, searches, the past, history, deltas, relations, undo and restore,
 idempotency keys, listings, the backend, the tiers and the assembler of design E, a search by embedding, the store's own
@@ -19,7 +19,7 @@ from memwarden.filters import FIELDS, TEXT, parse
 from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace, QueryResult, WriteResult
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.probe import PathProbe
+from memwarden.stores.shared.health import PathProbe
 from memwarden.surfaces.doctor import canaries
 from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
 from memwarden.surfaces.doctor.tier_leaks import tier_paths
@@ -29,7 +29,7 @@ QUESTIONS = ("Where does the spare key hang?", "Where does canary Ana live?", HO
 
 
 class LeakReport(NamedTuple):
-    """What all attempts came to. left: why canaries could not be removed; empty when they were."""
+    """The results of all attempts. left: why canaries remain; empty when they were removed."""
 
     tried: tuple[PathProbe, ...]
     left: str
@@ -40,14 +40,14 @@ class LeakReport(NamedTuple):
 
 
 class Leak(str):
-    """An answer that is a leak by itself, in words."""
+    """An answer that is itself a leak, in words."""
 
 
 Attempt = Callable[[], Awaitable[object]]
 
 
 async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
-    """Plant canaries in an open warden's store, try every path between them, and take them out again."""
+    """Plant canaries in an open warden's store, try every path between them, and remove them."""
     tenants = canaries.new_tenants()
     try:
         tried = await _try_all(warden, *tenants)
@@ -84,14 +84,14 @@ async def _try_all(warden: AsyncWarden, tenant: str, other: str) -> list[PathPro
             tried += await _run(warden, "project", victim, "tiers ", ours)
         tried += await _run(warden, "project", victim, "store ", store_paths(warden.store, two.namespace, victim))
     tried += await _try_agents(warden, tenant)
-    try_wall = getattr(warden.store, "try_wall", None)
-    if warden.store.promises.rows_enforced and try_wall is not None:
-        tried += await try_wall(Namespace(tenant, "user/tom"), ana.namespace)
-    return _joined(tried)
+    probe_row_security = getattr(warden.store, "probe_row_security", None)
+    if warden.store.promises.rows_enforced and probe_row_security is not None:
+        tried += await probe_row_security(Namespace(tenant, "user/tom"), ana.namespace)
+    return _join_probes(tried)
 
 
 async def _try_agents(warden: AsyncWarden, tenant: str) -> list[PathProbe]:
-    """Each agent against the categories that it may not read, in a namespace of its own user."""
+    """Try each agent against the categories that it may not read."""
     categories, tried = warden.settings.categories, list[PathProbe]()
     for number, (agent, allowed) in enumerate(categories.allowlists.items()):
         hidden = next((name for name in categories.declared if name not in allowed), None)
@@ -119,7 +119,7 @@ async def _run(
 
 
 async def _leak(attempt: Attempt, victim: Canary) -> str:
-    """What an attempt gave away, or an empty text."""
+    """Describe what an attempt gave away, or return an empty text."""
     try:
         answer = await attempt()
     except StoreError:
@@ -136,7 +136,7 @@ async def _leak(attempt: Attempt, victim: Canary) -> str:
 
 
 def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
-    """Every verb of a scope, aimed at what is another's."""
+    """Return attempts by every verb of a scope, aimed at another's namespace."""
     turn = [{"role": "user", "content": "I keep four canaries in the kitchen.", "id": MESSAGE}]
     again = [{"role": "user", "content": "My own canaries eat millet in the morning.", "id": "second"}]
     return {
@@ -188,7 +188,7 @@ def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
 
 
 def agent_paths(me: AsyncScope, victim: Canary, hidden: str) -> dict[str, list[Attempt]]:
-    """What an agent can say about a category that it may not read."""
+    """Return attempts of an agent against a category that it may not read."""
     filters: list[Mapping[str, Any]] = [
         {"category": hidden}, {"category": [hidden]}, {"category": {"$ne": "none"}}, {"category": {"$gte": ""}},
     ]  # fmt: skip
@@ -208,14 +208,14 @@ def agent_paths(me: AsyncScope, victim: Canary, hidden: str) -> dict[str, list[A
 
 
 def backend_paths(mine: AsyncBackend, victim: Canary) -> dict[str, list[Attempt]]:
-    """Every verb of design E's contract, aimed at what is another's."""
+    """Return attempts by every verb of the context backend, aimed at another's namespace."""
     ids = (*victim.ids, ITEM)
     limit = len(victim.ids) + 1000
     paths: dict[str, list[Attempt]] = {
         "get": [partial(mine.get, i) for i in ids],
         "query": [partial(mine.query, f, limit) for f in _filters(victim)],
         "list": [mine.list_all],
-        "count": [lambda: _counted(mine)],
+        "count": [lambda: _count_items(mine)],
         "query_semantic": [lambda: mine.query_semantic(victim.embedding, limit)],
         "delete": [partial(mine.delete, i) for i in victim.ids],
         "promote": [partial(mine.promote, i, to) for i in victim.ids if i != ITEM for to in ("global", "project/two")],
@@ -226,12 +226,12 @@ def backend_paths(mine: AsyncBackend, victim: Canary) -> dict[str, list[Attempt]
 
 
 def store_paths(store: Store, own: Namespace, victim: Canary) -> dict[str, list[Attempt]]:
-    """The engine itself, asked for one namespace about another's."""
+    """Return attempts on the store's protocol, aimed at another's namespace."""
     ids = list(victim.ids)
     versions = [(i, version) for i in ids for version in (1, 2, 3)]
     return {
         "get": [lambda: store.get(own, ids, removed=True)],
-        "find": [partial(_found, store, own, f) for f in ({}, *_filters(victim))],
+        "find": [partial(_search_engine, store, own, f) for f in ({}, *_filters(victim))],
         "count": [lambda: _none(store.count(own, parse({"id": [item for item in ids if item != ITEM]})))],
         "scan": [lambda: store.scan(own), lambda: store.scan(own, 1)],
         "versions": [lambda: store.versions(own, versions)],
@@ -243,7 +243,7 @@ def store_paths(store: Store, own: Namespace, victim: Canary) -> dict[str, list[
 
 
 def _filters(victim: Canary) -> Iterator[Mapping[str, Any]]:
-    """Filters that name what is another's, and some that try to be more than filters."""
+    """Yield filters that name another's data, and some that try to be more than filters."""
     yield {"id": list(victim.ids)}
     yield {"tags": victim.secret}
     yield {"importance": {"$gte": 0}}
@@ -258,7 +258,7 @@ def _filters(victim: Canary) -> Iterator[Mapping[str, Any]]:
 
 
 async def _first_time(victim: Canary, call: Awaitable[WriteResult]) -> object:
-    """A call that nobody made before is not answered as if somebody had."""
+    """Report a leak when a first call is answered as a repeated call."""
     try:
         written = await call
     except Conflict as error:
@@ -270,13 +270,13 @@ async def _first_time(victim: Canary, call: Awaitable[WriteResult]) -> object:
 async def _everything(
     me: AsyncScope, question: str, filters: Mapping[str, Any] | None = None, as_of: Any = None
 ) -> QueryResult:
-    """Ask without a bar and without a budget."""
+    """Query without a bar and without a budget."""
     return await me.query(
         question, filters=filters, as_of=as_of, threshold=0.0, top_k=1000, budget_tokens=None, explain=True
     )
 
 
-async def _found(store: Store, own: Namespace, filters: Mapping[str, Any]) -> object:
+async def _search_engine(store: Store, own: Namespace, filters: Mapping[str, Any]) -> object:
     return await store.find(own, parse(filters))
 
 
@@ -290,12 +290,12 @@ async def _no_events_of(me: AsyncScope, memory_id: str) -> object:
 
 
 async def _no_events(found: Awaitable[list[OpEvent]], victim: Canary) -> object:
-    """Events hold no words of anybody, so what they name is looked at."""
+    """Report events that name another's memories; events hold no content."""
     named = {item.memory_id for item in await found} & set(victim.ids) - {ITEM}
     return Leak(f"names {len(named)} of another's memories") if named else ""
 
 
-async def _counted(mine: AsyncBackend) -> object:
+async def _count_items(mine: AsyncBackend) -> object:
     listed, counted = len(await mine.list_all()), await mine.count()
     return Leak(f"counts {counted} of {listed}") if counted != listed else counted
 
@@ -309,8 +309,8 @@ async def _length(found: Awaitable[list[Any]]) -> int:
     return len(await found)
 
 
-def _joined(tried: list[PathProbe]) -> list[PathProbe]:
-    """One row for each boundary and path, in the order in which they were tried."""
+def _join_probes(tried: list[PathProbe]) -> list[PathProbe]:
+    """Join the probes of each boundary and path, in the order of their first attempt."""
     rows: dict[tuple[str, str], PathProbe] = {}
     for item in tried:
         before = rows.get((item.boundary, item.path), PathProbe(item.boundary, item.path, 0, ()))

@@ -1,1 +1,1 @@
-"""memwarden in the frameworks that agents are written with: one module and one extra each."""
+"""Adapters for agent frameworks: a folder and an extra for each framework."""

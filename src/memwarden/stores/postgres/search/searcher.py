@@ -16,9 +16,9 @@ from memwarden.filters import Condition
 from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
 from memwarden.stores.postgres.search.vector_indexes import vector_schema
 from memwarden.stores.postgres.sql.query import condition_sql
-from memwarden.stores.postgres.sql.rows import INDEX_COLUMNS, index_row, told
-from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, here
-from memwarden.stores.shared.search import MOST_ALWAYS, Legs, NamespaceStatus, OpenRows, PackedColumns, SearchRows
+from memwarden.stores.postgres.sql.rows import INDEX_COLUMNS, decode_index_row, decode_text
+from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
+from memwarden.stores.shared.search import MAX_ALWAYS, NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
 
 _BETWEEN = "\x01\x04"
 _NONE = "\x01\x05"
@@ -98,30 +98,30 @@ class Searcher:
         self._seconds = seconds
 
     def standing(self, namespace: Namespace) -> NamespaceStatus:
-        names = here(namespace)
+        names = scope_values(namespace)
         ((rows, digest),) = self._ask(namespace, (_STANDING, (*names, *names)))[0]
         return NamespaceStatus(rows or 0, digest)
 
     def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
-        rows = self._ask(namespace, (_BODY, here(namespace)))[0]
+        rows = self._ask(namespace, (_BODY, scope_values(namespace)))[0]
         return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
         begin(self._connection, namespace, self._seconds)
-        self._connection.execute(_SAVE, (rev, body, *here(namespace)))
+        self._connection.execute(_SAVE, (rev, body, *scope_values(namespace)))
         self._connection.execute(b"COMMIT")
 
     def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
-        names = here(namespace)
+        names = scope_values(namespace)
         head, rows = self._ask(namespace, (_HEAD, names), (_OUTLINE, names))
-        return Head(*head[0]) if head else Head(0, 0), packed(rows[0])
+        return Head(*head[0]) if head else Head(0, 0), unpack_row(rows[0])
 
     def rows(self, namespace: Namespace, numbers: Sequence[int]) -> list[IndexRow]:
-        asked = (_NUMBERED, (*here(namespace), list(numbers)))
-        return list(map(index_row, self._ask(namespace, asked, near=0)[0]))
+        asked = (_NUMBERED, (*scope_values(namespace), list(numbers)))
+        return list(map(decode_index_row, self._ask(namespace, asked, near=0)[0]))
 
-    def look(self, namespace: Namespace, legs: Legs) -> SearchRows:
-        names = here(namespace)
+    def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
+        names = scope_values(namespace)
         open_, values = open_sql(legs.open)
         schema = vector_schema(self._connection) if legs.vector is not None and legs.near else None
         asked: list[tuple[str, Values]] = [(_HEAD, names), (_DIGEST, names)]
@@ -134,25 +134,25 @@ class Searcher:
         )
         asked.append(self._timely(names, legs, open_, values) if legs.times else self._nothing())
         asked.append(self._always(names, legs, open_, values) if legs.always else self._nothing())
-        asked.append(self._filtered(names, legs, open_, values) if legs.filtered else self._nothing())
+        asked.append(self._filter(names, legs, open_, values) if legs.filtered else self._nothing())
         head, digest, *found = self._ask(namespace, *asked, near=legs.near)
         return SearchRows(
             Head(*head[0]) if head else Head(0, 0),
             int(digest[0][0]) if digest else None,
-            *(packed(item[0]) for item in found),
+            *(unpack_row(item[0]) for item in found),
         )
 
     def around(
         self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows
     ) -> PackedColumns:
-        names = here(namespace)
+        names = scope_values(namespace)
         condition, values = open_sql(open_)
         bound = ([thread for thread, _ in seeds], [n for _, n in seeds], *names, reach, *names, reach)
         joined = f"{_THREADS} JOIN memwarden.memories m ON {_M} AND m.n = w.n"
         asked = self._leg(joined, (*bound, *names), condition, values, " AND m.state = 'active'")
-        return packed(self._ask(namespace, asked, near=0)[0][0])
+        return unpack_row(self._ask(namespace, asked, near=0)[0][0])
 
-    def _near(self, names: Values, legs: Legs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
+    def _near(self, names: Values, legs: SearchLegs, schema: str, open_: str, values: Values) -> tuple[str, Values]:
         assert legs.vector is not None
         asked = str(list(struct.unpack(f"<{len(legs.vector) // 2}e", legs.vector)))
         half = f'"{schema}".halfvec({len(legs.vector) // 2})'
@@ -166,12 +166,12 @@ class Searcher:
             (*names, *values, asked, legs.near),
         )
 
-    def _holding(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+    def _holding(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
         found = f"memwarden.rows_with(%s, %s) AS w(n) JOIN memwarden.memories m ON {_M} AND m.n = w.n"
         bound = (legs.words, legs.holding, *names)
         return self._leg(found, bound, "true", (), f" AND m.state = 'active' AND {open_}", values)
 
-    def _timely(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+    def _timely(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
         item = (
             f"(SELECT m.* FROM memwarden.memories m {_SIGNALS} WHERE {_M} AND m.state = 'active' "
             f"AND m.created_at BETWEEN %s::int8 AND %s::int8 AND {open_} ORDER BY m.created_at DESC LIMIT %s::int8)"
@@ -179,13 +179,13 @@ class Searcher:
         bound = [value for span in legs.times for value in (*names, *span, *values, legs.in_time)]
         return self._leg(f"({' UNION '.join([item] * len(legs.times))}) m", bound, "true", ())
 
-    def _always(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+    def _always(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
         named, categories = condition_sql((Condition("category", "$in", legs.always),))
-        order = f"ORDER BY m.pinned DESC, m.importance DESC, m.n DESC LIMIT {MOST_ALWAYS}"
+        order = f"ORDER BY m.pinned DESC, m.importance DESC, m.n DESC LIMIT {MAX_ALWAYS}"
         tail = f" AND {_M} AND m.state = 'active'{named} AND {open_} {order}"
         return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *categories, *values))
 
-    def _filtered(self, names: Values, legs: Legs, open_: str, values: Values) -> tuple[str, Values]:
+    def _filter(self, names: Values, legs: SearchLegs, open_: str, values: Values) -> tuple[str, Values]:
         tail = f" AND {_M} AND m.state = 'active' AND {open_} ORDER BY m.n DESC LIMIT %s::int8"
         return self._leg("memwarden.memories m", (), "true", (), tail, (*names, *values, legs.filtered))
 
@@ -234,7 +234,7 @@ def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
     return f"(({' AND '.join(parts)}) IS TRUE)", values
 
 
-def packed(row: Sequence[Any]) -> PackedColumns:
+def unpack_row(row: Sequence[Any]) -> PackedColumns:
     """Return the rows of one answer of :data:`_COLUMNS`."""
     n, said, open_, turn, flags, ids, threads, names, *signals = row
     held = len(n) // 8
@@ -248,4 +248,4 @@ def _texts(joined: str, rows: int) -> list[str | None]:
     parts = joined.split(_BETWEEN)
     if joined.count("\x01") == len(parts) - 1:
         return list(parts)
-    return [None if part == _NONE else told(part) for part in parts]
+    return [None if part == _NONE else decode_text(part) for part in parts]

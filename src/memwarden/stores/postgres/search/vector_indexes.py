@@ -17,8 +17,8 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Namespace
-from memwarden.stores.postgres.schema import MIGRATING
-from memwarden.stores.postgres.sql.transaction import begin, here
+from memwarden.stores.postgres.schema import MIGRATION_LOCK
+from memwarden.stores.postgres.sql.transaction import begin, scope_values
 
 _LOCK = 0x6D777372  # "mwsr", with the namespace's digest as the second key
 _MEMORY = "256MB"  # an HNSW over 200,000 vectors of 128 numbers fits; larger ones are built more slowly
@@ -35,10 +35,10 @@ _COPY = (
     "ON CONFLICT DO NOTHING"
 )
 _LAST = f"SELECT rows FROM memwarden.namespaces WHERE {_HERE}".encode()
-_AT_ONCE = 2_000  # vectors that are copied in one transaction
+_COPY_ROWS = 2_000  # vectors that are copied in one transaction
 
 
-class Names(NamedTuple):
+class IndexNames(NamedTuple):
     """The indexes of a namespace: over words, over categories, over vectors."""
 
     words: str
@@ -46,15 +46,15 @@ class Names(NamedTuple):
     near: str
 
 
-def names(namespace: Namespace) -> Names:
+def index_names(namespace: Namespace) -> IndexNames:
     """Return the names of a namespace's own indexes."""
-    digest = hashlib.sha256("\x00".join(here(namespace)).encode()).hexdigest()[:16]
-    return Names(f"search_words_{digest}", f"search_category_{digest}", f"search_near_{digest}")
+    digest = hashlib.sha256("\x00".join(scope_values(namespace)).encode()).hexdigest()[:16]
+    return IndexNames(f"search_words_{digest}", f"search_category_{digest}", f"search_near_{digest}")
 
 
-def make(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
-    """See :meth:`memwarden.stores.shared.search.Searching.make_search`. The connection is used for nothing else."""
-    with _alone(db, namespace) as alone:
+def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
+    """See :meth:`memwarden.stores.shared.search.SearchableStore.make_search`. The connection is used for nothing else."""
+    with _lock_indexes(db, namespace) as alone:
         if not alone:
             return False
         try:
@@ -73,20 +73,20 @@ def make(db: Connection[Any], namespace: Namespace, dimensions: int | None, seco
     return True
 
 
-def drop(db: Connection[Any], namespace: Namespace, seconds: float) -> bool:
-    """See :meth:`memwarden.stores.shared.search.Searching.drop_search`."""
-    with _alone(db, namespace) as alone:
+def drop_indexes(db: Connection[Any], namespace: Namespace, seconds: float) -> bool:
+    """See :meth:`memwarden.stores.shared.search.SearchableStore.drop_search`."""
+    with _lock_indexes(db, namespace) as alone:
         if not alone:
             return False
         begin(db, namespace, seconds)  # first the digest: from then on nobody searches
-        db.execute(b"DELETE FROM memwarden.digests WHERE tenant = %s AND namespace = %s", here(namespace))
+        db.execute(b"DELETE FROM memwarden.digests WHERE tenant = %s AND namespace = %s", scope_values(namespace))
         db.execute(b"COMMIT")
-        for name in names(namespace):
+        for name in index_names(namespace):
             db.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier("memwarden", name)))
         if db.execute(b"SELECT to_regclass('memwarden.vectors')").fetchone() != (None,):
             begin(db, namespace, seconds)
             db.execute(b"SELECT set_config('statement_timeout', '0', true)")
-            db.execute(b"DELETE FROM memwarden.vectors WHERE tenant = %s AND namespace = %s", here(namespace))
+            db.execute(b"DELETE FROM memwarden.vectors WHERE tenant = %s AND namespace = %s", scope_values(namespace))
             db.execute(b"COMMIT")
     return True
 
@@ -103,8 +103,8 @@ def _announce(db: Connection[Any], namespace: Namespace, seconds: float) -> None
     A writer holds the namespace's row from the beginning. So those before this have committed, and those after see it.
     """
     begin(db, namespace, seconds)
-    db.execute(_LOCK_HEAD, here(namespace))
-    db.execute(_BEGIN, here(namespace))
+    db.execute(_LOCK_HEAD, scope_values(namespace))
+    db.execute(_BEGIN, scope_values(namespace))
     db.execute(b"COMMIT")
 
 
@@ -114,15 +114,15 @@ def _copy(db: Connection[Any], namespace: Namespace, schema: str, seconds: float
     first, last = 0, 1
     while first < last:
         begin(db, namespace, seconds)
-        (last,) = db.execute(_LAST, here(namespace)).fetchone() or (0,)
-        db.execute(copy, (*here(namespace), first, first + _AT_ONCE))
+        (last,) = db.execute(_LAST, scope_values(namespace)).fetchone() or (0,)
+        db.execute(copy, (*scope_values(namespace), first, first + _COPY_ROWS))
         db.execute(b"COMMIT")
-        first += _AT_ONCE
+        first += _COPY_ROWS
 
 
 def _indexes(namespace: Namespace, schema: str | None, dimensions: int | None) -> Iterator[tuple[str, Composed]]:
-    own = names(namespace)
-    only = SQL("tenant = {} AND namespace = {}").format(*map(Literal, here(namespace)))
+    own = index_names(namespace)
+    only = SQL("tenant = {} AND namespace = {}").format(*map(Literal, scope_values(namespace)))
     yield own.category, SQL("memwarden.memories (category, n) WHERE state = 'active' AND {}").format(only)
     # Without fastupdate: what waits in its list would be searched word by word.
     words = SQL("memwarden.signals USING gin (memwarden.words(terms)) WITH (fastupdate = off) WHERE {}")
@@ -155,7 +155,7 @@ def _pgvector(db: Connection[Any], place: str) -> str:
             ) from None
         schema = vector_schema(db) or "public"
     with db.transaction():
-        db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+        db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         if db.execute(b"SELECT to_regclass('memwarden.vectors')").fetchone() == (None,):
             script = (resources.files("memwarden.stores.postgres") / "vectors.sql").read_text("utf-8")
             db.execute(script.replace("{schema}", Identifier(schema).as_string(db)).encode())
@@ -163,9 +163,9 @@ def _pgvector(db: Connection[Any], place: str) -> str:
 
 
 @contextmanager
-def _alone(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
+def _lock_indexes(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
     """Whether this is the only process that makes or drops the namespace's indexes, until the end of the block."""
-    key = int.from_bytes(hashlib.sha256("\x00".join(here(namespace)).encode()).digest()[:4], "big", signed=True)
+    key = int.from_bytes(hashlib.sha256("\x00".join(scope_values(namespace)).encode()).digest()[:4], "big", signed=True)
     (got,) = db.execute(b"SELECT pg_try_advisory_lock(%s, %s)", (_LOCK, key)).fetchone() or (False,)
     db.execute(b"SET statement_timeout = 0")
     db.execute(f"SET maintenance_work_mem = '{_MEMORY}'".encode())

@@ -61,7 +61,7 @@ _KINDS = {
 }
 
 
-def teach(connection: Connection[Any]) -> None:
+def register_dumpers(connection: Connection[Any]) -> None:
     """Let a connection take what :func:`array` and :func:`arrays` make."""
     for kind, dumper in _KINDS.values():
         connection.adapters.register_dumper(kind, dumper)
@@ -78,7 +78,7 @@ def unnest(columns: Mapping[str, str]) -> str:
     return f"unnest({arrays}) AS u ({', '.join(columns)})"
 
 
-def picked(columns: Mapping[str, str]) -> list[str]:
+def select_list(columns: Mapping[str, str]) -> list[str]:
     """Return how the columns of ``u`` are named in a SELECT, lists of text made lists again."""
     return [f"u.{name}" if kind == _element(kind) else f"u.{name}::{kind}" for name, kind in columns.items()]
 

@@ -34,7 +34,7 @@ def is_callers_fault(error: Error) -> bool:
 
 
 @contextmanager
-def explained(place: str) -> Iterator[None]:
+def explain_errors(place: str) -> Iterator[None]:
     """Let an error of PostgreSQL say what happened at ``place`` and what to do."""
     try:
         yield

@@ -20,15 +20,15 @@ from memwarden.filters import (
     Where,
     sort_field,
 )
-from memwarden.stores.postgres.sql.rows import stored
-from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, all_of
+from memwarden.stores.postgres.sql.rows import encode_text
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 
 _TYPES = {TEXT: "text", MANY: "text", NUMBER: "float8", BOOLEAN: "bool", TIME: "int8"}
 
 
 def condition_sql(where: Where) -> tuple[str, list[Any]]:
     """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
-    return all_of(where, _one)
+    return join_conditions(where, _translate)
 
 
 def order_sql(order_by: str, descending: bool) -> str:
@@ -42,26 +42,26 @@ def order_sql(order_by: str, descending: bool) -> str:
     return f"{field} {direction}{unset_last}, n {direction}"
 
 
-def _one(condition: Condition) -> tuple[str, list[Any]]:
+def _translate(condition: Condition) -> tuple[str, list[Any]]:
     field, op, wanted = condition
     if field not in FIELDS:
         raise InvalidFilter(f"unknown filter field {field!r}")
     kind, many = _TYPES[FIELDS[field]], FIELDS[field] == MANY
     if op == "$in":
         any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
-        return any_of, [[_bound(item) for item in wanted]]
+        return any_of, [[_bind(item) for item in wanted]]
     if many:
         raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
     if op == UNSET_OR_AFTER:
-        return f"({field} IS NULL OR {field} > %s::{kind})", [_bound(wanted)]
+        return f"({field} IS NULL OR {field} > %s::{kind})", [_bind(wanted)]
     if op == "$eq":
-        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = %s::{kind}", [_bound(wanted)])
+        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = %s::{kind}", [_bind(wanted)])
     if op == "$ne":
-        return f"{field} IS DISTINCT FROM %s::{kind}", [_bound(wanted)]
+        return f"{field} IS DISTINCT FROM %s::{kind}", [_bind(wanted)]
     if op in COMPARE:
-        return f"{field} {COMPARE[op]} %s::{kind}", [_bound(wanted)]
+        return f"{field} {COMPARE[op]} %s::{kind}", [_bind(wanted)]
     raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
 
 
-def _bound(value: Any) -> Any:
-    return microseconds(value) if isinstance(value, datetime) else stored(value)
+def _bind(value: Any) -> Any:
+    return microseconds(value) if isinstance(value, datetime) else encode_text(value)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
-from memwarden.stores.shared.sql_values import once
+from memwarden.stores.shared.sql_values import join_source_key
 
 CONTENT = {
     "created_at": "int8",
@@ -75,41 +75,41 @@ Values = tuple[Any, ...]
 class PostgresRow(NamedTuple):
     """A Put as PostgreSQL will take it.
 
-    once: thread and source key, in their stored form. signals: None to keep those that are stored.
+    source_key: thread and source key, in their stored form. signals: None to keep those that are stored.
     """
 
     put: Put
-    once: str | None
+    source_key: str | None
     content: Values
     signals: Values | None
 
 
-def encode(put: Put, namespace: Namespace) -> PostgresRow:
+def encode_put(put: Put, namespace: Namespace) -> PostgresRow:
     """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
     memory = put.memory
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
     try:
-        key = once(memory.thread_id, put.source_key)
+        key = join_source_key(memory.thread_id, put.source_key)
         content = _content(memory)
         _check_text(key, memory.id, *content)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-    return PostgresRow(put, stored(key), content, None if put.signals is None else _signals(put.signals))
+    return PostgresRow(put, encode_text(key), content, None if put.signals is None else _signals(put.signals))
 
 
-def stored(value: Any) -> Any:
+def encode_text(value: Any) -> Any:
     """Return a text, or a list of texts, as it stands in the database. Other values stay as they are."""
     if isinstance(value, str):
         return _escape(value) if "\x00" in value or "\x01" in value else value
-    return [stored(item) for item in value] if isinstance(value, list) else value
+    return [encode_text(item) for item in value] if isinstance(value, list) else value
 
 
-def told(value: Any) -> Any:
-    """Return what :func:`stored` was given."""
+def decode_text(value: Any) -> Any:
+    """Return what :func:`encode_text` was given."""
     if isinstance(value, str):
         return value.replace("\x01\x02", "\x00").replace("\x01\x03", "\x01") if "\x01" in value else value
-    return [told(item) for item in value] if isinstance(value, list) else value
+    return [decode_text(item) for item in value] if isinstance(value, list) else value
 
 
 def array_text(values: Iterable[str]) -> str:
@@ -117,10 +117,10 @@ def array_text(values: Iterable[str]) -> str:
     return "{" + ",".join('"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values) + "}"
 
 
-def decode(namespace: Namespace, row: Values) -> Memory:
+def decode_memory(namespace: Namespace, row: Values) -> Memory:
     """Return the memory of a row of id, version, state, purge_at and :data:`CONTENT`."""
     if row[-1]:
-        row = tuple(map(told, row))
+        row = tuple(map(decode_text, row))
     (
         identity,
         version,
@@ -189,33 +189,33 @@ def decode(namespace: Namespace, row: Values) -> Memory:
     )
 
 
-def index_row(row: Values) -> IndexRow:
+def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
     tags, characters, sources = _list(row[15]), _list(row[16]), _list(row[18])
     if row[-1]:
-        row = tuple(map(told, row))
-        tags, characters, sources = (tuple(map(told, item)) for item in (tags, characters, sources))
+        row = tuple(map(decode_text, row))
+        tags, characters, sources = (tuple(map(decode_text, item)) for item in (tags, characters, sources))
     return IndexRow._make((*row[:15], tags, characters, row[17], sources, *row[19:-1]))
 
 
-def change(namespace: Namespace, row: Values) -> JournalEntry:
+def decode_change(namespace: Namespace, row: Values) -> JournalEntry:
     """Return the journal entry of a row of :data:`JOURNAL_COLUMNS`."""
-    seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = map(told, row)
+    seq, event, memory_id, old, new, actor, thread_id, at, channel, step, meta = map(decode_text, row)
     decided_by = None if meta is None else json.loads(meta)
     return JournalEntry(
         seq, namespace, event, memory_id, old, new, actor, thread_id, moment(at), channel, step, decided_by
     )
 
 
-def relation(row: Values) -> Relation:
+def decode_relation(row: Values) -> Relation:
     """Return the relation of a row of from, to, type, strength and created_at."""
-    from_id, to_id, kind, strength, created_at = map(told, row)
+    from_id, to_id, kind, strength, created_at = map(decode_text, row)
     return Relation(from_id, to_id, kind, strength, moment(created_at))
 
 
-def edge(row: Values) -> Edge:
+def decode_edge(row: Values) -> Edge:
     """Return the edge of a row of from, to, type, strength and whether it is live."""
-    return Edge._make(map(told, row))
+    return Edge._make(map(decode_text, row))
 
 
 def _list(text: str | None) -> tuple[str, ...]:
@@ -253,7 +253,7 @@ def _content(memory: Memory) -> Values:
         list(memory.characters),
         list(memory.sources),
     ]
-    texts = stored(given)
+    texts = encode_text(given)
     channel, kind, category, source, role, name, user, agent, run, actor, thread, *rest = texts
     summary, context, text, trust, *lists = rest
     tags, characters, sources = map(array_text, lists)
@@ -284,7 +284,7 @@ def _content(memory: Memory) -> Values:
         context,
         None if memory.payload is None else json.dumps(dict(memory.payload), ensure_ascii=False, allow_nan=False),
         text,
-        texts != given or stored(memory.id) != memory.id,
+        texts != given or encode_text(memory.id) != memory.id,
     )
 
 

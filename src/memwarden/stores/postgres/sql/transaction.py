@@ -12,7 +12,7 @@ from typing import Any
 from psycopg import Connection
 
 from memwarden.records import Namespace
-from memwarden.stores.postgres.sql.rows import stored
+from memwarden.stores.postgres.sql.rows import encode_text
 
 ROLE = "memwarden_app"
 """Takes part in every transaction; made by the first migration, owns nothing."""
@@ -41,9 +41,9 @@ _SETTINGS = f"""
 """.encode()  # the last one: an answer means that the write is on the disk, whatever the database's default is
 
 
-def here(namespace: Namespace) -> tuple[str, str]:
+def scope_values(namespace: Namespace) -> tuple[str, str]:
     """Return the two names that every statement begins with."""
-    return stored(namespace.tenant), stored(namespace.path)
+    return encode_text(namespace.tenant), encode_text(namespace.path)
 
 
 def begin(
@@ -59,6 +59,6 @@ def begin(
     Args:
         seconds: how long one statement may take. listing: let it see the names of all namespaces.
     """
-    tenant, path = ("", "") if namespace is None else here(namespace)
+    tenant, path = ("", "") if namespace is None else scope_values(namespace)
     connection.execute(kind.value)
     connection.execute(_SETTINGS, (tenant, path, "on" if listing else "", f"{int(seconds * 1000)}ms"))

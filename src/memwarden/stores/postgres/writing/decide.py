@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, BatchChange, ChangeResult, Channel, MemoryState, Put, Receipt, Remove
-from memwarden.stores.postgres.sql.rows import PostgresRow, Values, encode, stored
-from memwarden.stores.shared.chunks import EdgeKey, check_kinds, chunks_of, ids_of
+from memwarden.stores.postgres.sql.rows import PostgresRow, Values, encode_put, encode_text
+from memwarden.stores.shared.chunks import EdgeKey, check_kinds, cut_chunks, ids_of
 from memwarden.stores.shared.decide import ChangePlan, Steps, StoredEdge, StoredMemory, check_all, check_mark
-from memwarden.stores.shared.sql_values import meta_text, once
+from memwarden.stores.shared.sql_values import join_source_key, meta_text
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -41,11 +41,11 @@ class EarlierAnswer(NamedTuple):
     receipt: Receipt
 
 
-class Row(NamedTuple):
+class MemoryTarget(NamedTuple):
     """A memory as it will stand after the batches.
 
     known: it has a row in the database. put: its new content, or None where the content there stays. signals: the same.
-    once: thread and source key with which it is created.
+    source_key: thread and source key with which it is created.
     """
 
     rev: int
@@ -55,10 +55,10 @@ class Row(NamedTuple):
     known: bool
     put: PostgresRow | None = None
     signals: Values | None = None
-    once: str | None = None
+    source_key: str | None = None
 
 
-class EdgeState(NamedTuple):
+class EdgeTarget(NamedTuple):
     """An edge as it will stand. created_at counts only if the database has no row of it."""
 
     strength: float
@@ -71,14 +71,14 @@ class EdgeState(NamedTuple):
 class BatchContext:
     """What the database says of everything that the batches look at. ``Found.row`` is the memory's number ``n``.
 
-    once: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
+    source_keys: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
     stated: numbers of journal entries that are not of turns, after the earliest revision that a batch was decided on.
     """
 
     rev: int
     rows: int
     found: dict[str, StoredMemory]
-    once: dict[str, str]
+    source_keys: dict[str, str]
     edges: dict[EdgeKey, StoredEdge]
     receipts: dict[str, EarlierAnswer]
     extracted: dict[str, int]
@@ -86,7 +86,7 @@ class BatchContext:
 
 
 @dataclass(slots=True)
-class Writes:
+class PendingWrites:
     """What must be written.
 
     rows: by number. archived: numbers of the rows whose content in the database becomes a version before it is
@@ -97,8 +97,8 @@ class Writes:
 
     rev: int
     count: int
-    rows: MutableMapping[int, Row] = field(default_factory=dict)
-    edges: MutableMapping[EdgeKey, EdgeState] = field(default_factory=dict)
+    rows: MutableMapping[int, MemoryTarget] = field(default_factory=dict)
+    edges: MutableMapping[EdgeKey, EdgeTarget] = field(default_factory=dict)
     archived: list[int] = field(default_factory=list)
     versions: list[Values] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
@@ -115,22 +115,22 @@ def prepare(batch: Batch) -> PreparedBatch:
         raise InvalidInput("a namespace has a tenant and a path of at least one character each")
     at = _moment(batch.at)
     check_kinds(batch.changes)
-    puts = {place: encode(item, namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)}
+    puts = {place: encode_put(item, namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)}
     for change in batch.changes:
         meta_text(change.meta)
         if isinstance(change, Remove | Put) and change.purge_at is not None:
             _moment(change.purge_at)
-    chunks = list(chunks_of(batch.changes, lambda put: once(put.memory.thread_id, put.source_key)))
+    chunks = list(cut_chunks(batch.changes, lambda put: join_source_key(put.memory.thread_id, put.source_key)))
     return PreparedBatch(batch, at, puts, chunks)
 
 
-def decide(known: BatchContext, batches: Iterable[PreparedBatch]) -> tuple[list[Receipt | Exception], Writes]:
+def decide(known: BatchContext, batches: Iterable[PreparedBatch]) -> tuple[list[Receipt | Exception], PendingWrites]:
     """Return the answer to each batch, in their order, and what to write for those that were not refused."""
-    writes = Writes(known.rev, known.rows)
+    writes = PendingWrites(known.rev, known.rows)
     return [_answer(known, writes, batch) for batch in batches], writes
 
 
-def _answer(known: BatchContext, writes: Writes, prepared: PreparedBatch) -> Receipt | Exception:
+def _answer(known: BatchContext, writes: PendingWrites, prepared: PreparedBatch) -> Receipt | Exception:
     batch = prepared.batch
     try:
         if batch.key is not None and batch.key in known.receipts:
@@ -151,7 +151,7 @@ def _answer(known: BatchContext, writes: Writes, prepared: PreparedBatch) -> Rec
 class _BatchDraft:
     """One batch being decided: it reads through to those before it, and touches them only in :meth:`keep`."""
 
-    def __init__(self, known: BatchContext, writes: Writes, prepared: PreparedBatch) -> None:
+    def __init__(self, known: BatchContext, writes: PendingWrites, prepared: PreparedBatch) -> None:
         self._known = known
         self._writes = writes
         self._prepared = prepared
@@ -161,9 +161,9 @@ class _BatchDraft:
         self._head = writes.rev
         self._layers: list[ChainMap[Any, Any]] = []
         self._found = self._over(known.found)
-        self._once = self._over(known.once)
+        self._source_keys = self._over(known.source_keys)
         self._edges = self._over(known.edges)
-        self._new = Writes(writes.rev, writes.count, self._over(writes.rows), self._over(writes.edges))
+        self._new = PendingWrites(writes.rev, writes.count, self._over(writes.rows), self._over(writes.edges))
 
     def apply(self, chunk: list[tuple[int, BatchChange]]) -> list[ChangeResult]:
         """Decide the changes of a chunk and take them over, so that the next chunk sees them."""
@@ -171,17 +171,19 @@ class _BatchDraft:
         plan: ChangePlan[PostgresRow] = ChangePlan(
             self._batch, self._steps, head=self._head, rev=new.rev, rows=new.count, encoded=puts
         )
-        keys = {place: puts[place].once for place, change in chunk if isinstance(change, Put)}
-        first = {place: self._once[key] for place, key in keys.items() if key is not None and key in self._once}
+        keys = {place: puts[place].source_key for place, change in chunk if isinstance(change, Put)}
+        first = {
+            place: self._source_keys[key] for place, key in keys.items() if key is not None and key in self._source_keys
+        }
         applied = plan.decide(chunk, self._found, first, self._edges)
         names = {self._found[item].row: item for _, change in chunk for item in ids_of(change) if item in self._found}
         self._create(plan)
         self._rewrite(plan, names)
         self._move(plan, names)
         self._relate(plan)
-        at, actor = self._prepared.at, stored(self._batch.actor)
+        at, actor = self._prepared.at, encode_text(self._batch.actor)
         self._entries += [(entry.seq, entry.channel) for entry in plan.entries]
-        new.journal += [(at, actor, *map(stored, entry[:-1]), meta_text(entry.meta)) for entry in plan.entries]
+        new.journal += [(at, actor, *map(encode_text, entry[:-1]), meta_text(entry.meta)) for entry in plan.entries]
         new.rev, new.count = plan.rev, plan.rows
         return applied
 
@@ -221,9 +223,11 @@ class _BatchDraft:
             if state == MemoryState.ACTIVE:
                 purge_at = None
             self._found[memory.id] = StoredMemory(item.n, item.rev, 1, state, str(memory.channel), memory.thread_id)
-            self._new.rows[item.n] = Row(item.rev, 1, state, purge_at, False, item.put, item.put.signals, item.put.once)
-            if item.put.once is not None:
-                self._once[item.put.once] = memory.id
+            self._new.rows[item.n] = MemoryTarget(
+                item.rev, 1, state, purge_at, False, item.put, item.put.signals, item.put.source_key
+            )
+            if item.put.source_key is not None:
+                self._source_keys[item.put.source_key] = memory.id
 
     def _rewrite(self, plan: ChangePlan[PostgresRow], names: dict[int, str]) -> None:
         for item in plan.rewritten:
@@ -232,9 +236,9 @@ class _BatchDraft:
             if before.put is None:
                 self._new.archived.append(item.row)
             else:
-                self._new.versions.append((stored(memory.id), before.version, *before.put.content))
+                self._new.versions.append((encode_text(memory.id), before.version, *before.put.content))
             if item.put.put.keep_versions is not None:
-                _drop(self._new, stored(memory.id), item.version - item.put.put.keep_versions)
+                _drop(self._new, encode_text(memory.id), item.version - item.put.put.keep_versions)
             self._found[memory.id] = StoredMemory(
                 item.row, item.rev, item.version, MemoryState.ACTIVE, str(memory.channel), memory.thread_id
             )
@@ -260,15 +264,15 @@ class _BatchDraft:
             before = self._new.edges.get(edge.key)
             created_at = self._prepared.at if before is None else before.created_at
             self._edges[edge.key] = StoredEdge(edge.strength, edge.live)
-            self._new.edges[edge.key] = EdgeState(edge.strength, edge.live, edge.rev, created_at)
+            self._new.edges[edge.key] = EdgeTarget(edge.strength, edge.live, edge.rev, created_at)
 
-    def _row(self, number: int, found: StoredMemory) -> Row:
+    def _row(self, number: int, found: StoredMemory) -> MemoryTarget:
         row = self._new.rows.get(number)
         # One that nobody changed yet: its content, state and date of purging stay as they are until somebody does.
-        return Row(found.rev, found.version, found.state, None, known=True) if row is None else row
+        return MemoryTarget(found.rev, found.version, found.state, None, known=True) if row is None else row
 
 
-def _drop(writes: Writes, memory_id: str, version: int) -> None:
+def _drop(writes: PendingWrites, memory_id: str, version: int) -> None:
     writes.dropped[memory_id] = max(version, writes.dropped.get(memory_id, 0))
 
 

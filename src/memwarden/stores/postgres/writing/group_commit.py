@@ -14,16 +14,16 @@ from memwarden.records import Namespace, Receipt
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.sql.errors import explain, is_callers_fault, is_lost
 from memwarden.stores.postgres.writing.decide import PreparedBatch, decide, prepare
-from memwarden.stores.postgres.writing.write import commit, gather_statistics, read
-from memwarden.stores.postgres.writing.write_queue import Job
+from memwarden.stores.postgres.writing.write import commit, gather_statistics, read_context
+from memwarden.stores.postgres.writing.write_queue import BatchJob
 
-Answer = Receipt | Exception
+BatchAnswer = Receipt | Exception
 
-_MANY_CHANGES = 500
+_STATISTICS_INTERVAL = 500
 
 
 class GroupWriter:
-    """Writes the jobs of a lane.
+    """Writes the batches of one namespace.
 
     Args:
         seconds: how long one statement may take.
@@ -34,9 +34,9 @@ class GroupWriter:
         self._seconds = seconds
         self._written = 0
 
-    def write(self, namespace: Namespace, jobs: Sequence[Job]) -> None:
+    def write(self, namespace: Namespace, jobs: Sequence[BatchJob]) -> None:
         """Give every job its answer."""
-        ready: list[tuple[PreparedBatch, Job]] = []
+        ready: list[tuple[PreparedBatch, BatchJob]] = []
         for job in jobs:
             try:
                 ready.append((prepare(job[0]), job))
@@ -48,28 +48,28 @@ class GroupWriter:
                 waiting.set_exception(answer)
             else:
                 waiting.set_result(answer)
-        self._look_after(sum(len(batch.changes) for batch, _ in jobs))
+        self._gather_statistics(sum(len(batch.changes) for batch, _ in jobs))
 
-    def _look_after(self, changes: int) -> None:
+    def _gather_statistics(self, changes: int) -> None:
         """Nobody waits for this, and nothing is lost when it fails."""
         self._written += changes  # several threads may lose a few of each other's; it need not be exact
-        if self._written >= _MANY_CHANGES:
+        if self._written >= _STATISTICS_INTERVAL:
             self._written = 0
-            with suppress(Error), self._connections.borrowed() as connection:
+            with suppress(Error), self._connections.borrow() as connection:
                 gather_statistics(connection, self._seconds)
 
-    def _answers(self, attempt: _Attempt) -> Sequence[Answer]:
+    def _answers(self, attempt: _Attempt) -> Sequence[BatchAnswer]:
         batches = attempt.batches
         try:
             return self._connections.attempt(attempt.run, attempt.may_repeat)
         except (Error, UnicodeEncodeError, MemwardenError) as error:
             if attempt.uncertain is not None:
-                return self._settle(attempt)
-            if len(batches) > 1 and _is_of_one(error):
+                return self._resolve_uncertain(attempt)
+            if len(batches) > 1 and _is_caused_by_batch(error):
                 return [answer for batch in batches for answer in self._answers(attempt.of([batch]))]
-            return [self._explained(error)] * len(batches)
+            return [self._explain(error)] * len(batches)
 
-    def _settle(self, attempt: _Attempt) -> Sequence[Answer]:
+    def _resolve_uncertain(self, attempt: _Attempt) -> Sequence[BatchAnswer]:
         """The connection broke while it committed: with a key it is safe to write again, without one it is not."""
         answers = dict(zip(attempt.batches, attempt.uncertain or (), strict=True))
         for batch in attempt.batches:
@@ -88,7 +88,7 @@ class GroupWriter:
             "not. A call with an idempotency key can be repeated safely; without one, look before you repeat it"
         )
 
-    def _explained(self, error: Exception) -> Exception:
+    def _explain(self, error: Exception) -> Exception:
         if isinstance(error, UnicodeEncodeError):
             return InvalidInput(f"text that no file can hold (half of a character pair): {error}")
         return explain(error, self._connections.place) if isinstance(error, Error) else error
@@ -105,7 +105,7 @@ class _Attempt:
         namespace: Namespace,
         batches: Sequence[PreparedBatch],
         seconds: float,
-        uncertain: Sequence[Answer] | None = None,
+        uncertain: Sequence[BatchAnswer] | None = None,
     ) -> None:
         self.batches = batches
         self.uncertain = uncertain
@@ -122,12 +122,12 @@ class _Attempt:
         sent = zip(self.batches, self.uncertain or (), strict=False)
         return all(item.batch.key is not None for item, answer in sent if isinstance(answer, Receipt))
 
-    def run(self, connection: Connection[Any]) -> Sequence[Answer]:
-        known = read(connection, self._namespace, self.batches, self._seconds)
+    def run(self, connection: Connection[Any]) -> Sequence[BatchAnswer]:
+        known = read_context(connection, self._namespace, self.batches, self._seconds)
         answers, writes = decide(known, self.batches)
         if self.uncertain is not None:
             # Whoever holds this lock sees the end of the transaction before. What it kept is told as it was decided.
-            answers = [_first(mine, now) for mine, now in zip(self.uncertain, answers, strict=True)]
+            answers = [_choose_answer(mine, now) for mine, now in zip(self.uncertain, answers, strict=True)]
         self.uncertain = answers
         try:
             commit(connection, self._namespace, known, writes)
@@ -142,9 +142,9 @@ class _Attempt:
         return answers
 
 
-def _first(mine: Answer, now: Answer) -> Answer:
+def _choose_answer(mine: BatchAnswer, now: BatchAnswer) -> BatchAnswer:
     return mine if isinstance(mine, Receipt) and replace(mine, replayed=True) == now else now
 
 
-def _is_of_one(error: Exception) -> bool:
+def _is_caused_by_batch(error: Exception) -> bool:
     return isinstance(error, UnicodeEncodeError) or (isinstance(error, Error) and is_callers_fault(error))

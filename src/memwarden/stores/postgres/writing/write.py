@@ -11,13 +11,14 @@ from typing import Any
 
 from psycopg import Connection
 
-from memwarden.records import ChangeResult, Channel, Link, Namespace, Receipt, Unlink
-from memwarden.stores.postgres.sql.columns import array, arrays, picked, unnest
-from memwarden.stores.postgres.sql.rows import CONTENT, SIGNALS, Values, stored, told
-from memwarden.stores.postgres.sql.transaction import begin, here
-from memwarden.stores.postgres.writing.decide import BatchContext, EarlierAnswer, PreparedBatch, Writes
+from memwarden.records import ChangeResult, Channel, Fill, Link, Namespace, Receipt, Unlink
+from memwarden.stores.postgres.sql.columns import array, arrays, select_list, unnest
+from memwarden.stores.postgres.sql.rows import CONTENT, SIGNALS, Values, decode_text, encode_text
+from memwarden.stores.postgres.sql.transaction import begin, scope_values
+from memwarden.stores.postgres.writing.decide import BatchContext, EarlierAnswer, PendingWrites, PreparedBatch
 from memwarden.stores.shared.chunks import EdgeKey, edge_key, ids_of
 from memwarden.stores.shared.decide import StoredEdge, StoredMemory
+from memwarden.stores.shared.index_rows import signal_values
 
 _HERE = "tenant = %s AND namespace = %s"
 _HEAD = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode()
@@ -58,6 +59,12 @@ _STATE = {"n": "int8", "rev": "int8", "state": "text", "purge_at": "int8"}
 _CHANGED = {**_STATE, "version": "int8", **CONTENT}
 NEW = {"id": "text", "source_key": "text", **_CHANGED}
 NUMBERED_SIGNALS = {"n": "int8", **SIGNALS}
+_FILLED = {"id": "text", "version": "int8", **SIGNALS}
+_FILL = (
+    f"UPDATE memwarden.signals AS t SET {', '.join(f'{name} = u.{name}' for name in SIGNALS)} "
+    f"FROM memwarden.memories AS m, {unnest(_FILLED)} WHERE t.tenant = %s AND t.namespace = %s "
+    "AND m.tenant = t.tenant AND m.namespace = t.namespace AND m.n = t.n AND m.id = u.id AND m.version = u.version"
+).encode()
 VERSION = {"id": "text", "version": "int8", **CONTENT}
 EDGE = {
     "from_id": "text",
@@ -90,14 +97,14 @@ def insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
     """Return the SQL that inserts rows, given the two names and then what :func:`arrays` makes of them."""
     return (
         f"INSERT INTO memwarden.{table} AS t (tenant, namespace, {', '.join(columns)}) "
-        f"SELECT %s, %s, {', '.join(picked(columns))} FROM {unnest(columns)} {conflict}"
+        f"SELECT %s, %s, {', '.join(select_list(columns))} FROM {unnest(columns)} {conflict}"
     ).encode()
 
 
 def _update(table: str, columns: Mapping[str, str]) -> bytes:
     """The first column says which row."""
     key, *names = columns
-    changes = ", ".join(f"{name} = {value}" for name, value in zip(names, picked(columns)[1:], strict=True))
+    changes = ", ".join(f"{name} = {value}" for name, value in zip(names, select_list(columns)[1:], strict=True))
     # The names come before the arrays here too: WITH makes the table that the names are compared in.
     return (
         f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) "
@@ -129,17 +136,17 @@ _UPDATE_SIGNALS = _update("signals", NUMBERED_SIGNALS)
 _MOVE_MEMORIES = _update("memories", _STATE)
 
 
-def read(
+def read_context(
     connection: Connection[Any], namespace: Namespace, batches: Sequence[PreparedBatch], seconds: float
 ) -> BatchContext:
     """Begin a transaction, lock the namespace and return everything that the batches look at."""
-    names = here(namespace)
+    names = scope_values(namespace)
     with connection.pipeline():
         begin(connection, namespace, seconds)
         head = connection.execute(_HEAD, names)
         asked = [
-            connection.execute(sql, (*names, array("text", sorted(map(stored, wanted))))) if wanted else None
-            for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS, _MARKS), _looked_at(batches), strict=True)
+            connection.execute(sql, (*names, array("text", sorted(map(encode_text, wanted))))) if wanted else None
+            for sql, wanted in zip((_MEMORIES, _ONCE, _EDGES, _RECEIPTS, _MARKS), _collect_keys(batches), strict=True)
         ]
         decided = [batch.batch.decided_at or 0 for batch in batches if batch.batch.decided_on_all]
         since = connection.execute(_STATED, (*names, min(decided))) if decided else None
@@ -147,26 +154,26 @@ def read(
     if counters is None:
         connection.execute(_NEW_HEAD, names)
         connection.execute(b"COMMIT")
-        return read(connection, namespace, batches, seconds)
+        return read_context(connection, namespace, batches, seconds)
     memories, first, edges, receipts, marks = (
-        [tuple(map(told, row)) for row in item.fetchall()] if item else [] for item in asked
+        [tuple(map(decode_text, row)) for row in item.fetchall()] if item else [] for item in asked
     )
     rev, rows = counters
     return BatchContext(
         rev,
         rows,
         {name: StoredMemory._make(row) for name, *row in memories},
-        {stored(key): identity for key, identity in first},  # as it stands in what was encoded
+        {encode_text(key): identity for key, identity in first},  # as it stands in what was encoded
         {EdgeKey._make(row[:3]): StoredEdge._make(row[3:]) for row in edges},
-        {key: earlier(*row) for key, *row in receipts},
+        {key: decode_answer(*row) for key, *row in receipts},
         dict(marks),
         [seq for (seq,) in since.fetchall()] if since is not None else [],
     )
 
 
-def commit(connection: Connection[Any], namespace: Namespace, known: BatchContext, writes: Writes) -> None:
-    """Write and commit in the transaction that :func:`read` began."""
-    names = here(namespace)
+def commit(connection: Connection[Any], namespace: Namespace, known: BatchContext, writes: PendingWrites) -> None:
+    """Write and commit in the transaction that :func:`read_context` began."""
+    names = scope_values(namespace)
     with connection.pipeline():
         if writes.archived:  # before the update, which overwrites what is archived
             connection.execute(_ARCHIVE, (*names, array("int8", writes.archived)))
@@ -186,7 +193,7 @@ def gather_statistics(connection: Connection[Any], seconds: float) -> None:
         connection.execute(b"COMMIT")
 
 
-def _looked_at(batches: Iterable[PreparedBatch]) -> tuple[set[str], set[str], set[str], set[str], set[str]]:
+def _collect_keys(batches: Iterable[PreparedBatch]) -> tuple[set[str], set[str], set[str], set[str], set[str]]:
     """Ids, source keys, starts of edges, idempotency keys and threads whose mark is moved."""
     ids, once, starts, keys, threads = set[str](), set[str](), set[str](), set[str](), set[str]()
     for batch in batches:
@@ -194,13 +201,13 @@ def _looked_at(batches: Iterable[PreparedBatch]) -> tuple[set[str], set[str], se
             ids.update(ids_of(change))
             if isinstance(change, Link | Unlink):
                 starts.add(edge_key(change).from_id)
-        once.update(told(put.once) for put in batch.puts.values() if put.once is not None)
+        once.update(decode_text(put.source_key) for put in batch.puts.values() if put.source_key is not None)
         keys.update(() if batch.batch.key is None else (batch.batch.key,))
         threads.update(() if batch.batch.extracted is None else (batch.batch.extracted.thread_id,))
     return ids, once, starts, keys, threads
 
 
-def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:
+def _statements(writes: PendingWrites) -> Iterable[tuple[bytes, Mapping[str, str], list[Values]]]:
     puts = [(n, row, row.put) for n, row in writes.rows.items() if row.put is not None]
     new = [(n, row, put) for n, row, put in puts if not row.known]
     changed = [(n, row, put) for n, row, put in puts if row.known]
@@ -211,7 +218,16 @@ def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list
         _INSERT_MEMORIES,
         NEW,
         [
-            (stored(put.put.memory.id), row.once, n, row.rev, row.state, row.purge_at, row.version, *put.content)
+            (
+                encode_text(put.put.memory.id),
+                row.source_key,
+                n,
+                row.rev,
+                row.state,
+                row.purge_at,
+                row.version,
+                *put.content,
+            )
             for n, row, put in new
         ],
     )
@@ -220,19 +236,29 @@ def _statements(writes: Writes) -> Iterable[tuple[bytes, Mapping[str, str], list
     yield _UPDATE_MEMORIES, _CHANGED, whole
     yield _UPDATE_SIGNALS, NUMBERED_SIGNALS, [(n, *row.signals) for n, row, _ in changed if row.signals is not None]
     yield _MOVE_MEMORIES, _STATE, moved
-    yield _WRITE_EDGES, EDGE, [(*map(stored, key), *edge) for key, edge in writes.edges.items()]
+    yield _WRITE_EDGES, EDGE, [(*map(encode_text, key), *edge) for key, edge in writes.edges.items()]
     yield _INSERT_JOURNAL, JOURNAL, writes.journal
-    yield _MOVE_SEEN, _SEEN, [(stored(thread), rev) for thread, rev in writes.seen.items()]
-    yield _MOVE_EXTRACTED, _EXTRACTED, [(stored(thread), rev) for thread, rev in writes.extracted.items()]
+    yield _MOVE_SEEN, _SEEN, [(encode_text(thread), rev) for thread, rev in writes.seen.items()]
+    yield _MOVE_EXTRACTED, _EXTRACTED, [(encode_text(thread), rev) for thread, rev in writes.extracted.items()]
     yield _INSERT_RECEIPTS, RECEIPT, [receipt_row(key, *item) for key, item in writes.receipts.items()]
 
 
 def receipt_row(key: str, kept: EarlierAnswer, at: int) -> Values:
     """Return a row of :data:`RECEIPT`."""
     fingerprint, receipt = kept
-    return (stored(key), stored(fingerprint), receipt.rev, json.dumps(receipt.applied), at)
+    return (encode_text(key), encode_text(fingerprint), receipt.rev, json.dumps(receipt.applied), at)
 
 
-def earlier(fingerprint: str | None, rev: int, applied: str) -> EarlierAnswer:
+def decode_answer(fingerprint: str | None, rev: int, applied: str) -> EarlierAnswer:
     """Return what stands in a row of receipts."""
     return EarlierAnswer(fingerprint, Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied))))
+
+
+def fill_signals(db: Connection[Any], namespace: Namespace, fills: Sequence[Fill], seconds: float) -> None:
+    """See :meth:`memwarden.stores.protocol.Store.fill`. No lock of the namespace is taken."""
+    rows = [(encode_text(fill.id), fill.version, *signal_values(fill.signals)) for fill in fills]
+    with db.pipeline():
+        begin(db, namespace, seconds)
+        db.execute(b"SET LOCAL synchronous_commit = off")  # what a crash takes is made again
+        db.execute(_FILL, (*arrays(_FILLED, rows), *scope_values(namespace)))
+        db.execute(b"COMMIT")

@@ -13,10 +13,10 @@ from queue import SimpleQueue
 
 from memwarden.records import Batch, Namespace, Receipt
 
-_MOST_CHANGES = 5_000
+_MAX_GROUP_CHANGES = 5_000
 
-Job = tuple[Batch, "Future[Receipt]"]
-Writing = Callable[[Namespace, Sequence[Job]], None]
+BatchJob = tuple[Batch, "Future[Receipt]"]
+GroupWrite = Callable[[Namespace, Sequence[BatchJob]], None]
 
 
 class WriteQueues:
@@ -26,9 +26,9 @@ class WriteQueues:
         write: writes jobs of one namespace, in their order, and gives each future its result. It raises nothing.
     """
 
-    def __init__(self, write: Writing, threads: int) -> None:
+    def __init__(self, write: GroupWrite, threads: int) -> None:
         self._write = write
-        self._waiting: dict[Namespace, deque[Job]] = {}
+        self._waiting: dict[Namespace, deque[BatchJob]] = {}
         self._ready: SimpleQueue[Namespace | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._empty = threading.Condition(self._lock)
@@ -44,11 +44,11 @@ class WriteQueues:
         answer: Future[Receipt] = Future()
         answer.set_running_or_notify_cancel()  # from here on it cannot be cancelled
         with self._lock:
-            lane = self._waiting.get(batch.namespace)
-            if lane is None:
-                lane = self._waiting[batch.namespace] = deque()
+            queue = self._waiting.get(batch.namespace)
+            if queue is None:
+                queue = self._waiting[batch.namespace] = deque()
                 self._ready.put(batch.namespace)
-            lane.append((batch, answer))
+            queue.append((batch, answer))
         return answer
 
     def close(self) -> None:
@@ -71,14 +71,14 @@ class WriteQueues:
                         answer.set_exception(error)
             self._put_back(namespace)
 
-    def _take(self, namespace: Namespace) -> list[Job]:
+    def _take(self, namespace: Namespace) -> list[BatchJob]:
         """Its key stays, so that nobody else takes this namespace meanwhile."""
-        jobs: list[Job] = []
+        jobs: list[BatchJob] = []
         size = 0
         with self._lock:
-            lane = self._waiting[namespace]
-            while lane and size < _MOST_CHANGES:
-                jobs.append(lane.popleft())
+            queue = self._waiting[namespace]
+            while queue and size < _MAX_GROUP_CHANGES:
+                jobs.append(queue.popleft())
                 size += len(jobs[-1][0].changes) + 1
         return jobs
 

@@ -1,4 +1,4 @@
-"""``memwarden backup``: copies a store into one file, checks such files, and makes a store of one again."""
+"""``memwarden backup``: copies a store into a file, checks and restores such files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import typer
 
 from memwarden import settings
 from memwarden.errors import NotFound
-from memwarden.stores.transfer.backup import read
-from memwarden.stores.transfer.manifest import Manifest, Tick, backed_up
+from memwarden.stores.transfer.backup import read_manifest
+from memwarden.stores.transfer.manifest import Manifest, Tick, require_backup
 from memwarden.stores.url import store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 
 app = typer.Typer(
-    help="Copy a store into one file, check such a file, restore it.", no_args_is_help=True, rich_markup_mode=None
+    help="Copy a store into a file, check such a file, restore it.", no_args_is_help=True, rich_markup_mode=None
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -31,7 +31,7 @@ _File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")]
 async def create(
     options: Options, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; must not be there yet.")]
 ) -> None:
-    """Copy a store as it stands at one moment into one file, while others write to it.
+    """Copy a store as it stands at a moment into a file, while others write to it.
 
     The file holds everything of the store, also what was forgotten and can be brought back. Only this user may read it.
 
@@ -42,20 +42,22 @@ async def create(
     """
     url = options.settings.db or settings.default_db()
     options.check_there(url)
-    with _bar("Copying") as tick:
-        manifest = await backed_up(store_at(url)).back_up(file, tick)
-    _tell(manifest, file, {"db": without_login(url)}, f"Copied {without_login(url)} to {file}", as_json=options.as_json)
+    with _progress("Copying") as tick:
+        manifest = await require_backup(store_at(url)).back_up(file, tick)
+    _print_manifest(
+        manifest, file, {"db": without_login(url)}, f"Copied {without_login(url)} to {file}", as_json=options.as_json
+    )
 
 
 @app.command("check")
 def check(file: _File, as_json: _Json = False) -> None:
-    """Look at every byte of a backup and tell what it holds. Exit code 1 when it is not whole.
+    """Check every byte of a backup and show its contents. Exit code 1 when it is damaged.
 
     \b
     Example:
       memwarden backup check monday.mwbackup
     """
-    _tell(_known(file), file, {}, f"{file} is whole", as_json=as_json)
+    _print_manifest(_read_backup(file), file, {}, f"{file} is whole", as_json=as_json)
 
 
 @app.command("restore")
@@ -66,8 +68,8 @@ def restore(
 ) -> None:
     """Make a store of a backup, whole or not at all. Nothing is overwritten; the backup stays as it is.
 
-    An older backup is brought up to date. One of SQLite becomes a file, one of PostgreSQL goes into a database without
-    a schema named memwarden.
+    An older backup is brought up to date. A backup of SQLite becomes a file, that of PostgreSQL goes into a
+    database without a schema named memwarden.
 
     \b
     Examples:
@@ -76,24 +78,26 @@ def restore(
     """
     if not file.exists():
         raise NotFound(f"there is no file {file}")
-    with _bar("Restoring") as tick:
+    with _progress("Restoring") as tick:
         manifest = asyncio.run(_restore(file, target, tick))
-    _tell(manifest, file, {"to": without_login(target)}, f"Restored {file} to {without_login(target)}", as_json=as_json)
+    _print_manifest(
+        manifest, file, {"to": without_login(target)}, f"Restored {file} to {without_login(target)}", as_json=as_json
+    )
 
 
 async def _restore(file: Path, target: str, tick: Tick) -> Manifest:
-    return await backed_up(store_at(target)).restore(file, tick)
+    return await require_backup(store_at(target)).restore(file, tick)
 
 
-def _known(file: Path) -> Manifest:
+def _read_backup(file: Path) -> Manifest:
     if not file.exists():
         raise NotFound(f"there is no file {file}")
-    return read(file)
+    return read_manifest(file)
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Tick]:
-    """Per cent, whatever the steps are."""
+def _progress(what: str) -> Iterator[Tick]:
+    """Show progress in per cent, whatever the unit of the steps."""
     shown = 0
     with progress(what, 100) as more:
 
@@ -106,7 +110,7 @@ def _bar(what: str) -> Iterator[Tick]:
         yield tick
 
 
-def _tell(manifest: Manifest, file: Path, names: dict[str, str], said: str, *, as_json: bool) -> None:
+def _print_manifest(manifest: Manifest, file: Path, names: dict[str, str], said: str, *, as_json: bool) -> None:
     rows = {name: table.rows for name, table in manifest.tables.items()}
     if as_json:
         told: dict[str, Any] = {"file": str(file), "bytes": file.stat().st_size, **names}

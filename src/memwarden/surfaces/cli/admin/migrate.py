@@ -1,4 +1,4 @@
-"""``memwarden migrate``: moves the memories of one store to another."""
+"""``memwarden migrate``: moves the memories of a store to another."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from rich.table import Table
 from memwarden.errors import InvalidInput, NotFound, StoreUnavailable
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.move import Beside, NamespaceTransfer, TransferPlan, move, plan, stays_behind
+from memwarden.stores.transfer.move import (
+    NamespaceExtras,
+    NamespaceTransfer,
+    TransferPlan,
+    find_unmoved,
+    move_namespaces,
+    plan_transfer,
+)
 from memwarden.stores.url import place_of, store_at, without_login
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 
 FAILED = 1
-IN_PART = 5
+DONE_IN_PART = 5
 
 
 def migrate(
@@ -28,7 +35,7 @@ def migrate(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be moved, and move nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> int:
-    """Move the memories of one store to another: every namespace with its history, and nothing is renumbered.
+    """Move the memories of a store to another: every namespace with its history, and nothing is renumbered.
 
     What was broken off goes on where it was. At the end both sides are compared; exit code 1 when they differ. Items,
     saved states of agents and operational events are not moved; items and states that stay behind are named, with
@@ -40,13 +47,13 @@ def migrate(
       memwarden migrate --from sqlite:///notes.db --to sqlite:///copy.db --dry-run
     """
     if "memory://" in (source, target):
-        raise InvalidInput("memory:// lives in one process and ends with it; name a file or a database")
+        raise InvalidInput("memory:// lives in a single process and ends with it; name a file or a database")
     if source == target or _file(source) == (_file(target) or ""):
         raise InvalidInput("--from and --to name the same store")
     if not _is_there(source):
         raise NotFound(f"there is no store at {source!r}")
     done: Sequence[TransferPlan | NamespaceTransfer]
-    left: Sequence[Beside] | None
+    left: Sequence[NamespaceExtras] | None
     if dry_run:
         done, left = asyncio.run(_dry_run(source, target))
     else:
@@ -54,37 +61,42 @@ def migrate(
     names = {"from": without_login(source), "to": without_login(target)}
     if as_json:
         print_json(
-            {**names, "dry_run": dry_run, "namespaces": [_told(item) for item in done], "not_moved": _left(left)}
+            {
+                **names,
+                "dry_run": dry_run,
+                "namespaces": [_as_json(item) for item in done],
+                "not_moved": _leftovers(left),
+            }
         )
     else:
         _print(done, dry_run)
-        _print_left(left)
+        _print_leftovers(left)
     if any(isinstance(item, NamespaceTransfer) and not item.same for item in done):
         return FAILED
-    return 0 if left == [] else IN_PART
+    return 0 if left == [] else DONE_IN_PART
 
 
-async def _dry_run(source: str, target: str) -> tuple[Sequence[TransferPlan], Sequence[Beside] | None]:
-    """A file that is not there is not made for this."""
+async def _dry_run(source: str, target: str) -> tuple[Sequence[TransferPlan], Sequence[NamespaceExtras] | None]:
+    """Plan a migration without creating a missing target file."""
     async with AsyncExitStack() as opened:
         known = await _open(opened, store_at(source))
         other = await _open(opened, store_at(target) if _is_there(target) else MemoryStore())
-        return await plan(known, other), await _stays(known)
+        return await plan_transfer(known, other), await _items_left_behind(known)
 
 
-async def _move(source: str, target: str) -> tuple[Sequence[NamespaceTransfer], Sequence[Beside] | None]:
+async def _move(source: str, target: str) -> tuple[Sequence[NamespaceTransfer], Sequence[NamespaceExtras] | None]:
     async with AsyncExitStack() as opened:
         known, other = [await _open(opened, store_at(url)) for url in (source, target)]
-        revisions = sum(item.rev - item.there for item in await plan(known, other))
+        revisions = sum(item.rev - item.there for item in await plan_transfer(known, other))
         with progress("Moving", revisions) as tick:
-            moved = await move(known, other, tick)
-        return moved, await _stays(known)
+            moved = await move_namespaces(known, other, tick)
+        return moved, await _items_left_behind(known)
 
 
-async def _stays(store: Store) -> Sequence[Beside] | None:
-    """What stays behind; None when this login may not see it."""
+async def _items_left_behind(store: Store) -> Sequence[NamespaceExtras] | None:
+    """Count items and states that stay behind; None when this login may not see them."""
     try:
-        return await stays_behind(store)
+        return await find_unmoved(store)
     except StoreUnavailable:
         return None
 
@@ -105,7 +117,7 @@ def _file(url: str) -> Path | None:
     return None if place is None else place.resolve()
 
 
-def _told(item: TransferPlan | NamespaceTransfer) -> dict[str, object]:
+def _as_json(item: TransferPlan | NamespaceTransfer) -> dict[str, object]:
     space = {"tenant": item.namespace.tenant, "path": item.namespace.path}
     if isinstance(item, TransferPlan):
         return {**space, "revision": item.rev, "there": item.there, "rows": item.rows._asdict()}
@@ -141,7 +153,7 @@ def _print(done: Sequence[TransferPlan | NamespaceTransfer], dry_run: bool) -> N
         console.print(f"Moved {len(done)} namespaces; both stores hold the same memories.")
 
 
-def _left(left: Sequence[Beside] | None) -> list[dict[str, object]] | None:
+def _leftovers(left: Sequence[NamespaceExtras] | None) -> list[dict[str, object]] | None:
     return (
         None
         if left is None
@@ -152,7 +164,7 @@ def _left(left: Sequence[Beside] | None) -> list[dict[str, object]] | None:
     )
 
 
-def _print_left(left: Sequence[Beside] | None) -> None:
+def _print_leftovers(left: Sequence[NamespaceExtras] | None) -> None:
     if left is None:
         printer().print("Whether items and saved states of agents stay behind could not be seen with this login.")
         return

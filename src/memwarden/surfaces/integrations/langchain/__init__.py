@@ -1,4 +1,4 @@
-"""memwarden in LangChain (extra ``langchain``). Each name loads LangChain when it is first asked for."""
+"""LangChain adapters (extra ``langchain``). Each name imports LangChain on first use."""
 
 from __future__ import annotations
 

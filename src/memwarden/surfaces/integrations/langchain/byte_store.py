@@ -1,4 +1,4 @@
-"""LangChain's key-value store of bytes, kept by memwarden: :class:`MemwardenByteStore`."""
+"""LangChain's key-value store of bytes on memwarden: :class:`MemwardenByteStore`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from langchain_core.stores import ByteStore
 
 from memwarden import clock
 from memwarden.errors import InvalidInput
-from memwarden.stores.shared.items import DropItem, ItemChange, PutItem, StoredItem, items_of, short_name
-from memwarden.surfaces.integrations.bound import AnyWarden, StoreBinding
+from memwarden.stores.shared.items import DropItem, ItemChange, PutItem, StoredItem, check_name, require_items
+from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 """The longest value: as text it is a third longer, and has to stay an item that every surface can read."""
 NAMESPACE = ("langchain", "bytes")
 
 
 class MemwardenByteStore(ByteStore):
-    """A ``BaseStore[str, bytes]`` in a warden's namespace: durable, shared by processes, apart for each user.
+    """A durable ``BaseStore[str, bytes]`` in a warden's namespace, shared by processes.
 
     For what LangChain keeps by key: embeddings that are cached, documents of a retriever, files.
 
@@ -39,7 +39,7 @@ class MemwardenByteStore(ByteStore):
 
     def __init__(self, warden: AnyWarden, *, namespace: Sequence[str] = NAMESPACE) -> None:
         self._bound = StoreBinding(warden)
-        self._items = items_of(self._bound.parts.store)
+        self._items = require_items(self._bound.parts.store)
         self._path = _path(namespace)
 
     def mget(self, keys: Sequence[str]) -> list[bytes | None]:
@@ -51,27 +51,27 @@ class MemwardenByteStore(ByteStore):
         return await self._bound.wait(self._get(keys))
 
     def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Write values, all or none; of two for one key the later one."""
+        """Write values, all or none; a later value of the same key wins."""
         self._bound.run(self._write(self._puts(key_value_pairs)))
 
     async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Write values, all or none; of two for one key the later one."""
+        """Write values, all or none; a later value of the same key wins."""
         await self._bound.wait(self._write(self._puts(key_value_pairs)))
 
     def mdelete(self, keys: Sequence[str]) -> None:
-        """Remove keys; one that is not there is no error."""
+        """Remove keys; missing keys are no error."""
         self._bound.run(self._write([DropItem(self._path, _key(key)) for key in dict.fromkeys(keys)]))
 
     async def amdelete(self, keys: Sequence[str]) -> None:
-        """Remove keys; one that is not there is no error."""
+        """Remove keys; missing keys are no error."""
         await self._bound.wait(self._write([DropItem(self._path, _key(key)) for key in dict.fromkeys(keys)]))
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the keys that begin with a prefix, sorted, as they were at the first one."""
+        """Yield the keys with a prefix, sorted, as they were when the iteration began."""
         yield from self._bound.run(self._keys(prefix))
 
     async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
-        """Yield the keys that begin with a prefix, sorted, as they were at the first one."""
+        """Yield the keys with a prefix, sorted, as they were when the iteration began."""
         for key in await self._bound.wait(self._keys(prefix)):
             yield key
 
@@ -98,20 +98,20 @@ def _path(labels: Sequence[str]) -> str:
         raise InvalidInput(
             f"a namespace is a sequence of labels that are not empty and hold no '.', not {labels!r:.80}"
         )
-    return short_name(".".join(given), "a namespace")
+    return check_name(".".join(given), "a namespace")
 
 
 def _key(key: str) -> str:
     if not isinstance(key, str):
         raise InvalidInput(f"a key is a text, not {key!r:.80}")
-    return short_name(key, "a key")
+    return check_name(key, "a key")
 
 
 def _text(value: bytes) -> str:
     if not isinstance(value, bytes | bytearray | memoryview):
         raise InvalidInput(f"a value is bytes, not {value!r:.80}")
-    if len(value) > MOST_BYTES:
-        raise InvalidInput(f"a value has at most {MOST_BYTES:,} bytes, not {len(value):,}")
+    if len(value) > MAX_BYTES:
+        raise InvalidInput(f"a value has at most {MAX_BYTES:,} bytes, not {len(value):,}")
     return json.dumps({"bytes": base64.b64encode(value).decode()})
 
 

@@ -23,13 +23,14 @@ class MemwardenRetriever(BaseRetriever):
     >>> retriever.invoke("What can't I eat?")
 
     A document's text is the whole text of the memory; of a text from outside without the sentences that read like
-    orders to an assistant. Its ``id`` is the memory's; its metadata hold ``id``, ``score`` (calibrated, 0..1), ``category``,
-    ``channel``, ``kind``, ``sources`` (ids of the turns that it rests on), ``trust`` and ``created_at`` (ISO 8601).
+    orders to an assistant. Its ``id`` is the memory's; its metadata hold ``id``, ``score`` (calibrated, 0..1),
+    ``category``, ``channel``, ``kind``, ``sources`` (ids of the turns that it rests on), ``trust`` and ``created_at``
+    (ISO 8601).
 
     Args:
-        warden: a scope of a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`; or either of these, which
-            stands for its default user. With both ``invoke`` and ``ainvoke`` work; over an async warden ``invoke`` is for
-            other threads than its event loop's.
+        warden: a scope of a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`; or either of these,
+            which stands for its default user. With both ``invoke`` and ``ainvoke`` work; over an async warden
+            ``invoke`` is for other threads than its event loop's.
         k: the most documents, 1..1000.
         categories, filters, threshold: as for :meth:`memwarden.api.scope.AsyncScope.query`.
 

@@ -1,4 +1,4 @@
-"""memwarden in LangGraph (extra ``langgraph``). Each name loads LangGraph when it is first asked for."""
+"""LangGraph adapters (extra ``langgraph``). Each name imports LangGraph on first use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Async calls that wait at the same time are done as one batch, in the order in which they came.
+"""Collects concurrent async calls into a batch, in the order of their arrival.
 
-So of two writes of one item the later call wins, and many small calls share a commit, as in LangGraph's async stores.
-There the fault of one call is every call's; here each is then done by itself.
+So of two writes of an item the later call wins, and many small calls share a commit, as in LangGraph's async stores.
+There the fault of a call is every call's; here each is then done by itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ T = TypeVar("T")
 _Call = tuple[Sequence[T], "asyncio.Future[list[Any]]"]
 
 
-class Together(Generic[T]):
-    """The calls that wait, for each event loop.
+class CallBatcher(Generic[T]):
+    """Pending calls, for each event loop.
 
     Args:
-        do: does some of them as one batch and returns a result each.
+        do: does some of them as a batch and returns a result each.
     """
 
     def __init__(self, do: Callable[[Sequence[T]], Awaitable[list[Any]]]) -> None:
@@ -28,7 +28,7 @@ class Together(Generic[T]):
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue[T]] = WeakKeyDictionary()
 
     async def ask(self, ops: Sequence[T]) -> list[Any]:
-        """Return the results of some operations, in their order. A call that is cancelled may be done all the same."""
+        """Return the results of operations, in order. A cancelled call may be done all the same."""
         loop = asyncio.get_running_loop()
         queue = self._queues.get(loop)
         if queue is None:

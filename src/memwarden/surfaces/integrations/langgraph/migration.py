@@ -1,4 +1,4 @@
-"""Moving what an in-memory checkpointer holds into a store, before its process ends."""
+"""Copies the contents of an in-memory checkpointer into a store."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.memory import InMemorySaver
 
-from memwarden.stores.shared.checkpoints import Key, PendingWrite
+from memwarden.stores.shared.checkpoints import CheckpointKey, PendingWrite
 from memwarden.surfaces.integrations.langgraph.saver import MemwardenSaver
 
 
 def copy_from_memory(source: InMemorySaver, target: MemwardenSaver) -> int:
-    """Copy every thread of an InMemorySaver whole: all checkpoints, values, and writes that wait, with their order.
+    """Copy every thread of an InMemorySaver: checkpoints, values and pending writes, in order.
 
     Nothing is taken out of the source. What the target has under the same keys is replaced, so a copy that was broken
     off can be made again. No run may be under way on the source. Values are written anew by the target's serializer.
@@ -30,7 +30,7 @@ async def acopy_from_memory(source: InMemorySaver, target: MemwardenSaver) -> in
 
 
 class _SaverContents(NamedTuple):
-    key: Key
+    key: CheckpointKey
     parent: str | None
     checkpoint: Checkpoint
     metadata: CheckpointMetadata
@@ -39,9 +39,9 @@ class _SaverContents(NamedTuple):
 async def _copy(source: InMemorySaver, target: MemwardenSaver) -> int:
     checkpoints, namespace = target._checkpoints, target._bound.who.namespace
     copied = 0
-    for held in _held(source):
+    for held in _iterate_contents(source):
         versions = held.checkpoint["channel_versions"]
-        saved, values = target._forms.saved(held.key, held.parent, held.checkpoint, held.metadata, versions)
+        saved, values = target._serializer.to_records(held.key, held.parent, held.checkpoint, held.metadata, versions)
         await checkpoints.put(namespace, saved, values)
         copied += 1
     for key, writes in _writes(source, target):
@@ -49,7 +49,7 @@ async def _copy(source: InMemorySaver, target: MemwardenSaver) -> int:
     return copied
 
 
-def _held(source: InMemorySaver) -> Iterator[_SaverContents]:
+def _iterate_contents(source: InMemorySaver) -> Iterator[_SaverContents]:
     loads = source.serde.loads_typed
     for thread, subgraphs in source.storage.items():
         for ns, checkpoints in subgraphs.items():
@@ -61,14 +61,14 @@ def _held(source: InMemorySaver) -> Iterator[_SaverContents]:
                     if value is not None and value[0] != "empty":
                         held[channel] = loads(value)
                 found["channel_values"] = held
-                yield _SaverContents(Key(str(thread), str(ns), str(identity)), parent, found, loads(metadata))
+                yield _SaverContents(CheckpointKey(str(thread), str(ns), str(identity)), parent, found, loads(metadata))
 
 
-def _writes(source: InMemorySaver, target: MemwardenSaver) -> Iterator[tuple[Key, list[PendingWrite]]]:
+def _writes(source: InMemorySaver, target: MemwardenSaver) -> Iterator[tuple[CheckpointKey, list[PendingWrite]]]:
     loads = source.serde.loads_typed
     for (thread, ns, identity), writes in source.writes.items():
         made = []
         for (task, number), (_, channel, value, path) in writes.items():
-            (item,) = target._forms.writes([(channel, loads(value))], task, path)
+            (item,) = target._serializer.writes([(channel, loads(value))], task, path)
             made.append(PendingWrite(item.task, item.path, number, item.channel, item.kind, item.data))
-        yield Key(str(thread), str(ns), str(identity)), made
+        yield CheckpointKey(str(thread), str(ns), str(identity)), made

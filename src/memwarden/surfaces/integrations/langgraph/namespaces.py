@@ -1,4 +1,4 @@
-"""Which namespaces a listing names."""
+"""Selects the namespaces of a listing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ANY = "*"
 
 
 def check(op: ListNamespacesOp) -> None:
-    """Raise InvalidInput for a condition that is neither of the beginning nor of the end, and for a depth below 0."""
+    """Raise InvalidInput for an unknown match type and for a depth below 0."""
     for condition in op.match_conditions or ():
         if condition.match_type not in ("prefix", "suffix"):
             raise InvalidInput(f"Unsupported match type: {condition.match_type!r:.80}; there are prefix and suffix")
@@ -22,7 +22,7 @@ def check(op: ListNamespacesOp) -> None:
 
 
 def common_prefix(op: ListNamespacesOp) -> str | None:
-    """The path that everything listed is under, as far as the conditions begin without a wildcard; None: no such."""
+    """Return the longest wildcard-free prefix that every listed path has, or None."""
     longest: Sequence[str] = ()
     for condition in op.match_conditions or ():
         plain = list(condition.path)[: _first_wildcard(condition.path)] if condition.match_type == "prefix" else []
@@ -30,8 +30,8 @@ def common_prefix(op: ListNamespacesOp) -> str | None:
     return ".".join(longest) or None
 
 
-def listed(paths: Iterable[str], op: ListNamespacesOp) -> list[tuple[str, ...]]:
-    """Return the namespaces that fulfil every condition, cut to the depth, each once, sorted; one page of them."""
+def list_namespaces(paths: Iterable[str], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """Return a page of the sorted, distinct namespaces that match, cut to the depth."""
     found = (tuple(path.split(".")) for path in paths)
     fitting = [item for item in found if all(_fits(item, condition) for condition in op.match_conditions or ())]
     cut = fitting if op.max_depth is None else {item[: op.max_depth] for item in fitting}

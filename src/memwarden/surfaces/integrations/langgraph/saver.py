@@ -19,20 +19,27 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from memwarden.errors import InvalidInput
-from memwarden.stores.memory.checkpoints import checkpoints_of
-from memwarden.stores.shared.checkpoints import PAGE, CheckpointRead, Checkpoints, CheckpointSearch, Key, Outline
-from memwarden.surfaces.integrations.bound import AnyWarden, StoreBinding
-from memwarden.surfaces.integrations.langgraph.serialization import Forms, config_of
+from memwarden.stores.memory.checkpoints import require_checkpoints
+from memwarden.stores.shared.checkpoints import (
+    PAGE,
+    CheckpointKey,
+    CheckpointOutline,
+    CheckpointRead,
+    Checkpoints,
+    CheckpointSearch,
+)
+from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
+from memwarden.surfaces.integrations.langgraph.serialization import CheckpointSerializer, config_of
 
-MOST_BYTES = 16 * 1024 * 1024
-"""What a checkpoint may take unless it is said otherwise; a state of 1 MB is already a large one."""
+DEFAULT_MAX_BYTES = 16 * 1024 * 1024
+"""What a checkpoint may take unless it is said otherwise; a state of 1 MB is already large."""
 STRATEGIES = ("keep_latest", "delete")
 _DELTA = "counters_since_delta_snapshot"
 """Metadata that names the channels of which most checkpoints hold no value, only what changed."""
 
 
 class MemwardenSaver(BaseCheckpointSaver[str]):
-    """Keeps what LangGraph's graphs hold after each step, durably, beside the memories of one scope.
+    """Saves the states of LangGraph's graphs durably, beside the memories of a scope.
 
     >>> with Warden.open("sqlite:///agent.db") as warden:
     ...     graph = builder.compile(checkpointer=MemwardenSaver(warden.scope(user="ana")))
@@ -42,18 +49,18 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     AsyncWarden the blocking ones have to come from another thread than that of its event loop.
 
     Args:
-        warden: an open Warden or AsyncWarden, or a scope of one. Threads of two scopes are never the same thread. A
+        warden: an open Warden or AsyncWarden, or a scope of it. Threads of two scopes are never the same thread. A
             warden itself means tenant ``default``, user ``default``.
-        serde: what writes and reads values; None is LangGraph's JsonPlusSerializer. Nothing is pickled. With another
-            one the view ``supervisor_checkpoints`` shows no values.
-        most_bytes: a checkpoint, or the writes of one call, of more bytes is refused (InvalidInput).
+        serde: what writes and reads values; None is LangGraph's JsonPlusSerializer. Nothing is pickled. With any
+            other the view ``supervisor_checkpoints`` shows no values.
+        most_bytes: a checkpoint, or the writes of a call, of more bytes is refused (InvalidInput).
 
     Raises InvalidInput for a store that keeps memories durably but no states (JSON files), and for what cannot be
     saved; and the errors of the store. Nothing of a refused call is kept.
     """
 
     def __init__(
-        self, warden: AnyWarden, *, serde: SerializerProtocol | None = None, most_bytes: int = MOST_BYTES
+        self, warden: AnyWarden, *, serde: SerializerProtocol | None = None, most_bytes: int = DEFAULT_MAX_BYTES
     ) -> None:
         super().__init__(serde=serde)
         self._bound = StoreBinding(warden)
@@ -63,7 +70,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
                 f"{type(store).__name__} keeps memories durably, but no states of agents; use SQLite or PostgreSQL"
             )
         self._most_bytes = most_bytes
-        self._forms = Forms(self.serde, most_bytes)
+        self._serializer = CheckpointSerializer(self.serde, most_bytes)
 
     # LangGraph's methods, with the names and arguments that it gives them.
 
@@ -76,7 +83,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Save a checkpoint; it is durable on return. Returns its config."""
         key = _key(config, checkpoint["id"])
-        self._bound.run(self._put(key, config, checkpoint, metadata, new_versions))
+        self._bound.run(self._save(key, config, checkpoint, metadata, new_versions))
         return config_of(key)
 
     async def aput(
@@ -88,13 +95,13 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """See :meth:`put`."""
         key = _key(config, checkpoint["id"])
-        await self._bound.wait(self._put(key, config, checkpoint, metadata, new_versions))
+        await self._bound.wait(self._save(key, config, checkpoint, metadata, new_versions))
         return config_of(key)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save what a task wrote after a checkpoint, which may itself not be saved yet."""
+        """Save a task's writes after a checkpoint, which may itself be unsaved yet."""
         self._bound.run(self._put_writes(config, writes, task_id, task_path))
 
     async def aput_writes(
@@ -104,14 +111,14 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         await self._bound.wait(self._put_writes(config, writes, task_id, task_path))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint, the thread's latest one if the config names none; None if there is none."""
+        """Return a checkpoint, by default the thread's latest; None if there is none."""
         found = self._bound.run(self._get(config))
-        return None if found is None else self._forms.told(found)
+        return None if found is None else self._serializer.to_tuple(found)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """See :meth:`get_tuple`."""
         found = await self._bound.wait(self._get(config))
-        return None if found is None else self._forms.told(found)
+        return None if found is None else self._serializer.to_tuple(found)
 
     def list(
         self,
@@ -125,13 +132,13 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
 
         Args:
             config: which thread, and perhaps subgraph and checkpoint. None: all threads of the scope.
-            filter: metadata that they have to have exactly. before: only those older than this one.
+            filter: metadata that they have to have exactly. before: only checkpoints older than this.
             limit: at most so many.
         """
         search, left = _search(config, filter, before), limit
         while left is None or left > 0:
             page = self._bound.run(self._find(search, left))
-            yield from map(self._forms.told, page)
+            yield from map(self._serializer.to_tuple, page)
             if len(page) < PAGE:
                 return
             search, left = _next(search, left, page)
@@ -149,7 +156,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         while left is None or left > 0:
             page = await self._bound.wait(self._find(search, left))
             for found in page:
-                yield self._forms.told(found)
+                yield self._serializer.to_tuple(found)
             if len(page) < PAGE:
                 return
             search, left = _next(search, left, page)
@@ -171,7 +178,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         await self._bound.wait(self._delete_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread whole, with its history and writes, to another one."""
+        """Copy a whole thread, with its history and writes, to another id."""
         self._bound.run(self._copy(source_thread_id, target_thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
@@ -179,7 +186,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         await self._bound.wait(self._copy(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Remove what is old in threads, while no run is under way on them.
+        """Remove old checkpoints of threads, while no run is under way on them.
 
         Args:
             strategy: ``keep_latest`` keeps the latest checkpoint of the graph and of each subgraph, and the older ones
@@ -192,7 +199,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         await self._bound.wait(self._prune(thread_ids, strategy))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return a version above ``current`` that no fork of the thread makes too."""
+        """Return a version above ``current`` that no fork of the thread produces."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 
@@ -200,26 +207,26 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         """Return a saver that also reads these types, where LangGraph reads only types that are allowed."""
         clone = super().with_allowlist(extra_allowlist)
         if isinstance(clone, MemwardenSaver) and clone is not self:
-            clone._forms = Forms(clone.serde, self._most_bytes)
+            clone._serializer = CheckpointSerializer(clone.serde, self._most_bytes)
         return clone
 
     # What they do, on the loop of the warden.
 
     @property
     def _checkpoints(self) -> Checkpoints:
-        return checkpoints_of(self._bound.parts.store)
+        return require_checkpoints(self._bound.parts.store)
 
-    def _put(
+    def _save(
         self,
-        key: Key,
+        key: CheckpointKey,
         config: RunnableConfig,
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new: Mapping[str, Any],
     ) -> Coroutine[Any, Any, None]:
-        """Write everything as bytes at once, before somebody goes on to change it; the call is left to be awaited."""
+        """Serialize everything at once, before the caller changes it; return the write to await."""
         told = get_checkpoint_metadata(config, metadata)
-        saved, values = self._forms.saved(key, get_checkpoint_id(config), checkpoint, told, new)
+        saved, values = self._serializer.to_records(key, get_checkpoint_id(config), checkpoint, told, new)
         return self._checkpoints.put(self._bound.who.namespace, saved, values)
 
     def _put_writes(
@@ -228,7 +235,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         key = _key(config, None)
         if not key.id:
             raise InvalidInput("writes belong to a checkpoint: the config of put_writes has to name a checkpoint_id")
-        return self._checkpoints.put_writes(self._bound.who.namespace, key, self._forms.writes(writes, task, path))
+        return self._checkpoints.put_writes(self._bound.who.namespace, key, self._serializer.writes(writes, task, path))
 
     async def _get(self, config: RunnableConfig) -> CheckpointRead | None:
         key = _key(config, None)
@@ -252,7 +259,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
 
     async def _prune(self, threads: Sequence[str], strategy: str) -> None:
         if strategy not in STRATEGIES:
-            raise InvalidInput(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
+            raise InvalidInput(f"strategy is any of {', '.join(STRATEGIES)}, not {strategy!r}")
         if strategy == "delete":
             await self._delete(_several(threads, "thread_ids"))
             return
@@ -263,20 +270,20 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             await self._checkpoints.remove(self._bound.who.namespace, gone)
 
 
-def still_needed(outlines: Iterable[Outline]) -> set[Key]:
-    """Return the latest checkpoint of each subgraph of a thread, and the older ones that its delta channels rest on.
+def still_needed(outlines: Iterable[CheckpointOutline]) -> set[CheckpointKey]:
+    """Return each subgraph's latest checkpoint, and the older ones of its delta channels.
 
     Of a delta channel a checkpoint seldom has the value: it is worked out from the nearest older checkpoint that has
     it and what was written since.
     """
     known = {outline.key: outline for outline in outlines}
-    latest: dict[str, Key] = {}
+    latest: dict[str, CheckpointKey] = {}
     for key in sorted(known):
         latest[key.ns] = key
-    kept: set[Key] = set()
+    kept: set[CheckpointKey] = set()
     for key in latest.values():
         kept.add(key)
-        item: Outline | None = known[key]
+        item: CheckpointOutline | None = known[key]
         missing = set(known[key].metadata.get(_DELTA) or ()) - known[key].has
         while missing and item is not None and item.parent is not None:
             item = known.get(key._replace(id=item.parent))
@@ -286,13 +293,15 @@ def still_needed(outlines: Iterable[Outline]) -> set[Key]:
     return kept
 
 
-def _key(config: RunnableConfig, identity: str | None) -> Key:
-    """The key of a checkpoint of a config; without an id that which the config names, "" if it names none."""
+def _key(config: RunnableConfig, identity: str | None) -> CheckpointKey:
+    """Return a checkpoint's key. Without ``identity`` the config's id, "" if it has none."""
     named = config.get("configurable") or {}
     thread = named.get("thread_id")
     if thread is None or thread == "":
         raise InvalidInput("the config names no thread; give {'configurable': {'thread_id': ...}}")
-    return Key(str(thread), str(named.get("checkpoint_ns") or ""), identity or named.get("checkpoint_id") or "")
+    return CheckpointKey(
+        str(thread), str(named.get("checkpoint_ns") or ""), identity or named.get("checkpoint_id") or ""
+    )
 
 
 def _search(
@@ -319,5 +328,5 @@ def _next(
 
 def _several(names: Sequence[str], what: str) -> Sequence[str]:
     if isinstance(names, str):
-        raise InvalidInput(f"{what} is a list of names, not one text")
+        raise InvalidInput(f"{what} is a list of names, not a single text")
     return names

@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints as records of a store, and back. No pickle: neither written nor read."""
+"""Converts LangGraph's checkpoints to records and back. Pickle is neither written nor read."""
 
 from __future__ import annotations
 
@@ -16,26 +16,32 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from memwarden.errors import InvalidInput
-from memwarden.stores.shared.checkpoints import CheckpointRead, Key, PendingWrite, SavedCheckpoint, Value
+from memwarden.stores.shared.checkpoints import (
+    ChannelValue,
+    CheckpointKey,
+    CheckpointRead,
+    PendingWrite,
+    SavedCheckpoint,
+)
 
 Versions = Mapping[str, str | int | float]
 
-_SMALL = 256
+_MAX_INLINE = 256
 """Texts up to this many characters stay in the checkpoint's row: a row of their own would cost more than they do."""
-_MOST_SHOWN = 4_000
+_MAX_SHOWN_BYTES = 4_000
 """Values of up to so many bytes are shown whole in the view of the latest states."""
-_BEGINNING = 1_000
+_SHOWN_CHARACTERS = 1_000
 _TASK_ID = re.compile(r":[^|]*")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _MESSAGE = ("name", "id", "tool_calls", "tool_call_id", "status")
 
 
-class Forms:
-    """Makes records of what LangGraph hands over.
+class CheckpointSerializer:
+    """Converts LangGraph's objects into records.
 
     Args:
         serde: what writes and reads values.
-        most_bytes: a checkpoint, or the writes of one call, that take more are refused.
+        most_bytes: a checkpoint, or the writes of a call, that take more are refused.
 
     Raises InvalidInput for a serializer that pickles.
     """
@@ -51,17 +57,22 @@ class Forms:
         # What a serializer encrypts must not stand beside it in plain text.
         self._shows = type(serde) is JsonPlusSerializer
 
-    def saved(
-        self, key: Key, parent: str | None, checkpoint: Checkpoint, metadata: CheckpointMetadata, new: Versions
-    ) -> tuple[SavedCheckpoint, list[Value]]:
-        """Return a checkpoint and its values that are to be written. Raises InvalidInput.
+    def to_records(
+        self,
+        key: CheckpointKey,
+        parent: str | None,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: Versions,
+    ) -> tuple[SavedCheckpoint, list[ChannelValue]]:
+        """Return a checkpoint and its changed values as records. Raises InvalidInput.
 
         new: channels that changed since the parent. Without a parent nothing was written yet, so all values are.
         """
         versions = checkpoint["channel_versions"]
         small: dict[str, Any] = {}
         links: list[tuple[str, str]] = []
-        values: list[Value] = []
+        values: list[ChannelValue] = []
         for channel, value in checkpoint["channel_values"].items():
             if _is_small(value) or channel not in versions:
                 small[channel] = value
@@ -69,9 +80,11 @@ class Forms:
             version = str(versions[channel])
             links.append((channel, version))
             if channel in new or parent is None:
-                kind, data = self._dumped(f"channel {channel!r}", value)
-                values.append(Value(channel, version, kind, data, shown(value, len(data)) if self._shows else None))
-        kind, data = self._dumped("the checkpoint", {**checkpoint, "channel_values": small})
+                kind, data = self._dump(f"channel {channel!r}", value)
+                values.append(
+                    ChannelValue(channel, version, kind, data, readable_json(value, len(data)) if self._shows else None)
+                )
+        kind, data = self._dump("the checkpoint", {**checkpoint, "channel_values": small})
         self._check_size({"the checkpoint itself": len(data), **{value.channel: len(value.data) for value in values}})
         run = metadata.get("run_id")
         saved = SavedCheckpoint(
@@ -89,22 +102,22 @@ class Forms:
         return saved, values
 
     def writes(self, writes: Sequence[tuple[str, Any]], task: str, path: str) -> list[PendingWrite]:
-        """Return the writes of a task as records. Raises InvalidInput."""
+        """Return a task's writes as records. Raises InvalidInput."""
         made = [
             PendingWrite(
                 task,
                 path,
                 WRITES_IDX_MAP.get(channel, place),
                 channel,
-                *self._dumped(f"a write to channel {channel!r}", value),
+                *self._dump(f"a write to channel {channel!r}", value),
             )
             for place, (channel, value) in enumerate(writes)
         ]
         self._check_size({item.channel: len(item.data) for item in made})
         return made
 
-    def told(self, found: CheckpointRead) -> CheckpointTuple:
-        """Return what LangGraph knows as a checkpoint."""
+    def to_tuple(self, found: CheckpointRead) -> CheckpointTuple:
+        """Return a record as LangGraph's checkpoint tuple."""
         saved, loads = found.saved, self._serde.loads_typed
         checkpoint = loads((saved.kind, saved.data))
         checkpoint["channel_values"].update({value.channel: loads((value.kind, value.data)) for value in found.values})
@@ -117,7 +130,7 @@ class Forms:
             pending_writes=[(write.task, write.channel, loads((write.kind, write.data))) for write in found.writes],
         )
 
-    def _dumped(self, what: str, value: Any) -> tuple[str, bytes]:
+    def _dump(self, what: str, value: Any) -> tuple[str, bytes]:
         try:
             kind, data = self._serde.dumps_typed(value)
         except Exception as error:  # a serializer may raise anything for what it does not know
@@ -140,13 +153,13 @@ class Forms:
             )
 
 
-def config_of(key: Key) -> RunnableConfig:
-    """Return LangGraph's name of a checkpoint."""
+def config_of(key: CheckpointKey) -> RunnableConfig:
+    """Return LangGraph's config of a checkpoint."""
     return {"configurable": {"thread_id": key.thread, "checkpoint_ns": key.ns, "checkpoint_id": key.id}}
 
 
-def shown(value: Any, size: int) -> str | None:
-    """Return a value as JSON for people to read, None if there is no way. Not made to be read back.
+def readable_json(value: Any, size: int) -> str | None:
+    """Return a value as JSON for people, None where impossible. Not made to be read back.
 
     Args:
         size: about how many bytes the value takes. Of a large list the last entries are shown, of a large text its
@@ -155,13 +168,13 @@ def shown(value: Any, size: int) -> str | None:
     >>> shown({"seen": {1}}, 9)
     '{"seen":[1]}'
     """
-    if size <= _MOST_SHOWN:
+    if size <= _MAX_SHOWN_BYTES:
         return _json(value)
     if isinstance(value, str):
-        return _json({"left_out": len(value) - _BEGINNING, "begins": value[:_BEGINNING]})
-    last = value[-max(1, _MOST_SHOWN * len(value) // size) :] if isinstance(value, list) else []
+        return _json({"left_out": len(value) - _SHOWN_CHARACTERS, "begins": value[:_SHOWN_CHARACTERS]})
+    last = value[-max(1, _MAX_SHOWN_BYTES * len(value) // size) :] if isinstance(value, list) else []
     text = _json(last)
-    if not last or text is None or len(text) > 2 * _MOST_SHOWN:
+    if not last or text is None or len(text) > 2 * _MAX_SHOWN_BYTES:
         return _json({"left_out": size})
     return f'{{"left_out":{len(value) - len(last)},"last":{text}}}'
 
@@ -189,7 +202,7 @@ def _plain(value: Any) -> Any:
 
 def _is_small(value: Any) -> bool:
     if isinstance(value, str):
-        return len(value) <= _SMALL
+        return len(value) <= _MAX_INLINE
     return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
 
 

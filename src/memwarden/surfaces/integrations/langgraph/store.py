@@ -1,4 +1,4 @@
-"""LangGraph's long-term memory, kept by memwarden: :class:`MemwardenStore`."""
+"""LangGraph's long-term memory on memwarden: :class:`MemwardenStore`."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from memwarden.errors import InvalidConfig, InvalidInput
 from memwarden.records import Namespace
 from memwarden.stores.shared.items import (
     DropItem,
-    Hit,
     ItemChange,
+    ItemHit,
+    ItemPlace,
     Items,
     ItemSearch,
-    Place,
     PutItem,
     StoredItem,
-    items_of,
-    short_name,
+    check_name,
+    require_items,
 )
-from memwarden.surfaces.integrations.bound import AnyWarden, StoreBinding
+from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 from memwarden.surfaces.integrations.langgraph import namespaces, values
-from memwarden.surfaces.integrations.langgraph.batching import Together
+from memwarden.surfaces.integrations.langgraph.batching import CallBatcher
 from memwarden.surfaces.integrations.langgraph.sweeper import TaskSweeper, ThreadSweeper
-from memwarden.surfaces.integrations.langgraph.vectors import Index
+from memwarden.surfaces.integrations.langgraph.vectors import ItemIndex
 
-MINUTE = 60_000_000
+MICROSECONDS_PER_MINUTE = 60_000_000
 """In microseconds."""
-MOST_MINUTES = 525_600 * 100
+MAX_LIFETIME_MINUTES = 525_600 * 100
 """The longest lifetime, a hundred years: later ends do not fit every engine's clock."""
-SWEEP_MINUTES = 5.0
+DEFAULT_SWEEP_MINUTES = 5.0
 """Between two sweeps, unless something else is said."""
 
 
 class MemwardenStore(BaseStore):
-    """A LangGraph store whose items live in a warden's namespace: durable, shared by processes, apart for each user.
+    """A LangGraph store in a warden's namespace: durable and shared by processes.
 
     It answers as LangGraph's own stores do: see their ``BaseStore``. Items are kept as they are; they are no memories,
     so ``query`` does not find them and categories do not bind them (``docs/why/langgraph-items.md``).
@@ -63,7 +63,7 @@ class MemwardenStore(BaseStore):
 
     Args:
         warden: a :class:`memwarden.Warden` or :class:`memwarden.AsyncWarden`, whose items are those of the user
-            ``default`` in the tenant ``default``; or a scope of one, whose items are that user's. Both kinds have the
+            ``default`` in the tenant ``default``; or a scope of it, whose items are that user's. Both kinds have the
             blocking and the async methods. Over an async warden the blocking ones are for other threads than its
             event loop's, where they raise ``asyncio.InvalidStateError``.
         index: makes ``search`` find by meaning: LangGraph's ``IndexConfig``, ``{"embed", "dims", "fields"}``, and
@@ -72,8 +72,8 @@ class MemwardenStore(BaseStore):
         ttl: LangGraph's ``TTLConfig``, all of its keys, times in minutes.
 
     What differs between LangGraph's stores is as follows here. Without a query the items written last come first. With
-    one, items that have no vectors come last, without a score. ``created_at`` stays when an item is written again. An
-    expired item is found until it is swept, unless ``omit_expired``. Texts are compared as texts by ``$gt`` and its
+    a query, items that have no vectors come last, without a score. ``created_at`` stays when an item is written again.
+    An expired item is found until it is swept, unless ``omit_expired``. Texts are compared as texts by ``$gt`` and its
     like, numbers as numbers; what cannot be compared does not match. A missing field equals None.
 
     Raises:
@@ -94,42 +94,48 @@ class MemwardenStore(BaseStore):
     ) -> None:
         super().__init__()
         self._bound = StoreBinding(warden)
-        items = items_of(self._bound.parts.store)
-        self._desk = _Desk(items, self._bound.who.namespace, bool((ttl or {}).get("omit_expired")))
-        self._index = Index(index, self._bound.parts) if index else None
+        items = require_items(self._bound.parts.store)
+        self._executor = _ItemExecutor(items, self._bound.who.namespace, bool((ttl or {}).get("omit_expired")))
+        self._index = ItemIndex(index, self._bound.parts) if index else None
         self.index_config = self._index.config if self._index else None
         self.embeddings = self._index.embeddings if self._index else None
         self.ttl_config = _checked_ttl_config(ttl)
-        self._together = Together(self._do_async)
+        self._batcher = CallBatcher(self._do_async)
         itself = weakref.ref(self)  # a sweeper does not keep the store alive
         self._thread_sweeper = ThreadSweeper(lambda: _sweep(itself()))
         self._task_sweeper = TaskSweeper(lambda: _asweep(itself()))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations as one: all reads see what was before, then all writes are kept, or none; the last one wins."""
-        tasks = [_task(item, self._index) for item in ops]
+        """Execute operations as a unit: all reads see the earlier state, then all writes or none.
+
+        The last write of a place wins.
+        """
+        tasks = [_plan_operation(item, self._index) for item in ops]
         queries, texts = _to_embed(tasks)
         asked = {text: self._embeddings.embed_query(text) for text in queries}
         made = dict(zip(texts, self._embeddings.embed_documents(texts), strict=True)) if texts else {}
-        return list(map(_told, self._bound.run(self._desk.do(self._ready(tasks, asked, made)))))
+        return list(map(_to_langgraph, self._bound.run(self._executor.do(self._ready(tasks, asked, made)))))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same. Calls that wait at the same time are done as one batch, in the order in which they came."""
-        return list(map(_told, await self._together.ask([_task(item, self._index) for item in ops])))
+        """Execute operations as :meth:`batch` does.
+
+        Concurrent calls are executed as a batch, in the order of their arrival.
+        """
+        return list(map(_to_langgraph, await self._batcher.ask([_plan_operation(item, self._index) for item in ops])))
 
     def setup(self) -> Any:
-        """Do nothing: the warden's store is ready when it is open. Over an async warden to be awaited."""
+        """Do nothing: an open warden's store is ready. Over an async warden to be awaited."""
         return None if self._bound.blocking else _nothing()
 
     def sweep_ttl(self) -> Any:
-        """Remove the items whose lifetime is over, and return how many there were.
+        """Remove the expired items and return their number.
 
         Over an async warden to be awaited, as in LangGraph's async stores; so are the two methods below.
         """
-        return self._bound.run(self._desk.sweep()) if self._bound.blocking else self.asweep_ttl()
+        return self._bound.run(self._executor.sweep()) if self._bound.blocking else self.asweep_ttl()
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Any:
-        """Sweep now and then, in a thread; over an async warden in a task of the event loop.
+        """Sweep regularly, in a thread; over an async warden in a task of the event loop.
 
         Args:
             sweep_interval_minutes: default: what ``ttl`` says, else 5.
@@ -142,12 +148,12 @@ class MemwardenStore(BaseStore):
         return self._thread_sweeper.start(self._seconds(sweep_interval_minutes), at_all=self.ttl_config is not None)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> Any:
-        """End the sweeper and return whether it has ended within ``timeout`` seconds (None: however long it takes)."""
+        """Stop the sweeper; return whether it ended within ``timeout`` seconds (None: no limit)."""
         return self._thread_sweeper.stop(timeout) if self._bound.blocking else self.astop_ttl_sweeper(timeout)
 
     async def asweep_ttl(self) -> int:
         """The async twin of :meth:`sweep_ttl`, over every kind of warden."""
-        return await self._bound.wait(self._desk.sweep())
+        return await self._bound.wait(self._executor.sweep())
 
     async def astart_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
         """The async twin of :meth:`start_ttl_sweeper`: a task of the running loop."""
@@ -166,28 +172,28 @@ class MemwardenStore(BaseStore):
         vectors = await asyncio.gather(*(self._embeddings.aembed_query(text) for text in queries))
         asked = dict(zip(queries, vectors, strict=True))
         made = dict(zip(texts, await self._embeddings.aembed_documents(texts), strict=True)) if texts else {}
-        return await self._bound.wait(self._desk.do(self._ready(tasks, asked, made)))
+        return await self._bound.wait(self._executor.do(self._ready(tasks, asked, made)))
 
     @property
     def _embeddings(self) -> Any:
-        assert self._index is not None  # there is nothing to embed without one
+        assert self._index is not None  # without an index nothing is embedded
         return self._index.embeddings
 
     def _ready(self, tasks: Sequence[_Task], asked: Mapping[str, Any], made: Mapping[str, Any]) -> list[_Task]:
-        """The tasks with the vectors of their texts."""
+        """Return the tasks with the vectors of their texts."""
         return [_with_vectors(task, self._index, asked, made) for task in tasks] if self._index else list(tasks)
 
     def _seconds(self, minutes: float | None) -> float:
-        given = minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
+        given = minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or DEFAULT_SWEEP_MINUTES
         return float(given) * 60
 
 
 class _Get(NamedTuple):
-    place: Place
+    place: ItemPlace
 
 
 class _Task(NamedTuple):
-    """An operation, checked and in the words of :mod:`memwarden.stores.shared.items`.
+    """A checked operation, in the terms of :mod:`memwarden.stores.shared.items`.
 
     query: what is to be embedded for a search. texts: for an item, by field. refresh: whether reading begins lifetimes
     anew.
@@ -199,8 +205,8 @@ class _Task(NamedTuple):
     refresh: bool = False
 
 
-class _Desk:
-    """Does tasks on a namespace's items."""
+class _ItemExecutor:
+    """Executes tasks on a namespace's items."""
 
     def __init__(self, items: Items, namespace: Namespace, omit_expired: bool) -> None:
         self._items = items
@@ -212,7 +218,7 @@ class _Desk:
         alive_at = at if self._omit_expired else None
         places = [task.do.place for task in tasks if isinstance(task.do, _Get)]
         found = await self._items.get(self._namespace, list(dict.fromkeys(places)), alive_at=alive_at) if places else {}
-        results = [await self._read(task, found, alive_at) for task in tasks]
+        results = [await self._answer(task, found, alive_at) for task in tasks]
         read = [
             kept for item, result in zip(tasks, results, strict=True) if item.refresh for kept in _read_items(result)
         ]
@@ -221,24 +227,24 @@ class _Desk:
             await self._items.refresh(self._namespace, list(refreshed), at, alive_at=alive_at)
         changes = [task.do for task in tasks if isinstance(task.do, PutItem | DropItem)]
         if changes:
-            await self._items.write(self._namespace, _dated(changes, at))
+            await self._items.write(self._namespace, _set_times(changes, at))
         return results
 
     async def sweep(self) -> int:
         return await self._items.sweep(self._namespace, clock.microseconds(clock.now()))
 
-    async def _read(self, task: _Task, found: Mapping[Place, StoredItem], alive_at: int | None) -> Any:
+    async def _answer(self, task: _Task, found: Mapping[ItemPlace, StoredItem], alive_at: int | None) -> Any:
         do = task.do
         if isinstance(do, ItemSearch):
             return await self._items.search(self._namespace, do._replace(alive_at=alive_at))
         if isinstance(do, ListNamespacesOp):
             paths = await self._items.paths(self._namespace, namespaces.common_prefix(do), alive_at=alive_at)
-            return namespaces.listed(paths, do)
+            return namespaces.list_namespaces(paths, do)
         return found.get(do.place) if isinstance(do, _Get) else None
 
 
-def _task(op: Op, index: Index | None) -> _Task:
-    """Raises InvalidNamespaceError, InvalidInput; ValueError for an operation that there is not."""
+def _plan_operation(op: Op, index: ItemIndex | None) -> _Task:
+    """Translate an operation. Raises InvalidNamespaceError, InvalidInput, or ValueError if unknown."""
     validate_op_namespace(op)
     if isinstance(op, GetOp):
         return _Task(_Get((_path(op.namespace), _key(op.key))), refresh=op.refresh_ttl)
@@ -262,30 +268,33 @@ def _task(op: Op, index: Index | None) -> _Task:
 
 
 def _to_embed(tasks: Sequence[_Task]) -> tuple[list[str], list[str]]:
-    """The different queries, and the different texts of the items that will be kept."""
+    """Return the distinct queries, and the distinct texts of items to be kept."""
     queries = dict.fromkeys(task.query for task in tasks if task.query is not None)
     last = {(task.do.item.path, task.do.item.key): task for task in tasks if isinstance(task.do, PutItem)}
     return list(queries), list(dict.fromkeys(text for item in last.values() for _, text in item.texts))
 
 
-def _with_vectors(task: _Task, index: Index, asked: Mapping[str, Any], made: Mapping[str, Any]) -> _Task:
+def _with_vectors(task: _Task, index: ItemIndex, asked: Mapping[str, Any], made: Mapping[str, Any]) -> _Task:
     if isinstance(task.do, ItemSearch) and task.query is not None:
         return task._replace(do=task.do._replace(rank=index.rank(asked[task.query])))
     if isinstance(task.do, PutItem) and task.texts:
-        vectors = tuple((field, index.stored(made[text])) for field, text in task.texts if text in made)
+        vectors = tuple((field, index.to_bytes(made[text])) for field, text in task.texts if text in made)
         return task._replace(do=task.do._replace(vectors=vectors))
     return task
 
 
-def _dated(changes: Sequence[PutItem | DropItem], at: int) -> list[ItemChange]:
-    """The last change of each place, with its times; later ones are a microsecond later, so they stay in order."""
-    last: dict[Place, ItemChange] = {}
+def _set_times(changes: Sequence[PutItem | DropItem], at: int) -> list[ItemChange]:
+    """Keep the last change of each place and set its times.
+
+    Later changes are a microsecond later, so they stay in order.
+    """
+    last: dict[ItemPlace, ItemChange] = {}
     for number, entry in enumerate(changes):
         if isinstance(entry, DropItem):
             last[entry.path, entry.key] = entry
             continue
         written = at + number
-        ends = None if entry.item.ttl is None else written + round(entry.item.ttl * MINUTE)
+        ends = None if entry.item.ttl is None else written + round(entry.item.ttl * MICROSECONDS_PER_MINUTE)
         item = entry.item._replace(created_at=written, updated_at=written, expires_at=ends)
         last[item.path, item.key] = entry._replace(item=item)
     return list(last.values())
@@ -294,18 +303,21 @@ def _dated(changes: Sequence[PutItem | DropItem], at: int) -> list[ItemChange]:
 def _read_items(result: Any) -> list[StoredItem]:
     if isinstance(result, StoredItem):
         return [result]
-    return [item.item for item in result if isinstance(item, Hit)] if isinstance(result, list) else []
+    return [item.item for item in result if isinstance(item, ItemHit)] if isinstance(result, list) else []
 
 
-def _told(result: Any) -> Any:
+def _to_langgraph(result: Any) -> Any:
     if isinstance(result, StoredItem):
-        return Item(**_parts(result))
+        return Item(**_item_fields(result))
     if isinstance(result, list):
-        return [SearchItem(**_parts(item.item), score=item.score) if isinstance(item, Hit) else item for item in result]
+        return [
+            SearchItem(**_item_fields(item.item), score=item.score) if isinstance(item, ItemHit) else item
+            for item in result
+        ]
     return result
 
 
-def _parts(item: StoredItem) -> dict[str, Any]:
+def _item_fields(item: StoredItem) -> dict[str, Any]:
     return {
         "namespace": tuple(item.path.split(".")),
         "key": item.key,
@@ -316,11 +328,11 @@ def _parts(item: StoredItem) -> dict[str, Any]:
 
 
 def _path(labels: Sequence[str]) -> str:
-    return short_name(".".join(labels), "a namespace")
+    return check_name(".".join(labels), "a namespace")
 
 
 def _key(key: Any) -> str:
-    return short_name(str(key), "a key")
+    return check_name(str(key), "a key")
 
 
 def _count(value: Any, what: str) -> int:
@@ -332,8 +344,8 @@ def _count(value: Any, what: str) -> int:
 def _minutes(ttl: Any) -> float | None:
     if ttl is None:
         return None
-    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 0 <= ttl <= MOST_MINUTES:
-        raise InvalidInput(f"a ttl is a number of minutes from 0 to {MOST_MINUTES:,}, or None, not {ttl!r:.80}")
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 0 <= ttl <= MAX_LIFETIME_MINUTES:
+        raise InvalidInput(f"a ttl is a number of minutes from 0 to {MAX_LIFETIME_MINUTES:,}, or None, not {ttl!r:.80}")
     return float(ttl)
 
 
@@ -349,7 +361,7 @@ def _checked_ttl_config(ttl: TTLConfig | None) -> TTLConfig | None:
 
 
 def _sweep(store: MemwardenStore | None) -> int | None:
-    """Sweep for a store that still lives; None when there is nothing left to do."""
+    """Sweep for a living store; None when there is nothing left to do."""
     return None if store is None or store._bound.over else cast(int, store.sweep_ttl())
 
 

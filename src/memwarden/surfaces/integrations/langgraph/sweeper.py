@@ -1,4 +1,4 @@
-"""Removing expired items now and then, in a thread or as a task."""
+"""Removes expired items regularly, in a thread or as a task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 class ThreadSweeper:
-    """Sweeps in a daemon thread. It ends when it is told to, when its future is cancelled, and with the warden.
+    """Sweeps in a daemon thread.
+
+    It ends by :meth:`stop`, by cancelling its future, and with the warden.
 
     Args:
         sweep: removes what expired and returns how many; None when there is nothing left to sweep for.
@@ -28,7 +30,7 @@ class ThreadSweeper:
         self._future: Future[None] | None = None
 
     def start(self, seconds: float, *, at_all: bool = True) -> Future[None]:
-        """Sweep every so many seconds; while it does already, nothing changes. Cancelling what is returned ends it."""
+        """Sweep every ``seconds``; a running sweeper is returned. Cancelling the future ends it."""
         if not at_all:
             done = Future[None]()
             done.set_result(None)
@@ -45,7 +47,7 @@ class ThreadSweeper:
         return future
 
     def stop(self, timeout: float | None = None) -> bool:
-        """End it; whether it has ended within ``timeout`` seconds (None: however long it takes)."""
+        """Stop; return whether it ended within ``timeout`` seconds (None: no limit)."""
         self._stop.set()
         thread, self._thread = self._thread, None
         if thread is None or thread is threading.current_thread():
@@ -62,7 +64,7 @@ class ThreadSweeper:
                 if self._sweep() is None:
                     break
             except Exception as error:
-                _tell(error, seconds)
+                _log_failure(error, seconds)
         with contextlib.suppress(InvalidStateError):  # it was cancelled
             future.set_result(None)
 
@@ -98,10 +100,10 @@ class TaskSweeper:
                 if await self._sweep() is None:
                     return
             except Exception as error:
-                _tell(error, seconds)
+                _log_failure(error, seconds)
 
 
-def _tell(error: Exception, seconds: float) -> None:
-    """A sweep that failed is told, and the next one tries again."""
+def _log_failure(error: Exception, seconds: float) -> None:
+    """Log a failed sweep; the next sweep tries again."""
     known = isinstance(error, StoreError)
     logger.warning("expired items were not removed, next try in %s s: %s", seconds, error, exc_info=not known)

@@ -1,4 +1,4 @@
-"""Values of items: as JSON text, and whether one is what a filter asks for."""
+"""Item values as JSON text, and their filters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.stores.shared.items import Matches
 
-MOST_BYTES = 16_000_000
+MAX_BYTES = 16_000_000
 """The longest value: what a server's JSON document may reach before it should be a file."""
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -20,13 +20,13 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lte": lambda item, other: item <= other,
 }
 _OPERATORS = ("$eq", "$ne", *_COMPARISONS)
-MOST_WRITTEN_OUT = 10**15
+MAX_PLAIN_NUMBER = 10**15
 """Below it a float is written like the whole number that it is, with ``.0`` behind it."""
 _NEVER_IN_A_KEY = frozenset("'\"\\")
 
 
 def text_of(value: Any) -> str:
-    """Return a value as JSON text. Raises InvalidInput for what is no JSON object, and for a value that is too long."""
+    """Return a value as JSON text. Raises InvalidInput unless it is a JSON object of allowed size."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"the value of an item is a mapping, not {value!r:.80}")
     try:
@@ -38,13 +38,13 @@ def text_of(value: Any) -> str:
         size = len(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the value of an item is not JSON: {error}") from None
-    if size > MOST_BYTES:
-        raise InvalidInput(f"the value of an item has at most {MOST_BYTES:,} bytes as JSON, not {size:,}")
+    if size > MAX_BYTES:
+        raise InvalidInput(f"the value of an item has at most {MAX_BYTES:,} bytes as JSON, not {size:,}")
     return text
 
 
 def matcher(conditions: Mapping[str, Any] | None) -> Matches | None:
-    """Return what tells of a value's JSON text whether it fulfils every condition; None without any.
+    """Return a predicate on JSON texts for all conditions; None without any.
 
     A condition is a field, or a dotted path of fields, and what it has to be: a value; a mapping of operators to
     values; a mapping of inner fields to conditions; or a list, element by element.
@@ -63,27 +63,28 @@ def matcher(conditions: Mapping[str, Any] | None) -> Matches | None:
 
 
 def _needles(conditions: Mapping[str, Any]) -> list[str]:
-    """Texts that stand in every value that fulfils the conditions, as :func:`text_of` writes it.
+    """Return texts that occur in every matching value, as :func:`text_of` writes it.
 
-    Looking for one is many times faster than parsing the value. Only fields on top are told apart from paths, and only
-    what is written in one way alone: ASCII, as other signs may be escaped, and whole numbers as the beginning of one.
+    Looking for such a text is many times faster than parsing the value. Only fields on top are told apart from paths,
+    and only what has a single spelling: ASCII, as other signs may be escaped, and whole numbers as the beginning of a
+    number.
     """
     found = []
     for field, condition in conditions.items():
         wanted = condition.get("$eq") if isinstance(condition, Mapping) else condition
-        text = _written(wanted)
+        text = _json_beginning(wanted)
         if text is not None and field.isascii() and "." not in field:
             found.append(f"{json.dumps(field)}: {text}")
     return found
 
 
-def _written(value: Any) -> str | None:
-    """How a value is written, or begins, in every JSON text that holds it; None when there are several ways."""
+def _json_beginning(value: Any) -> str | None:
+    """Return the text with which JSON writes a value, None when there are several ways."""
     if isinstance(value, str):
         return json.dumps(value) if value.isascii() else None
     if isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, int | float) and 0 < abs(value) < MOST_WRITTEN_OUT and value == int(value):
+    if isinstance(value, int | float) and 0 < abs(value) < MAX_PLAIN_NUMBER and value == int(value):
         return str(int(value))
     return None
 
@@ -112,7 +113,7 @@ def _fits_all(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
 
 
 def _field(value: Mapping[str, Any], name: str) -> Any:
-    """The field of this name; else what the dotted path leads to; None when there is neither."""
+    """Return the field of this name, else the value at the dotted path, else None."""
     if name in value or "." not in name:
         return value.get(name)
     found: Any = value
@@ -150,7 +151,7 @@ def _holds(value: Any, operator: str, given: Any) -> bool:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Equality of JSON values: true is not 1, at any depth."""
+    """Compare JSON values: true is not 1, at any depth."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, Mapping) and isinstance(other, Mapping):
@@ -161,7 +162,7 @@ def _same(value: Any, other: Any) -> bool:
 
 
 def _number(value: Any) -> float | int | None:
-    """A number, also one in a text; None for anything else."""
+    """Return a number, also from a text; None for anything else."""
     if isinstance(value, str):
         try:
             return float(value)

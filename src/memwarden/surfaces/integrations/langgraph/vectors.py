@@ -1,4 +1,4 @@
-"""Semantic search over items: which texts of a value become vectors, whose model makes them, what is close."""
+"""Semantic search over items: indexed fields, their embeddings and the distance."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FLOAT = np.dtype("<f4")
 DISTANCES = ("cosine", "l2", "inner_product")
 
 
-class Index:
-    """An index configuration at work.
+class ItemIndex:
+    """An index configuration with its embedding model.
 
     Args:
         config: LangGraph's ``IndexConfig``: ``embed`` (an Embeddings, a function, an async function or
@@ -31,7 +31,7 @@ class Index:
     def __init__(self, config: Mapping[str, Any], parts: Runtime) -> None:
         self.distance = config.get("distance_type") or "cosine"
         if self.distance not in DISTANCES:
-            raise InvalidConfig(f"distance_type is one of {', '.join(DISTANCES)}, not {self.distance!r:.80}")
+            raise InvalidConfig(f"distance_type is any of {', '.join(DISTANCES)}, not {self.distance!r:.80}")
         fields = config.get("fields") or config.get("text_fields") or ["$"]
         if isinstance(fields, str):
             fields = [fields]
@@ -40,7 +40,7 @@ class Index:
         self._fields = [(path, _tokens(path)) for path in fields]
         self._dims = config.get("dims")
         embed = config.get("embed")
-        self.embeddings = OwnEmbeddings(parts) if embed is None else ensure_embeddings(embed)
+        self.embeddings = WardenEmbeddings(parts) if embed is None else ensure_embeddings(embed)
         self.config = {**config, "__tokenized_fields": self._fields}
 
     def texts(self, put: PutOp) -> list[tuple[str, str]]:
@@ -54,16 +54,16 @@ class Index:
             found += [(f"{path}.{number}" if len(texts) > 1 else path, text) for number, text in enumerate(texts)]
         return list(dict(found).items())
 
-    def stored(self, vector: Sequence[float]) -> bytes:
-        """Return a vector as it is stored. Raises InvalidConfig unless it has as many numbers as the index says."""
+    def to_bytes(self, vector: Sequence[float]) -> bytes:
+        """Return a vector as bytes. Raises InvalidConfig for the wrong number of dimensions."""
         made = np.asarray(vector, _FLOAT)
         if made.ndim != 1 or (self._dims is not None and len(made) != self._dims):
             raise InvalidConfig(f"the index says dims = {self._dims}, the embedding has the shape {made.shape}")
         return made.tobytes()
 
     def rank(self, vector: Sequence[float]) -> Rank:
-        """Return what tells how close vectors are to one; one of another length is not close at all (-inf)."""
-        asked = np.frombuffer(self.stored(vector), _FLOAT)
+        """Return a function of closeness to a vector; vectors of another length get -inf."""
+        asked = np.frombuffer(self.to_bytes(vector), _FLOAT)
         size = asked.nbytes
 
         def rank(vectors: Sequence[bytes]) -> list[float]:
@@ -77,14 +77,14 @@ class Index:
         return rank
 
 
-class OwnEmbeddings(Embeddings):
-    """The warden's embedder, as LangChain calls one."""
+class WardenEmbeddings(Embeddings):
+    """The warden's embedder with LangChain's interface."""
 
     def __init__(self, parts: Runtime) -> None:
         self._parts = parts
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Raises InvalidConfig when the warden has none, ModelUnavailable."""
+        """Embed texts. Raises InvalidConfig when the warden has no embedder, ModelUnavailable."""
         embedder = self._parts.working.embedder
         if embedder is None:
             raise InvalidConfig("the warden has no embedder (setting embedder = 'none'); give index an 'embed'")

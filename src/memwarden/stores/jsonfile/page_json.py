@@ -45,7 +45,7 @@ def page_of(said: Mapping[str, Any]) -> Page:
         said["head"],
         said["rows"],
         tuple(_change(item, namespace) for item in said["changes"]),
-        tuple(_kept(item, namespace) for item in said["memories"]),
+        tuple(_memory_row(item, namespace) for item in said["memories"]),
         tuple(EarlierContent(item["n"], _memory(item["memory"], namespace)) for item in said["earlier"]),
         tuple(_edge(item) for item in said["edges"]),
         tuple(Mark(*item) for item in said["marks"]),
@@ -61,7 +61,7 @@ def _head(page: Page) -> dict[str, Any]:
 
 def _parts(page: Page) -> Iterator[tuple[str, Iterator[Any]]]:
     """What there may be much of, a memory's own words first."""
-    yield "memories", (_kept_json(memory) for memory in page.memories)
+    yield "memories", (_memory_row_json(memory) for memory in page.memories)
     yield "earlier", ({"memory": _memory_json(item.memory), "n": item.n} for item in page.earlier)
     yield "edges", (_edge_json(edge) for edge in page.edges)
     yield "changes", (_change_json(change) for change in page.changes)
@@ -95,12 +95,12 @@ def _memory(said: Mapping[str, Any], namespace: Namespace) -> Memory:
     return Memory(namespace=namespace, **{name: _rich(name, value) for name, value in said.items()})
 
 
-def _kept_json(row: MemoryRow) -> dict[str, Any]:
-    about = {"n": row.n, "rev": row.rev, "once": row.once}
+def _memory_row_json(row: MemoryRow) -> dict[str, Any]:
+    about = {"n": row.n, "rev": row.rev, "once": row.source_key}
     return {"memory": _memory_json(row.memory), **about, "signals": _signals_json(row.signals)}
 
 
-def _kept(said: Mapping[str, Any], namespace: Namespace) -> MemoryRow:
+def _memory_row(said: Mapping[str, Any], namespace: Namespace) -> MemoryRow:
     return MemoryRow(
         said["n"], said["rev"], said["once"], _memory(said["memory"], namespace), _signals(said["signals"])
     )

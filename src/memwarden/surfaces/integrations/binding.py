@@ -1,4 +1,4 @@
-"""What an adapter is made of: a warden or a scope of it, blocking or async, and how to call it from either side."""
+"""Binds an adapter to a warden or scope, blocking or async, callable from either side."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ AnyWarden = Warden | AsyncWarden | BoundScope | AsyncScope
 
 
 class StoreBinding:
-    """A warden's parts, who asks, and the event loop that its store is called on.
+    """A warden's runtime, the scope's identity, and the event loop of its store.
 
     Args:
         warden: a warden, which stands for its default user in the default tenant, or a scope.
 
-    A blocking warden has a loop of its own. The loop of an async one is the loop that runs when this is made, or when
-    it is first awaited.
+    A blocking warden has a loop of its own. The loop of an async warden is the loop that runs when this is made, or
+    when it is first awaited.
 
     Raises InvalidInput for anything else.
     """
@@ -36,7 +36,7 @@ class StoreBinding:
         if isinstance(warden, Warden | BoundScope):
             self._own, given = warden._loop, warden._inner
         if not isinstance(given, AsyncWarden | AsyncScope):
-            raise InvalidInput(f"give a Warden, an AsyncWarden or a scope of one, not {warden!r:.80}")
+            raise InvalidInput(f"give a Warden, an AsyncWarden or a scope, not {warden!r:.80}")
         self.parts: Runtime = given._parts
         self.who: Scope = given.who if isinstance(given, AsyncScope) else Scope()
         self._home: asyncio.AbstractEventLoop | None = None
@@ -45,7 +45,7 @@ class StoreBinding:
 
     @property
     def blocking(self) -> bool:
-        """Whether the warden is a blocking one."""
+        """Whether the warden is blocking."""
         return self._own is not None
 
     @property
@@ -79,7 +79,7 @@ class StoreBinding:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._home))
 
     def _settle(self, running: asyncio.AbstractEventLoop | None) -> None:
-        """Take the running loop for the warden's, unless another one is and lives."""
+        """Adopt the running loop as the warden's, unless a living loop is already known."""
         if running is not None and (self._home is None or self._home.is_closed()):
             self._home = running
 
