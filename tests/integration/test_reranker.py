@@ -69,5 +69,5 @@ def test_a_late_one_leaves_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.3)
             return [0.0] * len(texts)
 
-    monkeypatch.setattr(recall, "RERANK_SECONDS", 0.05)
+    monkeypatch.setattr(recall, "RERANK_TIMEOUT", 0.05)
     assert found(Late()) == found(None)

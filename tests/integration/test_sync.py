@@ -170,7 +170,7 @@ def test_a_hung_reranker_holds_up_nothing(monkeypatch: pytest.MonkeyPatch, threa
             self.released.wait(30)
             return [float(number) for number in range(len(texts))]
 
-    monkeypatch.setattr(recall, "RERANK_SECONDS", 0.2)
+    monkeypatch.setattr(recall, "RERANK_TIMEOUT", 0.2)
     reranker = Hung()
     warden = Warden.open("memory://", config=WORDS, reranker=reranker)
     me = warden.scope(user="ana")
