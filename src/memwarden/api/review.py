@@ -38,14 +38,14 @@ async def waiting(self: Decider, state: str | None = None, *, limit: int = 100) 
 
     Raises InvalidInput; Denied for an agent that asks for what was held back.
     """
-    from memwarden.remember.resolve.review import DECIDED_HERE, check_agent
-    from memwarden.remember.resolve.review import waiting as read_waiting
+    from memwarden.remember.resolve.review import REVIEWED_STATES, check_agent
+    from memwarden.remember.resolve.review import list_pending as read_waiting
 
-    if state is not None and state not in DECIDED_HERE:
-        raise InvalidInput(f"state is one of {', '.join(sorted(DECIDED_HERE))} or None, not {state!r:.80}")
+    if state is not None and state not in REVIEWED_STATES:
+        raise InvalidInput(f"state is one of {', '.join(sorted(REVIEWED_STATES))} or None, not {state!r:.80}")
     if state is not None:
         check_agent(self.who, state)
-    states = [item for item in DECIDED_HERE if state in (None, item)]
+    states = [item for item in REVIEWED_STATES if state in (None, item)]
     if self.who.agent is not None:
         states = [MemoryState.CANDIDATE]
     most = arguments.whole(limit, "limit", 1, None)

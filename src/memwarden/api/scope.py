@@ -20,6 +20,7 @@ from memwarden.api import consent, review
 from memwarden.api import events as event_reading
 from memwarden.api import usage as use_feedback
 from memwarden.categories import Categories
+from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
@@ -46,8 +47,14 @@ from memwarden.records import (
 )
 from memwarden.remember.extract import procedures
 from memwarden.remember.extract.response import read_response
-from memwarden.remember.ingest.draft import Draft
-from memwarden.remember.ingest.messages import checked_name, checked_names, checked_text, read_messages, read_stated
+from memwarden.remember.ingest.messages import (
+    Draft,
+    checked_name,
+    checked_names,
+    checked_text,
+    read_messages,
+    read_stated,
+)
 from memwarden.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -58,8 +65,6 @@ Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
 RETURNS = get_args(Returns)
 MAX_TOP_K = 1_000
-MOST_TRIES = 5
-"""So often a memory is read again because somebody changed it between the reading and the writing."""
 
 
 class AsyncScope:
@@ -516,17 +521,16 @@ class AsyncScope:
             and arguments.whole(expected_version, "expected_version", 1, None) != old.version
         ):
             raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
-        for tries_left in range(MOST_TRIES - 1, -1, -1):
-            new = replace(old, **changes)
+        known = [old]
+
+        async def write(_: bool) -> WriteResult:
+            latest = known.pop() if known else await self.get(memory_id)  # what others gave meanwhile stays
+            new = replace(latest, **changes)
             if {"valid_from", "valid_to"} & changes.keys():
                 arguments.check_order(new)
-            try:
-                return await self._parts.working.writer.update(self.who, old, new, self._readable)
-            except Conflict:
-                if expected_version is not None or not tries_left:
-                    raise
-                old = await self.get(memory_id)  # somebody else changed it meanwhile: what they gave stays
-        raise AssertionError  # the last try returns or raises
+            return await self._parts.working.writer.update(self.who, latest, new, self._readable)
+
+        return await retry_on_stale(write, tries=MAX_TRIES if expected_version is None else 1, on=Conflict)
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""

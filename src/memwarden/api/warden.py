@@ -20,6 +20,7 @@ from memwarden.records import (
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
+from memwarden.models.registry import make_embedder
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.manifest import Manifest, require_backup
 from memwarden.stores.url import store_at
@@ -96,7 +97,8 @@ class AsyncWarden:
         """Open the store. Raises StoreError; ModelMismatch if the store has another model."""
         await self._parts.store.open()
         try:
-            embedder = await asyncio.to_thread(_embedder, self._parts.settings)
+            bound = (await self._parts.store.about()).model if self._parts.settings.embedder == "auto" else None
+            embedder = await asyncio.to_thread(make_embedder, self._parts.settings, bound)
             await self._bind(embedder.name if embedder else "none")
             self._assemble(embedder)
             self._parts.events.start()
@@ -126,6 +128,8 @@ class AsyncWarden:
         await self._parts.looks.close()
         await self._parts.events.close()
         if self._parts.opened is not None:
+            if self._parts.opened.filler is not None:
+                await self._parts.opened.filler.close()
             await self._parts.opened.larges.close()
         await self._parts.store.close()
 
@@ -222,6 +226,7 @@ class AsyncWarden:
         from memwarden.remember.resolve.consent.guard import GuardedStore
         from memwarden.remember.resolve.consent.proposals import Proposals
         from memwarden.remember.resolve.resolver import Resolver
+        from memwarden.remember.filler import SignalFiller
         from memwarden.remember.writer import Writer
 
         held_bytes = self._parts.settings.index_bytes // HELD_SHARE
@@ -277,14 +282,20 @@ class AsyncWarden:
             preset=self._parts.settings.preset,
             most_a_day=self._parts.settings.facts_a_day,
         )
+        filler = None
+        if embedder is not None and getattr(embedder, "slow", False):
+            filler = SignalFiller(self._parts.store, indexes, embedder)
+            indexes.on_lacking = filler.add
+        recall.filler = filler
         self._parts.opened = Services(
             recall=recall,
-            writer=Writer(closed, embedder, facts),
+            writer=Writer(closed, embedder, facts, filler),
             extractor=extractor,
             indexes=indexes,
             larges=larges,
             consents=Proposals(telling, embedder),
             embedder=embedder,
+            filler=filler,
             chat=self._chat_model,
         )
 
@@ -308,29 +319,6 @@ def _settings(config: Config) -> Settings:
     if config is not None and not isinstance(config, str | Path):
         raise InvalidConfig(f"config is settings, a mapping of them or the path of a file, not {config!r:.80}")
     return configuration.load(None if config is None else Path(config))
-
-
-def _embedder(settings: Settings) -> Embedder | None:
-    """Return the configured embedder; it loads its model at first use. Raises InvalidConfig for a missing extra."""
-    if settings.embedder == "none":
-        return None
-    if settings.embedder == "minilm":
-        from memwarden.text.tokenizer import LISTS
-
-        try:
-            from memwarden.models.minilm import MiniLMEmbedder
-        except ImportError:
-            raise InvalidConfig("embedder 'minilm' needs the extra: pip install 'memwarden[onnx]'") from None
-        return MiniLMEmbedder(frozenset(LISTS["stop"]["english"].split()))
-    if settings.embedder == "openai":
-        try:
-            from memwarden.models.openai import OpenAIEmbedder
-        except ImportError:
-            raise InvalidConfig("embedder 'openai' needs the extra: pip install 'memwarden[openai]'") from None
-        return OpenAIEmbedder(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url or None)
-    from memwarden.models.wordllama import shared_embedder
-
-    return shared_embedder()
 
 
 def _chat_model(settings: Settings) -> ChatModel | None:

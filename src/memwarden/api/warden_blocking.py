@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memwarden.agent.overseer import OverseerSettings
-from memwarden.agent.sessions.rules import WINDOW_TOKENS
+from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.tools import Permission
 from memwarden.api.blocking_agent import Overseer, Sessions, State, Tools
 from memwarden.api.blocking_conversation import BlockingTools, Chat, Turn, unwrapped
@@ -22,7 +22,7 @@ from memwarden.api.blocking_tiers import Tiers
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden, Config
 from memwarden.concurrency.loop import Facade, Loop, blocking
-from memwarden.conversation.chat import SECONDS
+from memwarden.conversation.chat import DEFAULT_SECONDS
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import StoreUnavailable
 from memwarden.records import ContextBlock, Namespace, Scope
@@ -106,7 +106,7 @@ class BoundScope(Facade):
         """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
 
         On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
-        what the user said. Give it the answer with ``turn.heard`` or ``turn.stream``; on leaving, however that
+        what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however that
         happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
         whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
 
@@ -134,8 +134,8 @@ class BoundScope(Facade):
         tools: BlockingTools = None,
         tool_cache: Mapping[str, int] | None = None,
         defer_remote: Callable[[str], Any] | None = None,
-        seconds: float = SECONDS,
-        window_tokens: int = WINDOW_TOKENS,
+        seconds: float = DEFAULT_SECONDS,
+        window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> Chat:
         """Return a chat with a model, with memory woven into it: design C's whole pipeline (C7).
 

@@ -1,14 +1,14 @@
-"""What of memory stands in a conversation, kept in the store: over restarts, and for several processes (F6)."""
+"""What of memory stands in a conversation, kept in the store: over restarts, and for several processes."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from memwarden import clock
+from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.conversation.prompt_cache import (
     PromptLayout,
     decide_layout,
@@ -17,7 +17,6 @@ from memwarden.conversation.prompt_cache import (
     layout_to_json,
 )
 from memwarden.conversation.settings import ChatSettings
-from memwarden.errors import Conflict, Stale
 from memwarden.ids import DEFAULT_THREAD
 from memwarden.records import Channel, ContextBlock, Memory, Scope, Trust
 from memwarden.runtime import Runtime
@@ -54,21 +53,20 @@ class PromptCacheStore:
         namespace = self._who.namespace
         place = (namespace.tenant, namespace.path, self._id)
         lock = self._parts.locks.setdefault(place, asyncio.Lock())
-        async with lock:  # those of this process wait for each other
-            for _ in range(MAX_TRIES):
-                rev = (await self._parts.store.head(namespace)).rev
-                stored = await self._read_stored()
-                before = None if stored is None or stored.payload is None else layout_from_json(stored.payload)
-                gone = await self._changed_ids(before) if before is not None else ()
-                stable = decide_layout(before, said, block, settings, gone=gone, renew=renew)
-                if stable is None or stable == before:
-                    return stable
-                try:
-                    await self._parts.working.writer.swap(self._memory_of(stable, stored), rev, keep=0)
-                    return stable
-                except Stale:
-                    await asyncio.sleep(random.uniform(0, _MAX_PAUSE))  # no secret
-        raise Conflict(f"others keep changing what stands in the prompts of thread {self._who.thread!r}")
+
+        async def decide(_: bool) -> PromptLayout | None:
+            rev = (await self._parts.store.head(namespace)).rev
+            stored = await self._read_stored()
+            before = None if stored is None or stored.payload is None else layout_from_json(stored.payload)
+            gone = await self._changed_ids(before) if before is not None else ()
+            stable = decide_layout(before, said, block, settings, gone=gone, renew=renew)
+            if stable is None or stable == before:
+                return stable
+            await self._parts.working.writer.swap(self._memory_of(stable, stored), rev, keep=0)
+            return stable
+
+        async with lock:  # calls of this process wait for each other
+            return await retry_on_stale(decide, tries=MAX_TRIES, max_pause=_MAX_PAUSE)
 
     async def _read_stored(self) -> Memory | None:
         found = await self._parts.store.get(self._who.namespace, [self._id])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.errors import Conflict, NotFound
 from memwarden.ids import new_id
 from memwarden.models.protocols import Embedder
@@ -19,9 +20,6 @@ from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.time.past import read_entries_after
 from memwarden.records import Batch, Event, Memory, Namespace, Put, WriteMode
 from memwarden.stores.protocol import Store
-
-MAX_TRIES = 5
-"""So often the source is read again when somebody changed it between the reading and the note."""
 
 
 async def promote(
@@ -77,13 +75,11 @@ async def _note_promotion(store: Store, memory: Memory, target: Namespace, copy_
     if any(entry.event == Event.PROMOTE and (entry.meta or {}).get("id") == copy_id for entry in entries):
         return
     told = {"to": target.path, "id": copy_id}
-    for _ in range(MAX_TRIES):
+
+    async def note(_: bool) -> None:
         # The note rewrites the memory, so it is read again: what somebody changed since the copy shall stay changed.
         latest = next(iter(await store.get(memory.namespace, [memory.id])), memory)
         put = Put(latest, None, WriteMode.UPDATE, expected_version=latest.version, event=Event.PROMOTE, meta=told)
-        try:
-            await store.apply(Batch(memory.namespace, (put,), at))
-        except Conflict:
-            continue
-        return
-    raise Conflict(f"{memory.namespace.path}/{memory.id} is being changed all the time; promote it again")
+        await store.apply(Batch(memory.namespace, (put,), at))
+
+    await retry_on_stale(note, on=Conflict)

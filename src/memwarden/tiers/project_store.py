@@ -1,4 +1,4 @@
-"""What is known of one project (E3): it lasts, nobody else's project sees it, and it never grows without end."""
+"""What is known of one project: it lasts, nobody else's project sees it, and it never grows without end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memwarden import arguments
+from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.errors import InvalidInput, Stale
 from memwarden.lifecycle import Ends, ends
 from memwarden.records import Memory, Namespace, WriteResult
@@ -21,8 +22,6 @@ DEFAULT_MAX_ITEMS = 1000
 """A project with more items than this loses some."""
 EVICTED_PART = 10
 """One of so many goes."""
-MAX_TRIES = 5
-"""So often the items are looked at again when somebody changed one that was to go."""
 
 
 class AsyncProjectMemoryStore(AsyncTierStore):
@@ -123,7 +122,8 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         new: the id of what room is made for, which goes only where nothing else may.
         """
         store = self._parts.store
-        for _ in range(MAX_TRIES):
+
+        async def evict(_: bool) -> int:
             head = await store.head(self.namespace)
             most = self._uses.at_most(self.namespace, head)
             if most is not None and most <= self.max_items:
@@ -135,12 +135,13 @@ class AsyncProjectMemoryStore(AsyncTierStore):
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [item.id for item in found])
             going = choose_victims(found, used, self.max_items, () if new is None else (new,))
-            try:
-                await self._parts.working.writer.evict(going, head.rev, self.max_items)
-            except Stale:
-                continue  # one of them was pinned or changed meanwhile
+            await self._parts.working.writer.evict(going, head.rev, self.max_items)
             return len(going)
-        return 0  # somebody else is at work here; the next adding sees to it
+
+        try:
+            return await retry_on_stale(evict)
+        except Stale:
+            return 0  # somebody else is at work here; the next adding sees to it
 
     async def _keep(self, item: ContextItem) -> ContextItem:
         added = await self._add(item)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from memwarden import filters
-from memwarden.errors import Stale
+from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.models.protocols import ChatModel
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
@@ -50,8 +50,6 @@ _OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel
 """What happened ends what is so ("moved to Linz": no longer "lives in Graz"), although it is told in another channel.
 Of such pairs only a new value counts: nothing is merged or linked across."""
 _CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
-MAX_TRIES = 5
-"""So often a batch is decided anew because somebody changed one of its memories meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,12 @@ class Resolver:
         Raises Stale when the memories it touches kept changing under it.
         """
         namespace = stated[0].memory.namespace
+        once = last_try or extracted is not None or read_at is not None
         # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
+        may_double = last_try or not once
         compared = self._merging and any(item.memory.channel in DERIVED_CHANNELS for item in stated)
-        for tries_left in range(0 if last_try else MAX_TRIES - 1, -1, -1):
+
+        async def decide(last: bool) -> tuple[Receipt, list[Resolution]]:
             index = await self._indexes.current(namespace)
             decided_at = index.rev if read_at is None else read_at
             waiting = [] if candidates is None else await candidates()
@@ -134,15 +135,12 @@ class Resolver:
             changes = tuple(change for item in settled for change in item.changes)
             batch = Batch(
                 namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
-                decided_on_all=compared and tries_left > 0, extracted=extracted,
+                decided_on_all=compared and not (last and may_double), extracted=extracted,
             )  # fmt: skip
-            try:
-                receipt = await self._store.apply(batch)
-                return receipt, [_match_receipt(item, receipt) for item in settled]
-            except Stale:
-                if extracted is not None or read_at is not None or not tries_left:
-                    raise
-        raise AssertionError  # the last try returns or raises
+            receipt = await self._store.apply(batch)
+            return receipt, [_match_receipt(item, receipt) for item in settled]
+
+        return await retry_on_stale(decide, tries=1 if once else MAX_TRIES)
 
     async def links_of(self, memory: Memory, signals: Signals, readable: Collection[str] | None) -> tuple[Link, ...]:
         """The links that a changed statement gets, to neighbours that it is not linked with yet."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from memwarden import filters
-from memwarden.errors import Conflict, Denied, NotFound, Stale
+from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.errors import Conflict, Denied, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
@@ -31,8 +32,6 @@ from memwarden.remember.resolve.candidates import STATE_BEFORE, latest_candidate
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.stores.protocol import Store
 
-MAX_TRIES = 5
-"""A decision that others overtake is made anew so often."""
 REVIEWED_STATES = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
 """The states of what waits for a word here. What is proposed for the user context waits for consent instead."""
 
@@ -74,29 +73,26 @@ async def approve(
     Raises NotFound, Denied, Conflict for what does not wait any more, and Stale when it kept changing.
     """
     namespace = scope.namespace
-    for tries_left in range(MAX_TRIES - 1, -1, -1):
+
+    async def decide(last_try: bool) -> WriteResult:
         rev = (await store.head(namespace)).rev  # first: what changes after it makes the decision Stale
         apart = await _read_pending(store, scope, memory_id, readable)
         trust = Trust.PERSON if vouch else apart.trust
         memory = replace(apart, state=MemoryState.ACTIVE, purge_at=None, trust=trust, updated_at=at)
         (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], embedder)
         told = {"why": "vouched for" if vouch else "let in"}
-        try:
-            receipt, (settled,) = await facts.write(
-                [IncomingStatement(memory, signals, meta=told, apart=apart)],
-                readable,
-                at,
-                actor=_actor_of(scope),
-                candidates=lambda: latest_candidates(store, namespace),
-                read_at=rev,
-                last_try=not tries_left,
-            )
-        except Stale:
-            if not tries_left:
-                raise
-            continue
+        receipt, (settled,) = await facts.write(
+            [IncomingStatement(memory, signals, meta=told, apart=apart)],
+            readable,
+            at,
+            actor=_actor_of(scope),
+            candidates=lambda: latest_candidates(store, namespace),
+            read_at=rev,
+            last_try=last_try,
+        )
         return WriteResult(receipt.rev, (MessageResult(settled.id, settled.outcome, settled.reason),))
-    raise AssertionError  # the last try returns or raises
+
+    return await retry_on_stale(decide)
 
 
 async def reject(

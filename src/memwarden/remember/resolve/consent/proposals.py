@@ -10,6 +10,7 @@ from typing import Any
 import uuid_utils
 
 from memwarden import clock, filters
+from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
@@ -57,8 +58,6 @@ from memwarden.remember.resolve.consent.user_context import (
 )
 from memwarden.stores.protocol import Store
 
-MAX_TRIES = 5
-"""A decision that others overtake is made anew so often."""
 MAX_PENDING = 1_000
 """So many proposals are looked at; a person who is asked that much is asked nothing."""
 MAX_TURNS_BACK = 50
@@ -105,7 +104,8 @@ class Proposals:
         edits = [replace(edit, value=None if edit.value is None else redact(edit.value).text) for edit in edits]
         signals = await self._signals(namespace, sources)
         suspicious = [edit.value is not None and bool(find_suspicion(edit.value)) for edit in edits]
-        for tries_left in range(MAX_TRIES - 1, -1, -1):
+
+        async def propose(_: bool) -> WriteResult:
             now = await self._read(namespace)
             context, verdicts = now.context, list[ConsentVerdict]()
             waiting = [_pending_proposal(item) for item in now.waiting]
@@ -115,14 +115,10 @@ class Proposals:
                 verdicts.append(verdict)
             ids = [_proposal_id(verdict) for verdict in verdicts]
             changes = [*_expire_proposals(now), *await self._changes(scope, now, context, verdicts, ids)]
-            try:
-                rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
-            except Conflict:
-                if not tries_left:
-                    raise
-                continue
+            rev = await self._apply(namespace, changes, now, scope.actor or scope.agent)
             return WriteResult(rev, tuple(_result_of(item, name) for item, name in zip(verdicts, ids, strict=True)))
-        raise AssertionError  # the last try returns or raises
+
+        return await retry_on_stale(propose, on=Conflict)
 
     async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
         """Proposals in a state, or all, the newest first."""
@@ -148,21 +144,21 @@ class Proposals:
         Raises NotFound, Conflict for one that was decided on already, by whoever, or that has expired.
         """
         namespace = scope.namespace
-        for tries_left in range(MAX_TRIES - 1, -1, -1):
+
+        async def decide(_: bool) -> Consent | NotFound | Conflict:
             now = await self._read(namespace)
             chosen = next((item for item in now.waiting if item.id == consent_id), None)
             if chosen is None:
-                raise await self._refusal(namespace, consent_id, now, by)
+                return await self._refusal(namespace, consent_id, now, by)  # not raised: it is no reason to try again
             changes = await self._decision(scope, now, chosen, approve, {"by": by, "way": way}, turns)
-            try:
-                await self._apply(namespace, [*_expire_proposals(now), *changes], now, scope.actor or scope.agent or by)
-            except Conflict:
-                if not tries_left:
-                    raise
-                continue
+            await self._apply(namespace, [*_expire_proposals(now), *changes], now, scope.actor or scope.agent or by)
             (decided,) = await self._store.get(namespace, [consent_id], removed=True)
             return await self._consent(decided, now)
-        raise AssertionError  # the last try returns or raises
+
+        answer = await retry_on_stale(decide, on=Conflict)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     async def acknowledge(self, scope: Scope, turn_id: str) -> list[Consent]:
         """Decide what a person's turn answers with a plain yes or no. Raises NotFound for no turn of theirs."""
