@@ -1,1 +1,1 @@
-"""Measure recall and speed through the public API, beside named peers: ``memwarden bench``."""
+"""Measures recall and speed of memwarden through its public API, beside named peers."""

@@ -1,4 +1,4 @@
-"""``memwarden bench``: what recall finds and what it costs, on your own machine and your own conversations."""
+"""``memwarden bench``: measures recall and its cost on your machine and your conversations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memwarden_bench.beside_report import beside_plot
 from memwarden_bench.budgets_report import budgets_markdown, budgets_plot
 from memwarden_bench.fresh import install as install_fresh
 from memwarden_bench.peers import PEERS
-from memwarden_bench.quality import APART
+from memwarden_bench.quality import ADVERSARIAL
 from memwarden_bench.replay import Tick, Variant
 from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Kind
 
@@ -38,7 +38,7 @@ class Embedder(StrEnum):
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")]
 MarkdownFile = Annotated[Path | None, typer.Option("--markdown", help="Also write the report to this file.")]
-PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw a PNG (needs the extra bench).")]
+PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw a PNG (needs the extra peers).")]
 EmbedderName = Annotated[Embedder, typer.Option(help="none: words only.")]
 
 
@@ -47,7 +47,7 @@ def quality_command(
     files: Annotated[list[Path], typer.Argument(help="LoCoMo, RealMem or your own conversations with questions.")],
     embedder: EmbedderName = Embedder.WORDLLAMA,
     questions: Annotated[Path | None, typer.Option(help="Questions that belong to the first file.")] = None,
-    ablate: Annotated[bool, typer.Option("--ablate", help="Run every variant, not only one embedder.")] = False,
+    ablate: Annotated[bool, typer.Option("--ablate", help="Run every variant, not only the embedder.")] = False,
     peers: Annotated[bool, typer.Option(help="Measure the named peers on the same questions too.")] = True,
     captions: Annotated[bool, typer.Option(help="Add to a turn what its picture shows (LoCoMo).")] = True,
     limit: Annotated[int, typer.Option(min=0, help="At most this many questions a conversation; 0: all.")] = 0,
@@ -86,10 +86,13 @@ def budgets_command(
     markdown: MarkdownFile = None,
     plot: PlotFile = None,
 ) -> None:
-    """Count how much of the evidence a text of so many tokens holds, beside the last turns and the best turns."""
+    """Count the evidence within a token budget, beside the last turns and the best turns."""
     sources = measure.read_sources(files, limit=limit)
     asked = sum(
-        question.category != APART for source in sources for talk in source.conversations for question in talk.questions
+        question.category != ADVERSARIAL
+        for source in sources
+        for talk in source.conversations
+        for question in talk.questions
     )
     if not asked:
         raise InvalidInput('these files hold no questions; add "questions" to the file')
@@ -174,14 +177,14 @@ def writes_command(
         list[int] | None, typer.Option(min=2, help="Memories in the namespace; give it several times.")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Calls of each sort a size.")] = 100,
-    batch: Annotated[int, typer.Option(min=1, help="Statements in the one call that remembers many.")] = 1_000,
+    batch: Annotated[int, typer.Option(min=1, help="Statements in the a call that remembers many.")] = 1_000,
     folder: Annotated[Path | None, typer.Option(help="Where to put the stores, to choose the disk.")] = None,
     as_json: Json = False,
     markdown: MarkdownFile = None,
 ) -> None:
     """Time observing, remembering, merging, superseding and linking beside the sync of the disk."""
     sizes = size or list(writes.SIZES)
-    with progress(len(sizes) * (rounds + writes.WARMING + 1)) as tick:
+    with progress(len(sizes) * (rounds + writes.WARM_UP_ROUNDS + 1)) as tick:
         found = [
             writes.measure(rows, embedder.value, folder=folder, rounds=rounds, batch=batch, tick=tick) for rows in sizes
         ]
@@ -210,7 +213,7 @@ def same_fact_command(
 
 
 def _kinds(parts: Sequence[str]) -> list[Kind]:
-    """The systems to measure: memwarden, the floor, and the peers whose names hold one of the parts, or all."""
+    """Return the systems to measure: memwarden, the floor, and the peers matching a part."""
     for part in parts:
         if not any(part.lower() in name.lower() for name in SYSTEMS):
             raise InvalidInput(f"no peer is called {part!r}; there are {', '.join(SYSTEMS)}")
@@ -231,7 +234,7 @@ BUDGET_NOTES = (
     "budget decides, `block` (context) with its five. The others never leave a question without an answer; `bar off` "
     "is memwarden without its bar.",
     "RealMem: its turns are those that a memory was written from, and the evidence's words those of that memory. "
-    "Elsewhere the words are those of the gold turns. Words that one in 20 turns holds, or the question, do not count.",
+    "Elsewhere the words are those of the gold turns. Words that every 20th turn holds, or the question, do not count.",
 )
 
 

@@ -1,4 +1,4 @@
-"""memwarden beside its peers: the same texts, questions and vectors, the same machine, the same minutes."""
+"""Compares memwarden with its peers: the same texts, questions, vectors, machine and minutes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memwarden_bench import metrics
-from memwarden_bench.fresh import Installed, TrialFailed, install, run_code
+from memwarden_bench.fresh import FreshInstall, TrialFailed, install, run_code
 from memwarden_bench.replay import Tick
-from memwarden_bench.rounds import Figure, Remark, Seat, SeatFailed, Sheet, Table, turned
+from memwarden_bench.rounds import Figure, Remark, Seat, SeatFailed, Sheet, Table, rotate
 from memwarden_bench.systems import BASE, FLOOR, ITEMS, Kind
 
 USERS = 100
@@ -36,26 +36,26 @@ PROBE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """So many users with so many memories each."""
+    """A number of users with a number of memories each."""
 
     users: int
     rows: int
 
     @property
     def name(self) -> str:
-        """What the figures of this layout are filed under."""
+        """The name under which figures of this layout are filed."""
         if self.users == 1:
-            return f"{self.rows:,} memories in one namespace"
-        return f"one user's {self.rows:,} memories among {self.users * self.rows:,}"
+            return f"{self.rows:,} memories in a single namespace"
+        return f"a user's {self.rows:,} memories among {self.users * self.rows:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a comparison is made.
+    """The parameters of a comparison.
 
     Attributes:
         rounds: how often every figure is taken. questions: at most so many a system and round.
-        patience: seconds that a system may take to add the rows of one layout; a single order too.
+        patience: seconds that a system may take to add the rows of a layout; a single order too.
         install: what to install for memwarden; every system is then weighed in a fresh environment. None: no.
         texts: makes so many texts. asked: makes so many questions.
     """
@@ -71,8 +71,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A system that took part, and what it does by :data:`~memwarden_bench.systems.ASPECTS`."""
+class SystemResult:
+    """A system of the comparison, described by :data:`~memwarden_bench.systems.ASPECTS`."""
 
     name: str
     version: str
@@ -81,21 +81,21 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a comparison found."""
+    """The results of a comparison."""
 
-    systems: Sequence[Measured]
+    systems: Sequence[SystemResult]
     layouts: Sequence[str]
     figures: Sequence[Figure]
     remarks: Sequence[Remark]
-    installed: Mapping[str, Installed]
+    installed: Mapping[str, FreshInstall]
 
     def figure(self, scenario: str, name: str) -> Figure | None:
-        """One figure, if it was measured."""
+        """Return a figure, if it was measured."""
         return next((figure for figure in self.figures if (figure.scenario, figure.name) == (scenario, name)), None)
 
 
 def layouts_for(sizes: Sequence[int]) -> list[Layout]:
-    """One user among many, and every larger size in one namespace."""
+    """Return the layouts: a user among many, then every larger size in a single namespace."""
     return [Layout(USERS, ROWS), *(Layout(1, size) for size in sizes if size > ROWS)]
 
 
@@ -105,7 +105,7 @@ def compare(kinds: Sequence[Kind], layouts: Sequence[Layout], plan: Plan, tick: 
     here = [kind for kind in kinds if not kind.missing]
     for kind in kinds:
         if kind.missing:
-            said = f"not installed: pip install {' '.join(kind.missing)}, or pip install 'memwarden[bench]'"
+            said = f"not installed: pip install {' '.join(kind.missing)}, or pip install 'memwarden-bench[peers]'"
             sheet.remark(kind.name, "everything", said)
     measure_imports(here, sheet)
     tick("imports timed")
@@ -114,17 +114,17 @@ def compare(kinds: Sequence[Kind], layouts: Sequence[Layout], plan: Plan, tick: 
     weighed = dict(_weigh_installs(here, plan.install, sheet)) if plan.install else {}
     for figure in sheet.figures.values():
         figure.settle()
-    systems = [Measured(kind.name, kind.version, kind.does) for kind in here]
+    systems = [SystemResult(kind.name, kind.version, kind.does) for kind in here]
     return Beside(systems, [layout.name for layout in layouts], list(sheet.figures.values()), sheet.remarks, weighed)
 
 
 def steps(layouts: Sequence[Layout]) -> int:
-    """How often :func:`compare` ticks."""
+    """Return the number of ticks of :func:`compare`."""
     return 1 + 4 * len(layouts)
 
 
-def _weigh_installs(kinds: Sequence[Kind], memwarden: str, sheet: Sheet) -> Iterator[tuple[str, Installed]]:
-    once = cache(install)  # two ways to use one package are one install
+def _weigh_installs(kinds: Sequence[Kind], memwarden: str, sheet: Sheet) -> Iterator[tuple[str, FreshInstall]]:
+    once = cache(install)  # two ways to use a package share an install
     for kind in kinds:
         try:
             yield kind.name, once(*_requirements(kind, memwarden))
@@ -137,11 +137,11 @@ def _requirements(kind: Kind, memwarden: str) -> list[str]:
 
 
 def measure_imports(kinds: Sequence[Kind], sheet: Sheet) -> None:
-    """What importing each system adds to the start of an interpreter."""
+    """Measure what importing each system adds to the start of an interpreter."""
     for number in range(STARTS + 1):
         bare = run_code("pass")
-        model = run_code("from memwarden.models.wordllama import shared; shared().embed(['a'])")
-        for kind in turned(kinds, number):
+        model = run_code("from memwarden.models.wordllama import shared_embedder; shared_embedder().embed(['a'])")
+        for kind in rotate(kinds, number):
             try:
                 took = run_code(kind.imports)
             except TrialFailed as failed:
@@ -158,7 +158,7 @@ SHARED = "the shared model, loaded"
 
 
 def measure(kinds: Sequence[Kind], layout: Layout, plan: Plan, sheet: Sheet, tick: Tick) -> None:
-    """Fill, ask, add to and reopen every system's store of one layout."""
+    """Fill, query, extend and reopen every system's store of a layout."""
     with _table(kinds, layout, plan, sheet) as table:
         table.round(0, _open)
         _fill(table, layout, plan)
@@ -199,7 +199,7 @@ def _user(number: int) -> str:
 
 
 def _batches(layout: Layout, rounds: int, texts: Sequence[str]) -> list[list[tuple[str, Sequence[str]]]]:
-    """The rows as (user, texts) batches, one list a round."""
+    """Yield for each round its rows as (user, texts) batches."""
     if layout.users > 1:
         whole = [(_user(user), texts[user * layout.rows : (user + 1) * layout.rows]) for user in range(layout.users)]
     else:
@@ -241,7 +241,7 @@ def _lose_patience(spent: float, rows: int, total: int, patience: float) -> None
 
 
 def _ask(table: Table, plan: Plan) -> None:
-    """Questions to one user whose memories were asked for before."""
+    """Query a user whose memories were queried before."""
     asked = plan.asked(plan.questions * (plan.rounds + 1))
     answers: dict[str, list[list[str]]] = {}
     for number in range(plan.rounds + 1):
@@ -276,14 +276,14 @@ def _add_and_ask(table: Table, plan: Plan) -> None:
 
         def turn(seat: Seat, texts: Sequence[str] = texts, mine: Sequence[str] = mine) -> None:
             answer = seat.do("add and ask", user=_user(0), texts=texts, questions=mine)
-            table.note("add one", "ms", seat, metrics.percentile(answer["adds"], 0.5))
+            table.note("single add", "ms", seat, metrics.percentile(answer["adds"], 0.5))
             table.note("query after an add", "ms", seat, metrics.percentile(answer["asks"], 0.5))
 
         table.round(number, turn)
 
 
 def _ask_another_user(table: Table, layout: Layout, plan: Plan) -> None:
-    """The first question of a user whom this process has not heard of yet."""
+    """Query a user for the first time in this process."""
     for number, question in enumerate(plan.asked(min(plan.rounds, layout.users - 1)), start=1):
 
         def ask(seat: Seat, user: str = _user(number), question: str = question) -> None:
@@ -308,10 +308,10 @@ def _close(table: Table) -> None:
 
 
 def _reopen(seats: Sequence[Seat], plan: Plan, sheet: Sheet, scenario: str) -> None:
-    """A fresh process opens what is on disk and answers one question."""
+    """Open the store in a fresh process and answer a question."""
     seats = list(seats)
     for number, question in enumerate(plan.asked(STARTS)):
-        for old in turned(seats, number):
+        for old in rotate(seats, number):
             try:
                 _start_and_ask(old, question, plan, sheet, scenario)
             except SeatFailed as failed:

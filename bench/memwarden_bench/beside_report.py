@@ -1,4 +1,4 @@
-"""The comparison with peers as Markdown and as a picture."""
+"""Reports the comparison with peers as Markdown and as a picture."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from memwarden_bench.rounds import Figure
 from memwarden_bench.systems import ASPECTS, BASE
 
 HOW = (
-    "Every system runs in a process of its own, and all are measured in turn: a round of one, a round of the next, "
-    "and so on, beginning with another one each round. A cell holds the median over the rounds and, in brackets, how "
-    "many times memwarden's that is: the median of the ratios of each round, and the least and the greatest of them. "
+    "Every system runs in a process of its own, and all are measured in turn: a round of the first, a round of the "
+    "next and so on, beginning with a different system each round. A cell holds the median over the rounds and, in "
+    "brackets, how many times memwarden's that is: the median of the ratios of each round, and the least and the "
+    "greatest of them. "
     "The absolute figures depend on the machine and on what else it does; the ratios much less.",
     "All embed with the same model inside their own calls, so they hold the same vectors; all are asked for ten items "
     "with their bar off. No system calls a language model or the network. Where a process is fresh, its time holds the "
     f"loading of that model, which comes with memwarden and is the same for all ({SHARED!r} below).",
 )
 ASKING = ("query p50", "query p95", "another user's first query", "items", "of the exact ten")
-ADDING = ("batch add, 100 rows", "add one", "query after an add")
+ADDING = ("batch add, 100 rows", "single add", "query after an add")
 KEEPING = (
     "fresh process to an open store",
     "fresh process to its first answer",
@@ -35,7 +36,7 @@ BARE = ("items", "of the exact ten")
 
 
 def beside_markdown(beside: Beside) -> list[str]:
-    """The parts of the report about the comparison."""
+    """Return the sections about the comparison."""
     parts = ["## Beside others", *HOW, _does(beside)]
     for layout in beside.layouts:
         parts.append(f"### {layout[0].upper()}{layout[1:]}")
@@ -45,7 +46,7 @@ def beside_markdown(beside: Beside) -> list[str]:
 
 
 def cell(figure: Figure, system: str) -> str:
-    """The median of a system, and its ratio to memwarden."""
+    """Format the median of a system, and its ratio to memwarden."""
     if system not in figure.rounds:
         return "–"
     middle = number(figure.middle(system), _digits(figure.middle(system)))
@@ -58,7 +59,7 @@ def cell(figure: Figure, system: str) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio in few digits."""
+    """Format a ratio in few digits."""
     return f"{number(ratio, 2 if ratio < 10 else 0)}×"
 
 
@@ -97,8 +98,8 @@ def _remarks(beside: Beside) -> str:
 
 
 def beside_plot(beside: Beside, file: Path) -> None:
-    """Draw the median times of each layout with what the rounds had at least and at most, on a logarithmic scale."""
-    shown = ("query p50", "add one", "fresh process to its first answer")
+    """Draw the median times of each layout with their ranges, on a logarithmic scale."""
+    shown = ("query p50", "single add", "fresh process to its first answer")
     plots = pyplot()
     size = (4.6 * len(shown), 1 + len(beside.layouts) * (0.5 + 0.3 * len(beside.systems)))
     figure, axes = plots.subplots(len(beside.layouts), len(shown), figsize=size, squeeze=False)

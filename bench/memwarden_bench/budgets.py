@@ -1,4 +1,4 @@
-"""How much of the evidence stands in a prompt of so many tokens? memwarden beside what is done without it.
+"""Measures the evidence in prompts of fixed size, beside what is done without memory.
 
 Every conversation is replayed through the public API, and for every question each way fills each budget with a text.
 Beside memwarden stand the last turns before the question, and the turns that a peer ranks best: whole, as many as fit.
@@ -23,30 +23,30 @@ from memwarden_bench import metrics
 from memwarden_bench.measure import Source, groups
 from memwarden_bench.metrics import Estimate
 from memwarden_bench.peers import PEERS, Peer, keys_of, text_of
-from memwarden_bench.quality import APART, sessions_of
+from memwarden_bench.quality import ADVERSARIAL, sessions_of
 from memwarden_bench.replay import DEPTH, Tick, observe, timeline
 
 BUDGETS = (250, 500, 1_000, 2_000)
-MOST = 200
+MAX_ITEMS = 200
 """So many items may be in an answer of memwarden: the budget shall decide, not their number."""
-IN_VAIN = 20
-"""After so many turns that do not fit, one after another, no more are tried."""
-RARE = 0.05
+MAX_MISSES = 20
+"""After so many turns that do not fit in a row, no more are tried."""
+MAX_RARE_SHARE = 0.05
 """Words that stand in a larger share of a conversation's turns say nothing of the evidence."""
 QUERIES = ("memwarden, query", "memwarden, query, whole texts", "memwarden, query, bar off")
 BLOCK = "memwarden, block"
 
 
-class Filled(NamedTuple):
-    """A text for a question, and the turns that it holds or was made from."""
+class FilledText(NamedTuple):
+    """A text for a question, and the turns that it holds or derives from."""
 
     text: str
     turns: tuple[TurnIdentity, ...]
     tokens: int
 
 
-class Found(NamedTuple):
-    """What a text holds of one question's evidence, as shares. turns, words: None where they are not known.
+class EvidenceShares(NamedTuple):
+    """The shares of a question's evidence in a text.
 
     tokens: its size.
     """
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a curve: what a way found within a budget, means over questions.
+    """A point of a curve: a method's mean results within a budget.
 
     Attributes:
         tokens: how many it took of the budget. filled: share of the questions that got any text.
@@ -77,7 +77,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The curves of some conversations. excluded: what does not stand in them, and how often."""
+    """The curves of some conversations. excluded: counts of questions left out, by reason."""
 
     label: str
     layout: str
@@ -88,20 +88,20 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class BudgetsReport:
-    """Everything that one run of ``bench budgets`` measured."""
+    """The results of a run of ``bench budgets``."""
 
     circumstances: Mapping[str, str]
     curves: Sequence[Curves]
     notes: Sequence[str]
 
 
-Results = dict[tuple[str, int], list[Found]]
+Results = dict[tuple[str, int], list[EvidenceShares]]
 
 
 def measure(
     sources: Sequence[Source], embedder: str, budgets: Sequence[int] = BUDGETS, tick: Tick = lambda what: None
 ) -> list[Curves]:
-    """Measure every way on every question: curves for each file, and for each layout that has several files."""
+    """Measure every method on every question: curves for each file and each layout."""
     found: dict[str, tuple[Results, Counter[str]]] = {}
     for source in sources:
         results: Results = defaultdict(list)
@@ -125,12 +125,12 @@ def _replay(
     ):
         for event in timeline(talk):
             if isinstance(event, LabelledQuestion):
-                if event.category == APART:
+                if event.category == ADVERSARIAL:
                     excluded["adversarial questions"] += 1
                     continue
                 for budget in budgets:
                     for way, filled in _ways(warden, talk.name, event.text, budget, said, peers):
-                        results[way, budget].append(_judged(event, filled, rare))
+                        results[way, budget].append(_judge_text(event, filled, rare))
                 tick("question")
             else:
                 _take_in(event, warden, talk.name, said, peers, excluded)
@@ -156,22 +156,22 @@ def _take_in(
 
 def _ways(
     warden: Warden, user: str, question: str, budget: int, said: dict[TurnIdentity, str], peers: Mapping[str, Peer]
-) -> Iterator[tuple[str, Filled]]:
-    """Fill a budget in every way. Only the budget, the number of items, the form and the bar are not the defaults."""
+) -> Iterator[tuple[str, FilledText]]:
+    """Fill a budget by every method; other settings stay at their defaults."""
     me = warden.scope(user=user)
     settings: tuple[Mapping[str, Any], ...] = ({}, {"returns": "full"}, {"threshold": 0.0})
     for way, others in zip(QUERIES, settings, strict=True):
-        found = me.query(question, top_k=MOST, budget_tokens=budget, **others)
-        yield way, Filled(found.text, _turns_of((*found.items, *found.related)), found.tokens)
+        found = me.query(question, top_k=MAX_ITEMS, budget_tokens=budget, **others)
+        yield way, FilledText(found.text, _turns_of((*found.items, *found.related)), found.tokens)
     block = me.context([{"role": "user", "content": question}], budget_tokens=budget)
-    yield BLOCK, Filled(block.text, _turns_of(block.items), block.tokens)
-    yield "last turns", packed(((item, said[item]) for item in reversed(said)), budget)
+    yield BLOCK, FilledText(block.text, _turns_of(block.items), block.tokens)
+    yield "last turns", pack_turns(((item, said[item]) for item in reversed(said)), budget)
     for name, peer in peers.items():
-        yield f"best turns, {name}", packed(((item, said[item]) for item in peer.rank(question, DEPTH)), budget)
+        yield f"best turns, {name}", pack_turns(((item, said[item]) for item in peer.rank(question, DEPTH)), budget)
 
 
-def packed(turns: Iterable[tuple[TurnIdentity, str]], budget: int) -> Filled:
-    """Take whole turns in their order as long as the text fits; one that does not is passed over."""
+def pack_turns(turns: Iterable[tuple[TurnIdentity, str]], budget: int) -> FilledText:
+    """Take whole turns in order while the text fits, skipping turns that do not."""
     lines: list[str] = []
     taken: list[TurnIdentity] = []
     in_vain = 0
@@ -181,14 +181,14 @@ def packed(turns: Iterable[tuple[TurnIdentity, str]], budget: int) -> Filled:
             lines.append(line)
             taken.append(key)
             in_vain = 0
-        elif (in_vain := in_vain + 1) == IN_VAIN:
+        elif (in_vain := in_vain + 1) == MAX_MISSES:
             break
     text = "\n".join(lines)
-    return Filled(text, tuple(taken), estimate(text))
+    return FilledText(text, tuple(taken), estimate(text))
 
 
 class _Rare:
-    """Which words of a conversation's evidence say something: those that few of its turns hold."""
+    """Rare words of the evidence: those that few turns of the conversation hold."""
 
     def __init__(self, talk: Conversation) -> None:
         said = {
@@ -198,10 +198,10 @@ class _Rare:
         }
         self._said = said
         self._held = Counter(term for text in said.values() for term in set(terms(text)))
-        self._most = max(1.0, RARE * len(said))
+        self._most = max(1.0, MAX_RARE_SHARE * len(said))
 
     def share(self, question: LabelledQuestion, text: str) -> float | None:
-        """The mean share of the rare words of each statement of the evidence that stand in a text; None if unknown."""
+        """Return the mean share of each statement's rare words in a text; None if unknown."""
         statements = question.evidence or [
             self._said[gold_turn] for gold_turn in question.gold_turns if gold_turn in self._said
         ]
@@ -214,11 +214,11 @@ class _Rare:
         return metrics.mean(shares) if shares else None
 
 
-def _judged(question: LabelledQuestion, filled: Filled, rare: _Rare) -> Found:
+def _judge_text(question: LabelledQuestion, filled: FilledText, rare: _Rare) -> EvidenceShares:
     every = max(1, len(filled.turns))
     turns = metrics.recall_at(every, filled.turns, question.gold_turns) if question.gold_turns else None
     sessions = metrics.recall_at(every, sessions_of(filled.turns), question.gold_sessions)
-    return Found(question, turns, sessions, rare.share(question, filled.text), filled.tokens)
+    return EvidenceShares(question, turns, sessions, rare.share(question, filled.text), filled.tokens)
 
 
 def _turns_of(items: Iterable[RecallItem]) -> tuple[TurnIdentity, ...]:
@@ -243,7 +243,7 @@ def _curves(
     return Curves(label, group[0].layout, len(asked), points, left)
 
 
-def _point(way: str, budget: int, found: Sequence[Found]) -> Point:
+def _point(way: str, budget: int, found: Sequence[EvidenceShares]) -> Point:
     return Point(
         way,
         budget,

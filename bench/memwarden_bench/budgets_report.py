@@ -1,4 +1,4 @@
-"""``bench budgets`` as Markdown tables and as a picture."""
+"""Reports ``bench budgets`` as Markdown tables and as a picture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TITLES = {
 
 
 def budgets_markdown(report: BudgetsReport) -> str:
-    """The whole report as Markdown."""
+    """Return the whole report as Markdown."""
     parts = [
         "# Evidence per token",
         grid(("what", "value"), list(report.circumstances.items())),
@@ -40,7 +40,7 @@ def budgets_markdown(report: BudgetsReport) -> str:
 
 
 def _tables(curves: Curves) -> list[str]:
-    """A table for each measure: a row for each way, a column for each budget."""
+    """Return a table for each measure: a row for each method, a column for each budget."""
     budgets = list(dict.fromkeys(point.budget for point in curves.points))
     ways = list(dict.fromkeys(point.way for point in curves.points))
     at = {(point.way, point.budget): point for point in curves.points}
@@ -77,16 +77,18 @@ def _beaten(report: BudgetsReport) -> list[tuple[str, ...]]:
 def _better(
     label: str, measure: str, budget: int, ours: Sequence[Point], others: Sequence[Point]
 ) -> list[tuple[str, ...]]:
-    def held(point: Point) -> float:
+    def share_held(point: Point) -> float:
         mean: float = getattr(point, measure).mean
         return mean
 
     if not ours or not others:
         return []
-    mine, best = max(ours, key=held), max(others, key=held)
-    if not held(best) > held(mine):
+    mine, best = max(ours, key=share_held), max(others, key=share_held)
+    if not share_held(best) > share_held(mine):
         return []
-    return [(label, measure, f"{budget:,}", _name(mine), number(held(mine)), _name(best), number(held(best)))]
+    return [
+        (label, measure, f"{budget:,}", _name(mine), number(share_held(mine)), _name(best), number(share_held(best)))
+    ]
 
 
 def _name(point: Point) -> str:
@@ -94,9 +96,9 @@ def _name(point: Point) -> str:
 
 
 def budgets_plot(report: BudgetsReport, file: Path) -> None:
-    """Draw the curves over the tokens that the texts take: a row for each conversation, a column for each measure."""
+    """Draw the curves over tokens: a row for each conversation, a column for each measure."""
     plots = pyplot()
-    shown = _shown(report.curves)
+    shown = _curves_to_show(report.curves)
     figure, axes = plots.subplots(len(shown), len(MEASURES), figsize=(13, 3.6 * len(shown)), squeeze=False)
     for line, curves in zip(axes, shown, strict=True):
         for axis, measure in zip(line, MEASURES, strict=True):
@@ -127,7 +129,7 @@ def _draw(axis: Any, curves: Curves, measure: str) -> None:
     axis.grid(alpha=0.3)
 
 
-def _shown(curves: Sequence[Curves]) -> list[Curves]:
-    """Each layout once: all its files together where there are several."""
+def _curves_to_show(curves: Sequence[Curves]) -> list[Curves]:
+    """Return each layout once: its files together where there are several."""
     last = {curve.layout: curve for curve in curves}  # what stands for several files comes after them
     return list(last.values())

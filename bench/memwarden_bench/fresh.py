@@ -1,4 +1,4 @@
-"""Fresh interpreters and fresh environments."""
+"""Fresh interpreters and fresh virtual environments."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from memwarden.errors import MemwardenError
 
 
 class TrialFailed(MemwardenError, RuntimeError):
-    """A process of the benchmark ended with an error; what it said stands in the message."""
+    """A process of the benchmark failed; the message holds its error output."""
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
-    """A fresh virtual environment with one system in it, without pip itself."""
+class FreshInstall:
+    """A fresh virtual environment with a single system in it, without pip itself."""
 
     packages: int
     size_mb: float
@@ -29,7 +29,7 @@ class Installed:
 
 
 def run_code(code: str) -> float:
-    """Milliseconds that a new interpreter takes for this code, from its start to its end."""
+    """Return the milliseconds of a new interpreter for this code, start to end."""
     start = time.perf_counter()
     run([sys.executable, "-c", code])
     return 1_000 * (time.perf_counter() - start)
@@ -43,7 +43,7 @@ def run(command: Sequence[str]) -> str:
     return done.stdout
 
 
-def install(*requirements: str) -> Installed:
+def install(*requirements: str) -> FreshInstall:
     """Install something into a fresh virtual environment and weigh it."""
     with TemporaryDirectory(prefix="memwarden-bench-") as place:
         home = Path(place) / "venv"
@@ -55,9 +55,9 @@ def install(*requirements: str) -> Installed:
         seconds = time.perf_counter() - start
         listed = json.loads(run([str(python), "-m", "pip", "list", "--format", "json", "--exclude", "pip"]))
         packages = [item for item in listed if item["name"] != "setuptools"]
-        return Installed(len(packages), (size_of(home) - before) / 2**20, seconds)
+        return FreshInstall(len(packages), (size_of(home) - before) / 2**20, seconds)
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of the files in a folder."""
+    """Return the bytes of the files in a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())

@@ -1,4 +1,4 @@
-"""Where and with what figures were made, so that they can be made again."""
+"""Describes the circumstances of a measurement, so that it can be repeated."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "TOKE
 
 
 def circumstances(files: Sequence[Path] = ()) -> Mapping[str, str]:
-    """Name machine, date, versions, command and files. Folders are left out: they say something about a person only."""
+    """Describe machine, date, versions, command and files. Folders are left out as personal."""
     system = f"{platform.system()} {platform.machine()}"
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{processor()}, {cores()} cores, {memory_gigabytes():.0f} GB, {system}",
         "python": platform.python_version(),
-        "packages": ", ".join(f"{name} {found}" for name in PACKAGES if (found := installed(name))),
+        "packages": ", ".join(f"{name} {found}" for name in PACKAGES if (found := installed_version(name))),
         "threads": ", ".join(f"{name}={os.environ[name]}" for name in THREADS if name in os.environ) or "not limited",
         "load": load(),
         "command": command(),
@@ -36,13 +36,13 @@ def circumstances(files: Sequence[Path] = ()) -> Mapping[str, str]:
 
 
 def command() -> str:
-    """The command line, with the names of files in place of their paths."""
+    """Return the command line, with file names in place of paths."""
     words = [Path(word).name if os.sep in word and "://" not in word else word for word in sys.argv[1:]]
     return shlex.join(["memwarden", *words])
 
 
-def installed(package: str) -> str:
-    """Version of an installed package, or an empty text."""
+def installed_version(package: str) -> str:
+    """Return the version of an installed package, or an empty text."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -50,7 +50,7 @@ def installed(package: str) -> str:
 
 
 def processor() -> str:
-    """What the processor calls itself."""
+    """Return the processor's name."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
@@ -58,35 +58,35 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors available to this process."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1
 
 
 def memory_gigabytes() -> float:
-    """Size of the machine's memory."""
+    """Return the size of the machine's memory."""
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return 0.0
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2**30
 
 
 def load() -> str:
-    """How many processes wanted a processor; when they are more than the cores, times are not to be trusted."""
+    """Return the load average; above the number of cores, times are unreliable."""
     return f"{os.getloadavg()[0]:.1f} in the last minute" if hasattr(os, "getloadavg") else "not known"
 
 
 def digest(file: Path) -> str:
-    """The first 16 digits of a file's SHA-256."""
+    """Return the first 16 digits of a file's SHA-256."""
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def memory_now() -> float:
-    """The memory of this process, in MB; what it had at most where the system tells no more."""
+    """Return the memory of this process in MB, its peak where the system tells no more."""
     return _status("VmRSS") or memory_peak()
 
 
 def memory_peak() -> float:
-    """The most memory that this process has had, in MB."""
+    """Return the peak memory of this process in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts what the parent had when it started this process; its own account in /proc does not.
     return _status("VmHWM") or (peak / 2**20 if sys.platform == "darwin" else peak / 2**10)

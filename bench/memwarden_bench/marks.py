@@ -1,4 +1,4 @@
-"""Marks on a page: Markdown tables, figures as text, and the drawing package."""
+"""Markdown tables, formatted figures, and the drawing package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memwarden_bench.peers import optional
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, or nothing without rows."""
+    """Return a Markdown table, or nothing without rows."""
     if not rows:
         return ""
     lines = [head, ["---"] * len(head), *rows]
@@ -18,11 +18,11 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A figure as text; a dash where there is none."""
+    """Format a figure; a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def pyplot() -> Any:
-    """The drawing package, for files only. Raises InvalidConfig where it is not installed."""
+    """Import the drawing package, for files only. Raises InvalidConfig where it is missing."""
     optional("matplotlib").use("Agg")
     return optional("matplotlib.pyplot")

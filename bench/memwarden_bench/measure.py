@@ -1,4 +1,4 @@
-"""One run of ``bench quality``: every variant and every peer over the same conversations and questions."""
+"""Runs ``bench quality``: every variant and every peer on the same questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion
 from memwarden_bench import metrics, quality
 from memwarden_bench.peers import PEERS, PeerAnswer, ask_peer
 from memwarden_bench.quality import Abstention, Figures
-from memwarden_bench.replay import Answer, Judged, Replay, Tick, Variant, replay, sample, without_gold
+from memwarden_bench.replay import Answer, JudgedQuestion, Replay, Tick, Variant, replay, sample, without_gold
 from memwarden_bench.report import PeerFigures
 
 VARIANTS = (
@@ -21,7 +21,7 @@ VARIANTS = (
     Variant("wordllama", {"embedder": "wordllama"}),
     *(Variant(f"without {name}", {"embedder": "wordllama", "leave_out": (name,)}) for name in FEATURES),
 )
-"""What ``--ablate`` compares: both ways of recall, and the default one without each part of its score."""
+"""What ``--ablate`` compares: both ways of recall, and the default without each part of its score."""
 
 LEFT_OUT_LAYOUTS = ("RealMem", "memwarden")
 """Where a store is also asked without the sessions that answer. A store for each question is slow: not everywhere."""
@@ -29,7 +29,7 @@ LEFT_OUT_LAYOUTS = ("RealMem", "memwarden")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The conversations of one file."""
+    """The conversations of a file."""
 
     label: str
     conversations: tuple[Conversation, ...]
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def questions(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return sum(len(conversation.questions) for conversation in self.conversations)
 
 
@@ -65,7 +65,7 @@ def read_sources(
 def run_variant(
     sources: Sequence[Source], variant: Variant, *, left_out: int = 0, tick: Tick = lambda what: None
 ) -> list[Figures]:
-    """Measure one variant: a row for each file, and one for each layout that has several files.
+    """Measure a variant: a row for each file, and for each layout with several files.
 
     ``left_out``: how many questions a conversation are also asked of a store without the sessions that answer them.
     """
@@ -82,7 +82,7 @@ def run_variant(
 
 
 def run_peer(sources: Sequence[Source], name: str, tick: Tick = lambda what: None) -> list[PeerFigures]:
-    """Measure one peer on the same rows."""
+    """Measure a peer on the same rows."""
     answers = {
         source.label: [item for talk in source.conversations for item in ask_peer(PEERS[name](), talk, tick)]
         for source in sources
@@ -94,7 +94,7 @@ def run_peer(sources: Sequence[Source], name: str, tick: Tick = lambda what: Non
 
 
 def groups(sources: Sequence[Source]) -> Iterator[tuple[str, list[Source]]]:
-    """Yield what gets a row: each file, then each layout that has several files."""
+    """Yield the rows: each file, then each layout that has several files."""
     for source in sources:
         yield source.label, [source]
     for layout in dict.fromkeys(source.layout for source in sources):
@@ -119,10 +119,10 @@ def _replays(source: Source, sources: Sequence[Source], variant: Variant, tick: 
 
 def _left_out(
     source: Source, replays: Sequence[Replay], variant: Variant, most: int, tick: Tick
-) -> tuple[list[Answer], list[Judged]]:
-    """The answers to a sample of questions, and the same questions put to stores without their gold sessions."""
+) -> tuple[list[Answer], list[JudgedQuestion]]:
+    """Ask a sample of questions, and again in stores without their gold sessions."""
     with_gold: list[Answer] = []
-    without: list[Judged] = []
+    without: list[JudgedQuestion] = []
     if most and source.layout in LEFT_OUT_LAYOUTS:
         for replay in replays:
             asked = sample(replay.conversation.questions, most)
@@ -133,7 +133,7 @@ def _left_out(
 
 
 def _abstentions(
-    mine: Sequence[Replay], everything: Sequence[Replay], left_out: Sequence[tuple[list[Answer], list[Judged]]]
+    mine: Sequence[Replay], everything: Sequence[Replay], left_out: Sequence[tuple[list[Answer], list[JudgedQuestion]]]
 ) -> Mapping[str, Abstention]:
     found = {}
     without = [item for _, judged in left_out for item in judged]
@@ -144,7 +144,10 @@ def _abstentions(
     if len(ring) > 1:
         astray = [item for replayed in mine for item in ring[(ring.index(replayed) + 1) % len(ring)].astray]
         answers = [
-            answer for replayed in mine for answer in replayed.answers if answer.question.category != quality.APART
+            answer
+            for replayed in mine
+            for answer in replayed.answers
+            if answer.question.category != quality.ADVERSARIAL
         ]
         if astray and answers:
             found["asked in another conversation"] = quality.abstain(answers, astray)
@@ -152,11 +155,11 @@ def _abstentions(
 
 
 def _headline(questions: Iterable[LabelledQuestion]) -> list[LabelledQuestion]:
-    return [question for question in questions if question.category != quality.APART]
+    return [question for question in questions if question.category != quality.ADVERSARIAL]
 
 
 def _peer_figures(label: str, layout: str, name: str, answers: Sequence[PeerAnswer]) -> PeerFigures:
-    headline = [answer for answer in answers if answer.question.category != quality.APART]
+    headline = [answer for answer in answers if answer.question.category != quality.ADVERSARIAL]
     seconds = [answer.seconds * 1_000 for answer in answers]
     p50, p95 = metrics.percentile(seconds, 0.5), metrics.percentile(seconds, 0.95)
     return PeerFigures(label, layout, name, quality.turn_table(headline), quality.session_table(headline), p50, p95)

@@ -1,4 +1,4 @@
-"""What the figures mean: plain functions over a ranking (best first, no repetitions) and the gold ids."""
+"""Ranking metrics: plain functions of a ranking (best first, no repetitions) and the gold ids."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ class Estimate(NamedTuple):
 
 
 def distinct(ids: Iterable[Id]) -> list[Id]:
-    """Return the ids in their order, each only where it stands first."""
+    """Return the ids in order, without repetitions."""
     return list(dict.fromkeys(ids))
 
 
 def recall_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
-    """Share of the gold ids that are among the first k."""
+    """Return the share of the gold ids among the first k."""
     return len(set(ranked[:k]) & set(gold)) / len(set(gold))
 
 
 def hit_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
-    """1 if any gold id is among the first k, else 0."""
+    """Return 1 if any gold id is among the first k, else 0."""
     return float(bool(set(ranked[:k]) & set(gold)))
 
 
 def all_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
-    """1 if every gold id is among the first k, else 0."""
+    """Return 1 if every gold id is among the first k, else 0."""
     return float(set(gold) <= set(ranked[:k]))
 
 
 def reciprocal_rank(ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
-    """1 / rank of the best gold id, 0 if there is none. Its mean over questions is the MRR."""
+    """Return 1 / rank of the best gold id, 0 without any. Its mean is the MRR."""
     return next((1 / rank for rank, item in enumerate(ranked, start=1) if item in gold), 0.0)
 
 
 def ndcg_at(k: int, ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
-    """Discounted gain of the gold ids among the first k, as a share of what the best possible order would gain."""
+    """Return the discounted gain of the first k as a share of the ideal order's gain."""
     gain = sum(1 / math.log2(rank + 1) for rank, item in enumerate(ranked[:k], start=1) if item in gold)
     best = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(set(gold))) + 1))
     return gain / best
 
 
 def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean; NaN of nothing."""
+    """Return the arithmetic mean; NaN of nothing."""
     return math.fsum(values) / len(values) if values else math.nan
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that ``share`` of the values do not exceed, interpolated; NaN of nothing."""
+    """Return the interpolated value that ``share`` of the values do not exceed; NaN of nothing."""
     if not values:
         return math.nan
     ordered = sorted(values)
@@ -75,7 +75,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Mean with a bootstrap 95 % interval: questions drawn with replacement, always with the same seed."""
+    """Return the mean with a bootstrap 95 % interval, always with the same seed."""
     if not values:
         return Estimate(math.nan, math.nan, math.nan, 0)
     import numpy as np
@@ -93,7 +93,7 @@ def _draws(count: int) -> npt.NDArray[np.int64]:
 
 
 def area_under_curve(positive: Sequence[float], negative: Sequence[float]) -> float:
-    """How often a positive has the higher value than a negative, ties counting half (AUC)."""
+    """Return how often a positive exceeds a negative, ties counting half (AUC)."""
     if not positive or not negative:
         return math.nan
     below = sorted(negative)

@@ -1,7 +1,7 @@
-"""Named peers: the same turns, the same questions, the same run.
+"""Named peers, measured on the same turns and questions in the same run.
 
 Each takes a session at a time and ranks the turns that it has so far. A turn is "name: text", as people paste chats.
-The optional packages come with the extra ``bench``.
+The optional packages come with the extra ``memwarden-bench[peers]``.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from memwarden.errors import InvalidConfig
-from memwarden.models.wordllama import shared
+from memwarden.models.wordllama import shared_embedder
 from memwarden.surfaces.conversation_files import Conversation, LabelledQuestion, Session, TurnIdentity
 from memwarden_bench.replay import DEPTH, Tick, timeline
 
 
 class Peer(Protocol):
-    """A way to find turns."""
+    """A method of finding turns."""
 
     def add(self, session: Session) -> None:
-        """Take in the turns of a session."""
+        """Add the turns of a session."""
 
     def settle(self) -> None:
-        """Make ready to answer; no part of the time of a question."""
+        """Prepare for questions; not part of a question's time."""
 
     def rank(self, question: str, most: int) -> list[TurnIdentity]:
         """Return the turns that answer best, best first, at most ``most``."""
@@ -35,7 +35,7 @@ class Peer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PeerAnswer:
-    """What a peer found for one question, and how long that took."""
+    """A peer's answer to a question, and its duration."""
 
     question: LabelledQuestion
     turns: tuple[TurnIdentity, ...]
@@ -113,7 +113,7 @@ class Bm25s:
         self._index = None
 
     def settle(self) -> None:
-        """See :class:`Peer`. It cannot add to an index, so one is built anew when turns came since."""
+        """See :class:`Peer`. It cannot add to an index, so the index is built anew when turns came since."""
         if self._index is None and self._keys:
             self._index = self._bm25s.BM25(k1=0.9, b=0.4)
             self._index.index(self._words, show_progress=False)
@@ -133,12 +133,12 @@ class Bm25s:
 
 
 class Dense:
-    """The embedding model of memwarden alone: cosine of question and turn."""
+    """memwarden's embedding model alone: cosine of question and turn."""
 
     name = "WordLlama alone"
 
     def __init__(self) -> None:
-        self._model = shared()
+        self._model = shared_embedder()
         self._numpy: Any = import_module("numpy")
         self._blocks: list[Any] = []
         self._keys: list[TurnIdentity] = []
@@ -162,26 +162,26 @@ class Dense:
 
 
 PEERS: Mapping[str, Callable[[], Peer]] = {item.name: item for item in (FullText, Bm25s, Dense)}
-"""Every peer by its name; calling it makes one for one conversation."""
+"""Every peer by its name; calling it makes a peer for a conversation."""
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """A message as a peer reads it."""
+    """Return a message as a peer reads it."""
     return f"{message['name']}: {message['content']}" if message.get("name") else str(message["content"])
 
 
 def keys_of(session: Session) -> list[TurnIdentity]:
-    """What identifies the turns of a session."""
+    """Return the identities of a session's turns."""
     return [
         TurnIdentity(session.thread, message.get("id", f"#{place}")) for place, message in enumerate(session.messages)
     ]
 
 
 def optional(package: str) -> Any:
-    """Import a package of the extra ``bench``. Raises InvalidConfig that says how to install it."""
+    """Import a package of the extra ``memwarden-bench[peers]``. Raises InvalidConfig that says how to install it."""
     try:
         return import_module(package)
     except ImportError:
         raise InvalidConfig(
-            f"the package {package!r} is missing; install it with: pip install 'memwarden[bench]', or leave it out"
+            f"the package {package!r} is missing; try: pip install 'memwarden-bench[peers]', or leave it out"
         ) from None

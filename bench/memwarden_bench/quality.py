@@ -1,4 +1,4 @@
-"""The figures of quality: what replays of conversations come to, and what is not in them."""
+"""Computes quality figures from replays of conversations."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, Protocol
 from memwarden.surfaces.conversation_files import LabelledQuestion, TurnIdentity
 from memwarden_bench import metrics
 from memwarden_bench.metrics import Estimate
-from memwarden_bench.replay import DEPTH, Answer, Judged, Replay
+from memwarden_bench.replay import DEPTH, Answer, JudgedQuestion, Replay
 
-WITHIN = (5, 10, 20)
-APART = "adversarial"
+DEPTHS = (5, 10, 20)
+ADVERSARIAL = "adversarial"
 """LoCoMo's questions of this category name the wrong partner on purpose; headline figures are without them."""
 
 
-class Ranked(Protocol):
-    """What a ranking is judged by; answers of memwarden and of its peers both are."""
+class RankedAnswer(Protocol):
+    """What a ranking is judged by, of memwarden and of its peers."""
 
     @property
     def question(self) -> LabelledQuestion: ...
@@ -33,12 +33,12 @@ Table = Mapping[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """Was nothing returned where nothing could be, and something where it could? ``questions`` of each sort.
+    """How well empty answers and unanswerable questions agree.
 
     Attributes:
         precision: share of the unanswerable among the questions that got nothing.
         recall: share of the unanswerable that got nothing. kept: share of the answerable that got something.
-        auc: how often an answerable question had the higher confidence than an unanswerable one.
+        auc: how often an answerable question had the higher confidence than an unanswerable question.
         recall_at_90: share of the unanswerable below a bar on confidence that keeps 90 % of the answerable.
     """
 
@@ -52,7 +52,7 @@ class Abstention:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured over some replays. Means are over questions, those of category ``adversarial`` apart."""
+    """Figures over replays: means over questions, those of category ``adversarial`` apart."""
 
     label: str
     layout: str
@@ -73,9 +73,9 @@ class Figures:
 
 
 def figures(label: str, replays: Sequence[Replay], abstention: Mapping[str, Abstention]) -> Figures:
-    """Sum up replays of one layout."""
+    """Sum up replays of a layout."""
     everything = [answer for replay in replays for answer in replay.answers]
-    headline = [answer for answer in everything if answer.question.category != APART]
+    headline = [answer for answer in everything if answer.question.category != ADVERSARIAL]
     seconds = [answer.seconds * 1_000 for answer in everything]
     observing = math.fsum(replay.seconds for replay in replays)
     turns = sum(replay.turns for replay in replays)
@@ -95,45 +95,45 @@ def figures(label: str, replays: Sequence[Replay], abstention: Mapping[str, Abst
         query_p50_ms=metrics.percentile(seconds, 0.5),
         query_p95_ms=metrics.percentile(seconds, 0.95),
         abstention=abstention,
-        excluded=excluded(replays),
+        excluded=count_excluded(replays),
     )
 
 
-def turn_table(answers: Iterable[Ranked]) -> Table:
-    """Every metric over turns; questions whose turns are not known are left out."""
+def turn_table(answers: Iterable[RankedAnswer]) -> Table:
+    """Return every metric over turns; questions with unknown turns are left out."""
     return _table([(answer.turns, answer.question.gold_turns) for answer in answers if answer.question.gold_turns])
 
 
-def session_table(answers: Iterable[Ranked]) -> Table:
-    """Every metric over sessions: turns mapped to their threads, best first, repetitions dropped."""
+def session_table(answers: Iterable[RankedAnswer]) -> Table:
+    """Return every metric over sessions: turns mapped to threads, repetitions dropped."""
     return _table([(sessions_of(answer.turns), answer.question.gold_sessions) for answer in answers])
 
 
-def by_category(answers: Sequence[Ranked]) -> Mapping[str, Table]:
-    """Turn R@10 and session R@5 for each category of question."""
+def by_category(answers: Sequence[RankedAnswer]) -> Mapping[str, Table]:
+    """Return turn R@10 and session R@5 for each category of question."""
     names = sorted({answer.question.category for answer in answers})
     return {name: _short([answer for answer in answers if answer.question.category == name]) for name in names}
 
 
 def sessions_of(turns: Iterable[TurnIdentity]) -> tuple[str, ...]:
-    """The threads of turns, best first."""
+    """Return the threads of turns, best first."""
     return tuple(metrics.distinct(turn.thread for turn in turns))
 
 
-def excluded(replays: Iterable[Replay]) -> Mapping[str, int]:
-    """What does not stand in the figures, and how often."""
+def count_excluded(replays: Iterable[Replay]) -> Mapping[str, int]:
+    """Count what is left out of the figures, by reason."""
     found: Counter[str] = Counter()
     for replay in replays:
         found.update({dropped.what: dropped.times for dropped in replay.conversation.dropped})
         found.update({f"turns not stored: {reason}": times for reason, times in replay.refused.items()})
         unknown = sum(1 for answer in replay.answers if not answer.question.gold_turns)
         found["questions without a known turn (in the session figures only)"] += unknown
-        apart = sum(1 for answer in replay.answers if answer.question.category == APART)
+        apart = sum(1 for answer in replay.answers if answer.question.category == ADVERSARIAL)
         found["adversarial questions (apart, not in the headline figures)"] += apart
     return {what: times for what, times in sorted(found.items()) if times}
 
 
-def abstain(answerable: Sequence[Answer | Judged], unanswerable: Sequence[Judged]) -> Abstention:
+def abstain(answerable: Sequence[Answer | JudgedQuestion], unanswerable: Sequence[JudgedQuestion]) -> Abstention:
     """Compare the same questions with and without an answer in the store."""
     refused = sum(not item.returned for item in unanswerable)
     lost = sum(not item.returned for item in answerable)
@@ -156,14 +156,14 @@ Pair = tuple[Sequence[Any], Sequence[Any]]
 def _table(pairs: Sequence[Pair]) -> Table:
     found: dict[str, Estimate] = {}
     for name, at in (("R", metrics.recall_at), ("hit", metrics.hit_at), ("all", metrics.all_at)):
-        for k in WITHIN:
+        for k in DEPTHS:
             found[f"{name}@{k}"] = metrics.estimate([at(k, ranked, gold) for ranked, gold in pairs])
     found["MRR"] = metrics.estimate([metrics.reciprocal_rank(ranked, gold) for ranked, gold in pairs])
     found["nDCG@10"] = metrics.estimate([metrics.ndcg_at(10, ranked, gold) for ranked, gold in pairs])
     return found
 
 
-def _short(answers: Sequence[Ranked]) -> Table:
+def _short(answers: Sequence[RankedAnswer]) -> Table:
     known = [answer for answer in answers if answer.question.gold_turns]
     return {
         "turn R@10": metrics.estimate([metrics.recall_at(10, item.turns, item.question.gold_turns) for item in known]),

@@ -1,8 +1,8 @@
-"""Does recall find what answers a question? Whole conversations are replayed through the public API.
+"""Replays whole conversations through the public API and asks their questions.
 
 Sessions are observed in their order, each in a thread of its own, and every question is asked when as many sessions
-are in the store as came before it. One query with the bar off gives the ranking, one with the bar on says what a user
-would have got, one with all defaults is timed and its tokens counted.
+are in the store as came before it. A query with the bar off gives the ranking, a second with the bar on says what
+a user would have got, a third with all defaults is timed and its tokens counted.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from memwarden_bench import metrics
 
 DEPTH = 200
 """The ranking is read to this depth, so that 20 sessions can be told from it."""
-SHOWN = 10
+SHOWN_ITEMS = 10
 """With the bar on, this many items are asked for."""
 
 
 class Variant(NamedTuple):
-    """One way to run memwarden: a name and the settings that differ from the defaults."""
+    """A configuration of memwarden: a name and the settings that differ from the defaults."""
 
     name: str
     config: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for one question.
+    """The items returned for a question.
 
     Attributes:
         turns: with the bar off, best first. An item that rests on several turns takes a rank for each.
@@ -55,8 +55,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Whether a question was answered, and how sure the store was of holding an answer."""
+class JudgedQuestion:
+    """Whether a question was answered, and the store's confidence in an answer."""
 
     returned: bool
     confidence: float
@@ -64,11 +64,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One conversation, observed and asked about.
+    """A conversation, observed and queried.
 
     Attributes:
         turns, seconds: observed, and how long that took. refused: turns that were not stored, by reason.
-        astray: another conversation's questions put to this one's full store, in the order of that one's questions.
+        astray: another conversation's questions put to this full store, in their own order.
     """
 
     conversation: Conversation
@@ -76,7 +76,7 @@ class Replay:
     turns: int
     seconds: float
     refused: Mapping[str, int]
-    astray: tuple[Judged, ...] = ()
+    astray: tuple[JudgedQuestion, ...] = ()
 
 
 Tick = Callable[[str], None]
@@ -85,7 +85,7 @@ Tick = Callable[[str], None]
 def replay(
     conversation: Conversation, warden: Warden, astray: Sequence[LabelledQuestion] = (), tick: Tick = lambda what: None
 ) -> Replay:
-    """Observe a conversation and ask its questions as they come, then the ``astray`` ones that it cannot answer."""
+    """Observe a conversation, ask its questions as they come, then the unanswerable ``astray`` ones."""
     me = warden.scope(user=conversation.name)
     answers, seconds, refused = [], 0.0, Counter[str]()
     for event in timeline(conversation):
@@ -94,12 +94,12 @@ def replay(
             tick("question")
         else:
             seconds += observe(warden, conversation.name, event, refused)
-    judged = tuple(_judge(me.query(question.text, top_k=SHOWN, budget_tokens=None)) for question in astray)
+    judged = tuple(_judge(me.query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)) for question in astray)
     return Replay(conversation, tuple(answers), conversation.turns, seconds, dict(refused), judged)
 
 
 def timeline(conversation: Conversation) -> Iterator[Session | LabelledQuestion]:
-    """Yield sessions and questions in the order in which they happen."""
+    """Yield sessions and questions in the order of their times."""
     waiting = sorted(conversation.questions, key=lambda question: question.asked_after)
     asked = 0
     for number in range(len(conversation.sessions) + 1):
@@ -112,8 +112,8 @@ def timeline(conversation: Conversation) -> Iterator[Session | LabelledQuestion]
 
 def without_gold(
     conversation: Conversation, questions: Iterable[LabelledQuestion], config: Mapping[str, Any], tick: Tick
-) -> list[Judged]:
-    """Ask each question of a store of its own that never saw the sessions which answer it."""
+) -> list[JudgedQuestion]:
+    """Ask each question of a store that never saw the sessions which answer it."""
     judged = []
     with Warden.open("memory://", config=config) as warden:
         for number, question in enumerate(questions):
@@ -121,20 +121,20 @@ def without_gold(
             for session in conversation.sessions[: question.asked_after]:
                 if session.thread not in question.gold_sessions:
                     observe(warden, user, session, Counter())
-            judged.append(_judge(warden.scope(user=user).query(question.text, top_k=SHOWN, budget_tokens=None)))
+            judged.append(_judge(warden.scope(user=user).query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)))
             tick("question without its sessions")
     return judged
 
 
 def sample(questions: Sequence[LabelledQuestion], most: int) -> list[LabelledQuestion]:
-    """Return at most this many of them, evenly spread; all of them for 0."""
+    """Return at most this many questions, evenly spread; all of them for 0."""
     if not most or len(questions) <= most:
         return list(questions)
     return [questions[number * len(questions) // most] for number in range(most)]
 
 
 def observe(warden: Warden, user: str, session: Session, refused: Counter[str]) -> float:
-    """Observe a session in a thread of its own, count what was refused, and return the seconds that it took."""
+    """Observe a session in its own thread, count refusals, and return the seconds spent."""
     if not session.messages:
         return 0.0
     scope = warden.scope(user=user, thread=session.thread)
@@ -147,7 +147,7 @@ def observe(warden: Warden, user: str, session: Session, refused: Counter[str]) 
 
 def _ask(me: Any, question: LabelledQuestion) -> Answer:
     ranked: QueryResult = me.query(question.text, top_k=DEPTH, threshold=0.0, budget_tokens=None)
-    shown: QueryResult = me.query(question.text, top_k=SHOWN, budget_tokens=None)
+    shown: QueryResult = me.query(question.text, top_k=SHOWN_ITEMS, budget_tokens=None)
     start = time.perf_counter()
     default: QueryResult = me.query(question.text)
     seconds = time.perf_counter() - start
@@ -164,11 +164,11 @@ def _ask(me: Any, question: LabelledQuestion) -> Answer:
     )
 
 
-def _judge(result: QueryResult) -> Judged:
-    return Judged(bool(result), result.confidence)
+def _judge(result: QueryResult) -> JudgedQuestion:
+    return JudgedQuestion(bool(result), result.confidence)
 
 
 def turns_of(result: QueryResult) -> tuple[TurnIdentity, ...]:
-    """The turns that the items rest on, best first, each once."""
+    """Return the turns under the items, best first, without repetitions."""
     keys = (TurnIdentity(str(item.memory.thread_id), source) for item in result.items for source in item.sources)
     return tuple(metrics.distinct(keys))

@@ -1,4 +1,4 @@
-"""Results as JSON, as Markdown tables and as a picture."""
+"""Reports results as JSON, Markdown tables and pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "all@5", "all@10"
 
 @dataclass(frozen=True, slots=True)
 class PeerFigures:
-    """What a peer found in the conversations of one row, on the same questions."""
+    """A peer's figures for the conversations of a row, on the same questions."""
 
     label: str
     layout: str
@@ -35,7 +35,7 @@ class PeerFigures:
 
 @dataclass(frozen=True, slots=True)
 class QualityReport:
-    """Everything that one run of ``bench quality`` measured. ``runs``: figures a row, by the name of the variant."""
+    """The results of a run of ``bench quality``. ``runs``: figures by variant."""
 
     circumstances: Mapping[str, str]
     runs: Mapping[str, Sequence[Figures]]
@@ -44,7 +44,7 @@ class QualityReport:
 
 
 def to_json(report: Any) -> str:
-    """Any report as JSON; what could not be measured is null."""
+    """Return any report as JSON; unmeasured values are null."""
     return json.dumps(_plain(report), indent=1, ensure_ascii=False, allow_nan=False)
 
 
@@ -66,14 +66,14 @@ def _plain(value: Any) -> Any:
 
 
 def quality_markdown(report: QualityReport) -> str:
-    """The whole report as Markdown."""
+    """Return the whole report as Markdown."""
     rows = [(name, figure) for name, figures in report.runs.items() for figure in figures]
     parts = [
         "# Recall",
         grid(("what", "value"), list(report.circumstances.items())),
         "## Turns found",
         "Mean over questions with its bootstrap 95 % interval. R@k: share of the gold turns in the first k. hit@k: any "
-        "of them. all@k: every one.",
+        "of them. all@k: all of them.",
         _metric_grid(rows, report.peers, "turn"),
         "## Sessions found",
         _metric_grid(rows, report.peers, "session"),
@@ -98,7 +98,7 @@ def quality_markdown(report: QualityReport) -> str:
 
 
 def between(found: Estimate | None, digits: int = 3) -> str:
-    """A mean with its interval."""
+    """Format a mean with its interval."""
     if found is None or math.isnan(found.mean):
         return "–"
     return f"{number(found.mean, digits)} ({number(found.low, digits)}–{number(found.high, digits)})"
@@ -173,7 +173,7 @@ def _excluded_grid(rows: Sequence[Row]) -> str:
 
 
 def speed_markdown(report: SpeedReport) -> str:
-    """The whole report of ``bench speed`` as Markdown."""
+    """Return the report of ``bench speed`` as Markdown."""
     parts = [
         "# Speed",
         grid(("what", "value"), list(report.circumstances.items())),
@@ -189,7 +189,7 @@ def speed_markdown(report: SpeedReport) -> str:
         "## Writing",
         "A call observes a thread of 20 turns, durably. sync: what this disk takes to sync 4 KB, in the same run.",
         grid(
-            ("rows", "turns/s", "call of 20, ms", "one turn, ms (p50 / p95)", "sync, ms", "memory MB", "file MB"),
+            ("rows", "turns/s", "call of 20, ms", "single turn, ms (p50 / p95)", "sync, ms", "memory MB", "file MB"),
             [_write_line(siz) for siz in report.sizes],
         ),
         "## A turn of a conversation, in milliseconds (p50 / p95)",
@@ -245,7 +245,7 @@ def _write_line(figures: SizeFigures) -> tuple[str, ...]:
 
 
 def speed_plot(report: SpeedReport, file: Path) -> None:
-    """Draw the time of a query over the number of rows, hot, cold and fresh."""
+    """Draw query times over the number of rows: hot, cold and fresh."""
     plots = pyplot()
     figure, axis = plots.subplots(figsize=(7, 4.5))
     rows = [siz.rows for siz in report.sizes]
@@ -254,7 +254,7 @@ def speed_plot(report: SpeedReport, file: Path) -> None:
         high = [getattr(siz, f"{name}_p95_ms") for siz in report.sizes]
         (line,) = axis.plot(rows, middle, marker="o", label=f"{name}, p50")
         axis.plot(rows, high, marker=".", linestyle=":", color=line.get_color(), label=f"{name}, p95")
-    axis.set(xscale="log", yscale="log", xlabel="turns in the namespace", ylabel="ms", title="time of one query")
+    axis.set(xscale="log", yscale="log", xlabel="turns in the namespace", ylabel="ms", title="time of a query")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     figure.tight_layout()

@@ -1,4 +1,4 @@
-"""Several systems measured in turn, round by round, each in a process of its own, so that all meet the same machine."""
+"""Measures systems in turn, round by round, each in its own process on the same machine."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ QUIET: Mapping[str, str] = {
 
 
 class SeatFailed(MemwardenError, RuntimeError):
-    """A system could not do what it was told; the message holds its own words."""
+    """A system failed to execute an order; the message holds its error output."""
 
 
 class Seat:
     """A system in a process of its own. See :mod:`memwarden_bench.seat`."""
 
     def __init__(self, kind: Kind, place: Path, embedder: str, *, seconds: float) -> None:
-        """place: a folder for this system, with its store below. seconds: an order that takes longer has failed."""
+        """place: a folder for this system and its store. seconds: the time limit of an order."""
         self.kind = kind
         self.store = place / "store"
         self.store.mkdir(parents=True, exist_ok=True)
@@ -98,12 +98,12 @@ class Seat:
         return self._without_paths(said)
 
     def _without_paths(self, text: str) -> str:
-        """Where a store was for a minute says nothing to a reader."""
+        """Remove the store's temporary path from a message."""
         return text.replace(str(self.store.parent), "...")
 
 
 class Spread(NamedTuple):
-    """What the rounds of a figure had in the middle, at least and at most."""
+    """The median, minimum and maximum over the rounds."""
 
     median: float
     low: float
@@ -112,9 +112,9 @@ class Spread(NamedTuple):
 
 @dataclass(slots=True)
 class Figure:
-    """One thing that was measured: for each system a value a round.
+    """A measured quantity: for each system a value a round.
 
-    Rounds are paired: the n-th values of all systems were measured one right after another.
+    Rounds are paired: the n-th values of all systems were measured in direct succession.
     """
 
     scenario: str
@@ -124,15 +124,15 @@ class Figure:
     ratios: dict[str, Spread] = field(default_factory=dict)
 
     def middle(self, system: str) -> float:
-        """The median over the rounds."""
+        """Return the median over the rounds."""
         return median(self.rounds[system])
 
     def settle(self) -> None:
-        """Work out the ratios, when all is measured."""
+        """Compute the ratios after all measurements."""
         self.ratios = {name: found for name in self.rounds if (found := self.ratio(name)) is not None}
 
     def ratio(self, system: str, base: str = BASE) -> Spread | None:
-        """How many times the value of ``base`` it is, round by round."""
+        """Return the ratio to ``base``, round by round."""
         pairs = zip(self.rounds.get(system, ()), self.rounds.get(base, ()), strict=False)
         ratios = [mine / theirs for mine, theirs in pairs if theirs]
         return Spread(median(ratios), min(ratios), max(ratios)) if ratios else None
@@ -140,7 +140,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something that a reader of the figures has to know of a system: it is missing, failed, or was left out."""
+    """A note on a system for readers: missing, failed, or left out."""
 
     system: str
     scenario: str
@@ -155,17 +155,17 @@ class Sheet:
         self.remarks: list[Remark] = []
 
     def note(self, scenario: str, name: str, unit: str, system: str, value: float) -> None:
-        """Take down the value of one system's next round."""
+        """Record a system's value of its next round."""
         figure = self.figures.setdefault((scenario, name), Figure(scenario, name, unit))
         figure.rounds.setdefault(system, []).append(value)
 
     def remark(self, system: str, scenario: str, text: str) -> None:
-        """Take down a remark."""
+        """Record a remark."""
         self.remarks.append(Remark(system, scenario, text))
 
 
 class Table:
-    """The seats of one scenario. One that fails is noted down and gets no more turns."""
+    """The seats of a scenario. A failing seat is noted and gets no more turns."""
 
     def __init__(self, scenario: str, seats: Iterable[Seat], sheet: Sheet) -> None:
         self.scenario = scenario
@@ -173,8 +173,8 @@ class Table:
         self.sheet = sheet
 
     def round(self, number: int, turn: Callable[[Seat], None]) -> None:
-        """Give every seat its turn, beginning with another one each round."""
-        for seat in turned(self.seats, number):
+        """Give every seat its turn, beginning with a different seat each round."""
+        for seat in rotate(self.seats, number):
             try:
                 turn(seat)
             except SeatFailed as failed:
@@ -187,7 +187,7 @@ class Table:
         seat.stop()
 
     def note(self, name: str, unit: str, seat: Seat, value: float) -> None:
-        """Take down a value of this scenario."""
+        """Record a value of this scenario."""
         self.sheet.note(self.scenario, name, unit, seat.kind.name, value)
 
     def stop(self) -> None:
@@ -196,7 +196,7 @@ class Table:
             seat.stop()
 
 
-def turned(all_of_them: Sequence[T], number: int) -> list[T]:
-    """All of them in their order, beginning with another one each time."""
+def rotate(all_of_them: Sequence[T], number: int) -> list[T]:
+    """Return all values in order, beginning with a different value each time."""
     first = number % len(all_of_them) if all_of_them else 0
     return [*all_of_them[first:], *all_of_them[:first]]

@@ -1,4 +1,4 @@
-"""How well the rules tell the same fact, a new value and something else apart, on a file of labelled pairs."""
+"""Measures the same-fact rules on a file of labelled pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.resolve.same_fact import Judgement, judge, signature
+from memwarden.remember.resolve.same_fact import Judgement, judge, sign_text
 from memwarden_bench.marks import grid, number
 
 LABELS: Final = ("same", "supersede", "link", "different")
@@ -19,7 +19,7 @@ OUTCOMES: Final = (*LABELS, "check")
 
 
 class Pair(NamedTuple):
-    """Two statements and what the newer one is to the older one."""
+    """Two statements, and the relation of the newer to the older."""
 
     old: str
     new: str
@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What became of the pairs of one group. A share of nothing is nan."""
+    """The outcomes of a group of pairs. A share of nothing is NaN."""
 
     pairs: int
     wrong_merges: int
@@ -44,7 +44,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """A pair that was merged or superseded wrongly."""
+    """A pair that was wrongly merged or superseded."""
 
     old: str
     new: str
@@ -56,7 +56,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class SameFactReport:
-    """Everything that one run of ``bench same-fact`` measured."""
+    """The results of a run of ``bench same-fact``."""
 
     circumstances: Mapping[str, str]
     total: Shares
@@ -70,7 +70,7 @@ class SameFactReport:
 
 
 def read_pairs(file: Path) -> list[Pair]:
-    """Pairs of a JSON file: a list of [old, new, label, category, language]. Raises InvalidInput if it is none."""
+    """Read a JSON list of [old, new, label, category, language]. Raises InvalidInput for anything else."""
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -89,11 +89,11 @@ def _pair(row: object, place: int, name: str) -> Pair:
 
 
 def measure(pairs: Sequence[Pair], circumstances: Mapping[str, str]) -> SameFactReport:
-    """Judge all pairs and count."""
+    """Judge all pairs and count the outcomes."""
     judge(pairs[0].old, pairs[0].new)  # reads the lists
-    signature.cache_clear()
-    cold, judged = _timed(pairs)
-    known, _ = _timed(pairs)
+    sign_text.cache_clear()
+    cold, judged = _time_judgements(pairs)
+    known, _ = _time_judgements(pairs)
     found = list(zip(pairs, judged, strict=True))
     return SameFactReport(
         circumstances=circumstances,
@@ -110,7 +110,7 @@ def measure(pairs: Sequence[Pair], circumstances: Mapping[str, str]) -> SameFact
     )
 
 
-def _timed(pairs: Sequence[Pair]) -> tuple[float, list[Judgement]]:
+def _time_judgements(pairs: Sequence[Pair]) -> tuple[float, list[Judgement]]:
     start = time.process_time()
     judged = [judge(pair.old, pair.new) for pair in pairs]
     return (time.process_time() - start) * 1000 / len(pairs), judged
@@ -142,7 +142,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def markdown(report: SameFactReport) -> str:
-    """The whole report as Markdown."""
+    """Return the whole report as Markdown."""
     total = report.total
     parts = [
         "# Same fact or not",

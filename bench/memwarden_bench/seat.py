@@ -1,4 +1,4 @@
-"""One system in a process of its own, driven over a pipe: ``python -m memwarden_bench.seat '<JSON>'``.
+"""Runs a system in its own process, driven over a pipe: ``python -m memwarden_bench.seat '<JSON>'``.
 
 Orders come as lines of JSON on stdin, answers go as lines of JSON to what was stdout; whatever the system prints
 goes to stderr. Only the system's own calls are timed. A connection to another machine is an error.
@@ -18,30 +18,30 @@ from typing import IO, Any
 from memwarden_bench.machine import memory_now, memory_peak
 from memwarden_bench.systems import SYSTEMS, Kind, System, model
 
-LEAST = 3
+MIN_QUESTIONS = 3
 """So many questions are asked, however long they take."""
 
 Order = Mapping[str, Any]
 
 
-def opened(system: System, order: Order) -> Order:
+def open_store(system: System, order: Order) -> Order:
     """Open the store."""
-    return {"ms": _timed(system.open)}
+    return {"ms": _time_call(system.open)}
 
 
 def add(system: System, order: Order) -> Order:
-    """Add texts, all in one call."""
-    return {"ms": _timed(partial(system.add, order["user"], order["texts"]))}
+    """Add texts, all in a single call."""
+    return {"ms": _time_call(partial(system.add, order["user"], order["texts"]))}
 
 
 def ask(system: System, order: Order) -> Order:
-    """Ask questions, one after another, until they or the seconds are spent."""
+    """Ask questions in sequence until they or the seconds are spent."""
     times: list[float] = []
     found: list[list[str]] = []
     end = time.perf_counter() + order["seconds"]
     for question in order["questions"]:
-        times.append(_timed(partial(_answer, found, system, order["user"], question)))
-        if len(times) >= LEAST and time.perf_counter() > end:
+        times.append(_time_call(partial(_answer, found, system, order["user"], question)))
+        if len(times) >= MIN_QUESTIONS and time.perf_counter() > end:
             break
     return {"times": times, "found": found}
 
@@ -50,28 +50,28 @@ def add_and_ask(system: System, order: Order) -> Order:
     """Add single texts, with a question after each."""
     adds, asks = [], []
     for text, question in zip(order["texts"], order["questions"], strict=True):
-        adds.append(_timed(partial(system.add, order["user"], [text])))
-        asks.append(_timed(partial(system.ask, order["user"], question)))
+        adds.append(_time_call(partial(system.add, order["user"], [text])))
+        asks.append(_time_call(partial(system.ask, order["user"], question)))
     return {"adds": adds, "asks": asks}
 
 
 def memory(system: System, order: Order) -> Order:
-    """Memory of this process."""
+    """Return the memory of this process."""
     return {"now_mb": memory_now(), "peak_mb": memory_peak()}
 
 
-def closed(system: System, order: Order) -> Order:
+def close_store(system: System, order: Order) -> Order:
     """Close the store."""
-    return {"ms": _timed(system.close)}
+    return {"ms": _time_call(system.close)}
 
 
 ORDERS: Mapping[str, Callable[[System, Order], Order]] = {
-    "open": opened,
+    "open": open_store,
     "add": add,
     "ask": ask,
     "add and ask": add_and_ask,
     "memory": memory,
-    "close": closed,
+    "close": close_store,
 }
 
 
@@ -84,7 +84,7 @@ def _kind(name: str) -> Kind:
 
 
 def serve(setting: Mapping[str, str], orders: IO[str], answers: IO[str]) -> None:
-    """Do what the orders say until they end."""
+    """Execute orders until they end."""
     system = _kind(setting["system"]).driver(Path(setting["folder"]), model(setting["embedder"]))
     for line in orders:
         order = json.loads(line)
@@ -97,7 +97,7 @@ def serve(setting: Mapping[str, str], orders: IO[str], answers: IO[str]) -> None
 
 
 def refuse_connections(event: str, details: tuple[Any, ...]) -> None:
-    """An audit hook: nothing that is measured here needs another machine."""
+    """Audit hook that refuses connections to other machines."""
     if event == "socket.connect" and isinstance(details[1], tuple):
         raise ConnectionRefusedError("a benchmark of local stores tried to connect to another machine")
 
@@ -106,7 +106,7 @@ def _answer(found: list[list[str]], system: System, user: str, question: str) ->
     found.append(system.ask(user, question))
 
 
-def _timed(call: Callable[[], Any]) -> float:
+def _time_call(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
     call()
     return 1_000 * (time.perf_counter() - start)

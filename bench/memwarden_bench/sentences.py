@@ -1,4 +1,4 @@
-"""Made-up chats for measuring speed: lifelike lengths, and a vocabulary that grows as real ones do.
+"""Generates chats for measuring speed, with lifelike lengths and growing vocabulary.
 
 Nothing is measured on them but time and memory. The same seed gives the same turns.
 """
@@ -42,7 +42,7 @@ _SYLLABLES = ("ba", "co", "del", "fi", "gor", "han", "ji", "kam", "lu", "mir", "
 
 
 def turns(amount: int, seed: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield made-up messages of two people, with ids and times a minute apart."""
+    """Yield generated messages of two people, with ids and times a minute apart."""
     chance = random.Random(seed)
     start = datetime(2024, 1, 1, 9, tzinfo=UTC)
     for number in range(amount):
@@ -52,7 +52,7 @@ def turns(amount: int, seed: int = 0) -> Iterator[Mapping[str, Any]]:
 
 
 def questions(amount: int, seed: int = 1) -> list[str]:
-    """Questions to such chats; some ask for something that was never said."""
+    """Yield questions about such chats; some have no answer."""
     chance = random.Random(seed)
     frames = (
         "What did {name} say about the {thing}?",
@@ -65,14 +65,14 @@ def questions(amount: int, seed: int = 1) -> list[str]:
 
 
 class Fact(NamedTuple):
-    """A made-up fact and what it became later."""
+    """A generated fact and its later value."""
 
     text: str
     changed: str
 
 
 def facts(amount: int, seed: int = 2) -> list[Fact]:
-    """What a memory may hold of so many people: no two are about the same."""
+    """Return distinct facts about this many people."""
     chance = random.Random(seed)
     people = [first + last for first in _SYLLABLES for last in _SYLLABLES]
     told = []
@@ -83,8 +83,8 @@ def facts(amount: int, seed: int = 2) -> list[Fact]:
     return told
 
 
-def varied(messages: Sequence[Mapping[str, Any]], amount: int, seed: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Repeat real messages, each time with a rare word added, so that no two are the same and vocabularies grow."""
+def vary(messages: Sequence[Mapping[str, Any]], amount: int, seed: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Repeat real messages with a rare word added, so that vocabularies grow."""
     chance = random.Random(seed)
     start = datetime(2024, 1, 1, 9, tzinfo=UTC)
     for number, message in zip(count(), cycle(messages)):
@@ -123,7 +123,7 @@ def _fill(chance: random.Random, frame: str, number: int) -> str:
 
 
 def _rare(chance: random.Random, number: int) -> str:
-    """A word of a vocabulary that grows with the square root of what was said, common ones more often (Heaps, Zipf)."""
+    """Draw a word from a vocabulary that grows with the root of the text (Heaps, Zipf)."""
     size = 50 + int(60 * (number + 1) ** 0.5)
     place = int(size ** chance.random())
     return "".join(_SYLLABLES[(place // 16**digit) % 16] for digit in range(4))

@@ -1,4 +1,4 @@
-"""What recall costs: time, memory and disk, for namespaces of several sizes. Every trial is a process of its own."""
+"""Measures time, memory and disk of recall for several sizes, each trial in its own process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from memwarden_bench import metrics, sentences, trial
 from memwarden_bench.beside import Beside
-from memwarden_bench.fresh import Installed, TrialFailed, run, run_code
+from memwarden_bench.fresh import FreshInstall, TrialFailed, run, run_code
 from memwarden_bench.replay import Tick
 from memwarden_bench.tiers import TiersReport
 
@@ -28,17 +28,17 @@ SYNCS = 100
 
 @dataclass(frozen=True, slots=True)
 class SizeFigures:
-    """One namespace of ``rows`` turns. Milliseconds of a whole ``query`` through the public API, ten items.
+    """Figures of a namespace of ``rows`` turns. Times are milliseconds of a ``query`` of ten items.
 
     Attributes:
         hot: the index is in memory. cold: the model is loaded, the namespace is not: a fresh warden on the file.
         fresh: a process that imports memwarden, opens the file and asks, from its start to its answer. Of that:
             ``fresh_open_ms`` (loads the model) and ``fresh_query_ms`` (reads the namespace).
-        call_p50_ms: observing one thread of 20 turns. single: observing one turn. sync: what the disk takes to sync
+        call_p50_ms: observing a thread of 20 turns. single: observing a single turn. sync: what the disk takes to sync
             4 KB, measured next to it.
         turn: what memory adds to a turn of a conversation: memories found and put in, question and answer stored.
         looked: the same when the thread is looked through for facts, too, by rules.
-        fill_rss_mb, ask_rss_mb: the most memory of the process that wrote, and of the one that asked.
+        fill_rss_mb, ask_rss_mb: the most memory of the process that wrote, and of the process that asked.
     """
 
     rows: int
@@ -67,7 +67,7 @@ class SizeFigures:
 
 @dataclass(frozen=True, slots=True)
 class SpeedReport:
-    """Everything that one run of ``bench speed`` measured.
+    """The results of a run of ``bench speed``.
 
     Attributes:
         python_ms: starting a bare interpreter. import_ms: what ``import memwarden`` adds to that.
@@ -80,7 +80,7 @@ class SpeedReport:
     python_ms: float
     import_ms: float
     sizes: Sequence[SizeFigures]
-    installed: Installed | None
+    installed: FreshInstall | None
     beside: Beside | None = None
     tiers: TiersReport | None = None
 
@@ -88,7 +88,7 @@ class SpeedReport:
 def measure_size(
     rows: int, embedder: str, *, data: Path | None, folder: Path | None, queries: int, tick: Tick
 ) -> SizeFigures:
-    """Fill a store with this many turns and ask it, hot, cold and from a fresh process."""
+    """Fill a store with this many turns and query it: hot, cold and from a fresh process."""
     with TemporaryDirectory(prefix="memwarden-bench-", dir=folder) as place:
         file = Path(place) / "bench.db"
         order = {"url": f"sqlite:///{file}", "embedder": embedder, "rows": rows}
@@ -121,7 +121,7 @@ def measure_size(
 
 
 def sync_times(folder: Path) -> list[float]:
-    """Milliseconds to append 4 KB to a file and have the disk confirm it, often enough for a p95."""
+    """Return milliseconds of syncing 4 KB to the disk, often enough for a p95."""
     times = []
     with (folder / "sync.bin").open("wb", buffering=0) as file:
         for _ in range(SYNCS):
@@ -134,13 +134,13 @@ def sync_times(folder: Path) -> list[float]:
 
 
 def start_up() -> tuple[float, float]:
-    """Milliseconds to start a bare interpreter, and what ``import memwarden`` adds: medians."""
+    """Return median milliseconds of a bare interpreter's start, and of ``import memwarden``."""
     bare = metrics.percentile([run_code("pass") for _ in range(STARTS)], 0.5)
     return bare, metrics.percentile([run_code("import memwarden") for _ in range(STARTS)], 0.5) - bare
 
 
 def questions_of(data: Path | None, queries: int) -> list[str]:
-    """Questions to put to a namespace: those of the data if there are enough, else made-up ones."""
+    """Return questions for a namespace: those of the data if enough, else generated."""
     if data is not None:
         from memwarden.surfaces.conversation_files import read_conversations
 
@@ -151,13 +151,16 @@ def questions_of(data: Path | None, queries: int) -> list[str]:
 
 
 def asked_of(data: Path | None, amount: int) -> list[str]:
-    """Exactly so many questions, repeated when the data has fewer."""
+    """Return exactly this many questions, repeated when the data has fewer."""
     known = questions_of(data, amount)
     return [known[number % len(known)] for number in range(amount)]
 
 
 def texts_of(data: Path | None, rows: int) -> list[str]:
-    """The words of so many turns, no two alike: LangGraph refuses a batch with two texts that are the same."""
+    """Return the distinct texts of this many turns.
+
+    LangGraph refuses a batch with two equal texts.
+    """
     said = [message["content"] for message in trial.rows_of(data, rows)]
     seen: set[str] = set()
     for number, text in enumerate(said):
@@ -173,9 +176,9 @@ def _trial(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fresh(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Start a process and stop the clock when its answer can be read."""
+    """Start a process and stop the clock when its answer is readable."""
     start = time.perf_counter()
-    with _started(_command(order)) as process:
+    with _start_process(_command(order)) as process:
         assert process.stdout is not None
         process.stdout.readline()
         whole = 1_000 * (time.perf_counter() - start)
@@ -184,7 +187,7 @@ def _fresh(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def _start_process(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process
         said = process.stderr.read() if process.stderr else ""

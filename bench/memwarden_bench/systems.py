@@ -1,4 +1,4 @@
-"""What ``bench speed`` measures side by side: drivers that add texts and ask questions, as each system's users would.
+"""Drivers of the systems in ``bench speed``: each adds texts and answers as its users would.
 
 Every driver embeds with the same model inside its own calls, so that all of them hold the same vectors. None of them
 calls a language model or the network. The peers come with the extra ``bench``; memwarden and the floor are always
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memwarden.errors import InvalidConfig
-from memwarden_bench.machine import installed
+from memwarden_bench.machine import installed_version
 
 if TYPE_CHECKING:
     from memwarden.models.protocols import Embedder
@@ -28,13 +28,13 @@ BLOCKS = 50
 
 
 class System(Protocol):
-    """A store of texts for users that can be asked. Made with a folder of its own and the model that all share."""
+    """A queryable store of users' texts, made with its own folder and the shared model."""
 
     def open(self) -> None:
-        """Import what is needed and open the store in the folder, which may hold one already."""
+        """Import what is needed and open the store in the folder, which may hold a store already."""
 
     def add(self, user: str, texts: Sequence[str]) -> None:
-        """Add texts in one call, as durably as the system does by default."""
+        """Add texts in a single call, as durably as the system does by default."""
 
     def ask(self, user: str, question: str) -> list[str]:
         """Return the user's best :data:`ITEMS` texts."""
@@ -57,7 +57,7 @@ class MemwardenSystem:
         self._warden = Warden.open(self._url, config={"embedder": os.environ["MEMWARDEN_EMBEDDER"]})
 
     def add(self, user: str, texts: Sequence[str]) -> None:
-        """See :class:`System`. A batch is a thread of its own, single turns follow one another in one thread."""
+        """See :class:`System`. A batch is a thread of its own, single turns follow each other in a shared thread."""
         turns = [{"role": "user", "content": text, "id": f"m{next(self._numbers)}"} for text in texts]
         thread = "now" if len(turns) == 1 else turns[0]["id"]
         self._warden.scope(user=user, thread=thread).observe(turns)
@@ -74,7 +74,7 @@ class MemwardenSystem:
 
 
 class Floor:
-    """The least that does the job: one SQLite table of texts and float16 vectors, exact cosine with numpy in memory.
+    """The minimal solution: an SQLite table of texts and vectors, exact cosine in memory.
 
     A user's vectors stay in memory after the first question. It knows of no other process that writes.
     """
@@ -179,12 +179,12 @@ class SameVectors:
         self._model = model
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """One text."""
+        """Embed a text."""
         found: list[float] = self._model.embed([text])[0].tolist()
         return found
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
-        """Several texts."""
+        """Embed several texts."""
         found: list[list[float]] = self._model.embed(texts).tolist()
         return found
 
@@ -220,7 +220,7 @@ class LangGraph:
 
 
 class Chroma:
-    """chromadb's persistent client: one collection, users told apart by metadata."""
+    """chromadb's persistent client: a shared collection, users separated by metadata."""
 
     def __init__(self, folder: Path, model: Embedder) -> None:
         self._folder = folder
@@ -289,10 +289,10 @@ class ChromaByUser(Chroma):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A system and what to know about it.
+    """A system and its description.
 
     Attributes:
-        packages: what has to be installed for it, by distribution name; the first one gives its version.
+        packages: what has to be installed for it, by distribution name; the first gives its version.
         imports: what a program that uses it imports.
         keeps: whether another process finds what was added.
         does: what it does more or less than the others, by :data:`ASPECTS`.
@@ -308,12 +308,12 @@ class Kind:
     @property
     def missing(self) -> tuple[str, ...]:
         """The packages that are not installed."""
-        return tuple(package for package in self.packages if not installed(package))
+        return tuple(package for package in self.packages if not installed_version(package))
 
     @property
     def version(self) -> str:
-        """Its version."""
-        return f"{self.packages[0]} {installed(self.packages[0])}"
+        """The version of the system."""
+        return f"{self.packages[0]} {installed_version(self.packages[0])}"
 
 
 ASPECTS = ("an add is on disk when it returns", "searches by", "the turn before and its session", "nothing relevant")
@@ -376,9 +376,9 @@ SYSTEMS: Mapping[str, Kind] = {
 
 
 def model(embedder: str) -> Embedder:
-    """The model that all of them share. Raises InvalidConfig for one whose vectors cannot be given to peers."""
+    """Return the shared model. Raises InvalidConfig for a model whose vectors peers cannot use."""
     if embedder != "wordllama":
         raise InvalidConfig(f"peers can be given the vectors of wordllama, not of {embedder!r}; add --no-peers")
-    from memwarden.models.wordllama import shared
+    from memwarden.models.wordllama import shared_embedder
 
-    return shared()
+    return shared_embedder()

@@ -1,7 +1,7 @@
-"""What ``bench speed --tiers`` measures: three tiers of items, as each system's users would keep and assemble them.
+"""Drivers for ``bench speed --tiers``: three tiers of items and a context made of them.
 
 All embed with the same model inside their own calls. The users of the drivers are ``task``, ``project`` and ``global``
-to add to; to ask, ``project`` searches it by meaning, ``decisions`` lists the newest hundred, and ``context`` makes one
+to add to; to ask, ``project`` searches it by meaning, ``decisions`` lists the newest hundred, and ``context`` makes a
 text of all three within a budget, with a question or without.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memwarden.tiers import ContextItem, ContextRequest, Task
-from memwarden.tiers.budget import SHARES
+from memwarden.tiers.budget import DEFAULT_SHARES
 from memwarden.tokens import estimate
 from memwarden_bench.systems import ITEMS, Kind, LangGraph
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 BUDGET: Final = 2_000
 """Tokens of a context: some sixty items of the made-up sentences."""
-ASKED: Final = BUDGET // 5
+QUESTION_BUDGET: Final = BUDGET // 5
 """So many items of a tier are asked for, as memwarden does."""
 PEER: Final = "LangGraph InMemoryStore"
-_TOGETHER = 100
+_BATCH = 100
 
 
 class Tiers:
@@ -47,13 +47,13 @@ class Tiers:
         self._assembler = tiers.assembler()
 
     def add(self, user: str, texts: Sequence[str]) -> None:
-        """Add items to a tier, many at a time: what waits is committed together."""
+        """Add items to a tier, many at a time, so that they are committed together."""
 
         async def all_of_them(some: Sequence[str]) -> None:
             await asyncio.gather(*(self._add(user, text) for text in some))
 
-        for start in range(0, len(texts), _TOGETHER):
-            self._warden._loop.run(all_of_them(texts[start : start + _TOGETHER]))
+        for start in range(0, len(texts), _BATCH):
+            self._warden._loop.run(all_of_them(texts[start : start + _BATCH]))
 
     async def _add(self, user: str, text: str) -> ContextItem:
         if user == "task":
@@ -79,13 +79,13 @@ class Tiers:
 
 
 class TiersOnDisk(Tiers):
-    """The same, on SQLite."""
+    """memwarden's tiers on SQLite."""
 
     url = "sqlite:///{folder}/tiers.db"
 
 
 class LangGraphTiers(LangGraph):
-    """LangGraph's ``InMemoryStore`` with an index, a namespace a tier, and a plain assembler on it.
+    """LangGraph's ``InMemoryStore``, a namespace a tier, with a plain assembler.
 
     It searches each tier, as it comes where nothing is asked, and takes what fits the tier's share in that order.
     """
@@ -108,11 +108,11 @@ class LangGraphTiers(LangGraph):
         if user == "project":
             return [item.value["text"] for item in self._store.search(("tier", user), query=question, limit=ITEMS)]
         lines: list[str] = []
-        for tier, share in SHARES.items():
+        for tier, share in DEFAULT_SHARES.items():
             asked = question if tier != "task" else ""
             left = int(BUDGET * share) - estimate(f"{tier}:\n")
             lines.append(f"{tier}:")
-            for item in self._store.search(("tier", tier), query=asked or None, limit=ASKED):
+            for item in self._store.search(("tier", tier), query=asked or None, limit=QUESTION_BUDGET):
                 line = f"- [{item.value['kind']}] {item.value['text']}"
                 cost = estimate(line + "\n")
                 if cost <= left:
@@ -122,9 +122,9 @@ class LangGraphTiers(LangGraph):
 
 
 def _vector(question: str) -> list[float]:
-    from memwarden.models.wordllama import shared
+    from memwarden.models.wordllama import shared_embedder
 
-    found: list[float] = shared().embed([question])[0].tolist()
+    found: list[float] = shared_embedder().embed([question])[0].tolist()
     return found
 
 
@@ -136,4 +136,4 @@ TIER_SYSTEMS: Mapping[str, Kind] = {
         Kind(f"{PEER}, three namespaces", LangGraphTiers, ("langgraph", "numpy"), "", keeps=False, does=()),
     )
 }
-"""The systems by their name; the last one is what the others are compared with."""
+"""The systems by their name; the last is what the others are compared with."""

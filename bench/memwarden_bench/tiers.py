@@ -1,4 +1,4 @@
-"""What three tiers cost: adding to them, searching them, making a context of them, and memory, beside LangGraph."""
+"""Measures three tiers: adding, searching, assembling a context, and memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ READS: Final = (
     ("search by meaning", "project", True),
     ("newest hundred", "decisions", False),
     ("context for a question", "context", True),
-    ("context without one", "context", False),
+    ("context without question", "context", False),
 )
 """What is asked: its name, where, and whether with a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class TiersReport:
-    """What ``bench speed --tiers`` found. scenarios: one for each number of items a tier."""
+    """The results of ``bench speed --tiers``. scenarios: by number of items a tier."""
 
     systems: Sequence[str]
     scenarios: Sequence[str]
@@ -47,7 +47,7 @@ def measure(
     asked: Callable[[int], Sequence[str]],
     tick: Tick,
 ) -> TiersReport:
-    """Fill and ask every system that is installed, in turn, each in a process of its own."""
+    """Fill and query every installed system in turn, each in its own process."""
     sheet = Sheet()
     kinds = [kind for kind in TIER_SYSTEMS.values() if not kind.missing]
     for kind in TIER_SYSTEMS.values():
@@ -69,7 +69,7 @@ def measure(
 
 
 def steps(sizes: Sequence[int]) -> int:
-    """How often :func:`measure` ticks."""
+    """Return the number of ticks of :func:`measure`."""
     return 3 * len(sizes)
 
 
@@ -78,11 +78,11 @@ def _scenario(size: int) -> str:
 
 
 def _measure(table: Table, size: int, rounds: int, texts: Sequence[str], asked: Sequence[str], tick: Tick) -> None:
-    def opened(seat: Seat) -> None:
+    def open_seat(seat: Seat) -> None:
         seat.do("open")
         table.note("empty", "MB", seat, seat.do("memory")["now_mb"])
 
-    table.round(0, opened)
+    table.round(0, open_seat)
     for number_, tier in enumerate(("task", "project", "global")):
         mine = texts[number_ * size : (number_ + 1) * size]
 
@@ -106,7 +106,7 @@ def _measure(table: Table, size: int, rounds: int, texts: Sequence[str], asked: 
     for turn in range(rounds):
 
         def add(seat: Seat, text: str = texts[3 * size + turn]) -> None:
-            table.note("add one", "ms", seat, seat.do("add", user="project", texts=[text])["ms"])
+            table.note("single add", "ms", seat, seat.do("add", user="project", texts=[text])["ms"])
 
         table.round(turn, add)
     table.round(0, lambda seat: table.note("memory", "MB", seat, seat.do("memory")["now_mb"]))
@@ -114,15 +114,15 @@ def _measure(table: Table, size: int, rounds: int, texts: Sequence[str], asked: 
 
 
 def markdown(report: TiersReport) -> list[str]:
-    """The parts of the report about tiers."""
+    """Return the sections about tiers."""
     parts = [
         "## Three tiers",
         "A task, a project and global memory with as many items each. search by meaning: ten of the project; newest "
-        f"hundred: decisions by filter; context: one text of all three within {BUDGET:,} tokens. Medians, and in "
+        f"hundred: decisions by filter; context: a text of all three within {BUDGET:,} tokens. Medians, and in "
         f"brackets how many times that of {BASE} it is, round by round. memory is the whole process, with the model "
         "that all share; empty, before the first item.",
     ]
-    names = ("search by meaning", "newest hundred", "context for a question", "context without one", "add one",
+    names = ("search by meaning", "newest hundred", "context for a question", "context without question", "single add",
              "add, each of many", "memory", "empty")  # fmt: skip
     for scenario in report.scenarios:
         figures = [

@@ -1,6 +1,6 @@
-"""One trial of ``bench speed`` in a process of its own: ``python -m memwarden_bench.trial '<JSON>'``.
+"""Runs a trial of ``bench speed`` in its own process: ``python -m memwarden_bench.trial '<JSON>'``.
 
-The process prints one line of JSON. Memory is that of this process only, and a fresh process is really fresh.
+The process prints a line of JSON. Memory is that of this process only, and a fresh process is really fresh.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ USER = "bench"
 
 
 def ask_once(order: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Open and ask one question: what a command line pays. The parent's clock has run since the process began."""
+    """Open and ask a single question, as a command line does.
+
+    The parent's clock has run since the process began.
+    """
     from memwarden import Warden
 
     start = time.perf_counter()
@@ -63,7 +66,7 @@ def fill(order: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Ask many questions hot, and each of a few of a fresh warden, whose namespace is cold."""
+    """Ask many questions hot, then each of a few on a fresh warden with a cold namespace."""
     from memwarden import Warden
     from memwarden_bench import metrics, sentences
 
@@ -74,13 +77,13 @@ def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
         me = warden.scope(user=USER)
         for question in questions[:WARM_UP]:
             me.query(question, top_k=10)
-        hot = [_timed(me, question) for question in asked]
+        hot = [_time_query(me, question) for question in asked]
         rss = memory_peak()
     cold = []
     for question in asked[: order["colds"]]:
         with Warden.open(order["url"], config=config) as warden:
             me = warden.scope(user=USER)
-            cold.append(_timed(me, question))
+            cold.append(_time_query(me, question))
     return {
         "hot_p50_ms": metrics.percentile(hot, 0.5),
         "hot_p95_ms": metrics.percentile(hot, 0.95),
@@ -91,7 +94,7 @@ def ask(order: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def turns(order: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Take whole turns, whose model says something at once: what memory adds to them."""
+    """Run whole turns with an instant model: what memory adds to them."""
     from memwarden import Warden
     from memwarden_bench import metrics, sentences
 
@@ -111,7 +114,7 @@ def turns(order: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _turn(warden: Any, thread: str, question: str, mode: str) -> float:
-    """Milliseconds before the model is called and after it has answered. mode: when the thread is looked through."""
+    """Return milliseconds before the model's call and after its answer. mode: the extraction setting."""
     from memwarden.conversation.settings import ChatSettings
 
     settings = ChatSettings(use_memory=True, memory_extraction_mode=mode)
@@ -119,13 +122,13 @@ def _turn(warden: Any, thread: str, question: str, mode: str) -> float:
     start = time.perf_counter()
     with turn:
         entered = time.perf_counter()
-        turn.heard(f"That is a good question. Here is what I know of it: {question}")
+        turn.record_response(f"That is a good question. Here is what I know of it: {question}")
         said = time.perf_counter()
     return 1_000 * (entered - start + time.perf_counter() - said)
 
 
 def rows_of(data: Path | None, rows: int) -> Iterator[Mapping[str, Any]]:
-    """So many turns, made up or from a file."""
+    """Return this many turns, generated or from a file."""
     from memwarden.surfaces.conversation_files import read_conversations
     from memwarden_bench import sentences
 
@@ -133,10 +136,10 @@ def rows_of(data: Path | None, rows: int) -> Iterator[Mapping[str, Any]]:
         return sentences.turns(rows)
     talks = read_conversations(data)
     messages = [message for talk in talks for session in talk.sessions for message in session.messages]
-    return sentences.varied(messages, rows)
+    return sentences.vary(messages, rows)
 
 
-def _timed(me: Any, question: str) -> float:
+def _time_query(me: Any, question: str) -> float:
     start = time.perf_counter()
     me.query(question, top_k=10)
     return 1_000 * (time.perf_counter() - start)

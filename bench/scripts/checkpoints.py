@@ -36,7 +36,7 @@ THREADS = (100, 10_000)
 
 
 class Thread:
-    """A thread whose state is put again and again, as a graph's run does."""
+    """A thread whose state is saved again and again, as a graph's run does."""
 
     def __init__(self, saver: Saver, name: str, size: int) -> None:
         self._saver = saver
@@ -46,7 +46,7 @@ class Thread:
         self._lines = lines(size)
         self._new = dict(self._versions)
 
-    async def put(self) -> None:
+    async def save_next(self) -> None:
         """Save the next checkpoint; everything but the text's first line stays."""
         self._lines = [lines(100)[0], *self._lines[1:]]
         version = self._saver.get_next_version(self._versions.get("messages"), None)
@@ -61,7 +61,7 @@ class Thread:
         self.put_seconds = time.perf_counter() - began
 
     async def get(self) -> None:
-        """Read the latest checkpoint, and see that it is whole."""
+        """Read the latest checkpoint and check that it is whole."""
         latest: Any = {"configurable": {**self._config["configurable"]}}
         del latest["configurable"]["checkpoint_id"]
         began = time.perf_counter()
@@ -72,7 +72,7 @@ class Thread:
 
 
 def lines(size: int) -> list[str]:
-    """Lines of 100 characters, together so many bytes."""
+    """Return lines of 100 characters, together this many bytes."""
     return [" ".join(random.choices(WORDS, k=20))[:100].ljust(100, ".") for _ in range(max(1, size // 100))]
 
 
@@ -80,14 +80,14 @@ async def beside(name: str, ours: Saver, theirs: Saver, rounds: int) -> None:
     for saver in (ours, theirs):
         before = Thread(saver, "before", 200_000)
         for _ in range(100):
-            await before.put()
+            await before.save_next()
     for label, size in SIZES.items():
         pairs = [Thread(ours, f"t{size}", size), Thread(theirs, f"t{size}", size)]
         taken: dict[str, list[list[float]]] = {"put": [[], []], "get": [[], []]}
         for number in range(rounds + 3):
             order = (0, 1) if number % 2 else (1, 0)
             for which in order:
-                await pairs[which].put()
+                await pairs[which].save_next()
             for which in order:
                 await pairs[which].get()
             if number >= 3:
@@ -102,22 +102,22 @@ async def beside(name: str, ours: Saver, theirs: Saver, rounds: int) -> None:
 
 
 async def many_threads(name: str, saver: Saver) -> None:
-    """Does it matter how many threads there are?"""
+    """Measure whether the number of threads matters."""
     there = 0
     for count in THREADS:
         while there < count:
             names = range(there, min(there + 500, count))
-            await asyncio.gather(*(Thread(saver, f"many{number}", 500).put() for number in names))
+            await asyncio.gather(*(Thread(saver, f"many{number}", 500).save_next() for number in names))
             there = names[-1] + 1
-        one: Any = {"configurable": {"thread_id": f"many{count // 2}", "checkpoint_ns": ""}}
+        config: Any = {"configurable": {"thread_id": f"many{count // 2}", "checkpoint_ns": ""}}
 
-        async def listed(config: Any, **how: Any) -> int:
+        async def count_listed(config: Any, **how: Any) -> int:
             return len([found async for found in saver.alist(config, **how)])
 
         asked: dict[str, Callable[[], Awaitable[Any]]] = {
-            "get": lambda config=one: saver.aget_tuple(config),  # type: ignore[misc]  # a lambda with a default has no type
-            "list of a thread": lambda config=one: listed(config),  # type: ignore[misc]  # a lambda with a default has no type
-            "list of all, 10 newest": lambda: listed(None, limit=10),
+            "get": lambda config=config: saver.aget_tuple(config),  # type: ignore[misc]  # a lambda with a default has no type
+            "list of a thread": lambda config=config: count_listed(config),  # type: ignore[misc]  # a lambda with a default has no type
+            "list of all, 10 newest": lambda: count_listed(None, limit=10),
         }
         for what, ask in asked.items():
             times = []

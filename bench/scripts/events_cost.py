@@ -30,14 +30,14 @@ async def main(memories: int, rounds: int) -> None:
         ):
             pair = (on.scope(user="ana"), off.scope(user="ana"))
             for me in pair:
-                await me.observe([said(number) for number in range(memories)])
+                await me.observe([message_of(number) for number in range(memories)])
                 await me.query("Where does person 7 keep the bees?")
             print(f"{memories:,} memories; medians in ms with events and without, and their ratio")
             await both("a hot query", pair, rounds, QUESTIONS, ask)
             await both("observing a turn", pair, rounds, WRITES, observe)
 
 
-def said(number: int) -> dict[str, str]:
+def message_of(number: int) -> dict[str, str]:
     text = f"Person {number} keeps {number % 97} bees behind barn {number % 13} and waters {number % 29} plants."
     return {"role": "user", "content": text, "id": f"m{number}"}
 
@@ -47,7 +47,7 @@ async def ask(me: AsyncScope, number: int) -> object:
 
 
 async def observe(me: AsyncScope, number: int) -> object:
-    return await me.observe([said(1_000_000 + number)])
+    return await me.observe([message_of(1_000_000 + number)])
 
 
 async def both(
@@ -60,18 +60,18 @@ async def both(
     ratios, times = [], []
     for number in range(rounds):
         taken: tuple[list[float], list[float]] = ([], [])
-        for one in range(calls):
-            for which in (0, 1) if one % 2 else (1, 0):
+        for place in range(calls):
+            for which in (0, 1) if place % 2 else (1, 0):
                 began = time.perf_counter()
-                await call(pair[which], number * calls + one)
+                await call(pair[which], number * calls + place)
                 taken[which].append((time.perf_counter() - began) * 1000)
         medians = (median(taken[0]), median(taken[1]))
         times.append(medians)
         ratios.append(medians[0] / medians[1])
-    on, off = (median(one[which] for one in times) for which in (0, 1))
+    on, off = (median(times_of[which] for times_of in times) for which in (0, 1))
     print(f"{what:18} {on:8.3f} {off:8.3f} {median(ratios):6.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
 
 
 if __name__ == "__main__":
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(word) for word in sys.argv[1:]]
     asyncio.run(main(*(given + [100, 7][len(given) :])))

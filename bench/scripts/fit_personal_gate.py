@@ -18,7 +18,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.remember.extract.rules.relevance_features import CUES, NOTE_CUES, cues, note_cues
+from memwarden.remember.extract.rules.relevance_features import (
+    FEATURES,
+    NOTE_FEATURES,
+    find_features,
+    find_note_features,
+)
 
 PENALTY = 3.0
 STEP = 0.05
@@ -28,32 +33,32 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Turns:
-    """Users' turns: the cues of either kind, whether a turn is personal, whether a gold memory was drawn from it."""
+    """Users' turns: features of both gates and their labels."""
 
-    cues: Floats
-    note_cues: Floats
+    find_features: Floats
+    find_note_features: Floats
     personal: Floats
     gold: Floats
 
 
-def read(paths: Sequence[Path]) -> Turns:
-    """Every user's turn of some files."""
+def read_turns(paths: Sequence[Path]) -> Turns:
+    """Read every user's turn of the files."""
     rows, note_rows, personal, gold = [], [], [], []
     for path in paths:
         for session in json.loads(path.read_text(encoding="utf-8"))["dialogues"]:
-            drawn = {one["source_content_snapshot"].strip() for one in session["extracted_memory"]}
+            drawn = {note["source_content_snapshot"].strip() for note in session["extracted_memory"]}
             for turn in session["dialogue_turns"]:
                 text = turn["content"].strip()
                 if turn["speaker"] == "User" and text:
-                    rows.append(cues(text))
-                    note_rows.append(note_cues(text))
+                    rows.append(find_features(text))
+                    note_rows.append(find_note_features(text))
                     personal.append(not session["session_identifier"].startswith("Enhanced"))
                     gold.append(text in drawn)
     return Turns(np.array(rows), np.array(note_rows), np.array(personal, float), np.array(gold, float))
 
 
-def fit(rows: Floats, labels: Floats) -> Floats:
-    """Weights and, last, the constant."""
+def fit_weights(rows: Floats, labels: Floats) -> Floats:
+    """Return the weights and, last, the constant."""
     design = np.hstack([rows, np.ones((len(rows), 1))])
     penalty = np.full(design.shape[1], PENALTY)
     penalty[-1] = 0
@@ -70,7 +75,7 @@ def fit(rows: Floats, labels: Floats) -> Floats:
 
 
 def auc(scores: Floats, labels: Floats) -> float:
-    """The share of pairs of one positive and one negative that stand in the right order; ties count half."""
+    """Return the share of correctly ordered pairs of a positive and a negative; ties count half."""
     order = np.argsort(scores, kind="stable")
     _, place, times = np.unique(scores[order], return_inverse=True, return_counts=True)
     ends = np.cumsum(times)
@@ -81,7 +86,7 @@ def auc(scores: Floats, labels: Floats) -> float:
 
 
 def scores(rows: Floats, weights: Floats) -> Floats:
-    """The score of each row."""
+    """Return the score of each row."""
     return rows @ weights[:-1] + weights[-1]
 
 
@@ -91,11 +96,11 @@ def main() -> None:
     parser.add_argument("--test", nargs="*", type=Path, default=[])
     parser.add_argument("--out", type=Path, help="write the module to this file")
     given = parser.parse_args()
-    turns = read(given.files)
-    weights = {"PERSONAL": fit(turns.cues, turns.personal), "NOTE": fit(turns.note_cues, turns.gold)}
+    turns = read_turns(given.files)
+    weights = {"PERSONAL": fit_weights(turns.cues, turns.personal), "NOTE": fit_weights(turns.note_cues, turns.gold)}
     for name, paths in (("fitted on", given.files), ("apart", given.test)):
         if paths:
-            turns = read(paths)
+            turns = read_turns(paths)
             personal = auc(scores(turns.cues, weights["PERSONAL"]), turns.personal)
             note = auc(scores(turns.note_cues, weights["NOTE"]), turns.gold)
             print(f"{name}: {len(turns.gold)} turns, personal AUC {personal:.3f}, of note AUC {note:.3f}")
@@ -104,7 +109,7 @@ def main() -> None:
 
 
 def module(sets: dict[str, Floats], files: Sequence[str]) -> str:
-    """The text of the module of weights."""
+    """Return the text of the module of weights."""
     lines = [
         '"""Weights of the cues, fitted on conversations of RealMem (Apache-2.0; see NOTICE) and on nothing else.',
         "",
@@ -127,7 +132,7 @@ def module(sets: dict[str, Floats], files: Sequence[str]) -> str:
     }
     for name, weights in sets.items():
         lines.append(f"{name}: Final[Mapping[str, float]] = {{")
-        cue_names = CUES if name == "PERSONAL" else NOTE_CUES
+        cue_names = FEATURES if name == "PERSONAL" else NOTE_FEATURES
         named = zip((*cue_names, "constant"), weights, strict=True)
         lines += [f'    "{cue}": {weight:.2f},' for cue, weight in named]
         lines += ["}", f'"""{about[name]}"""', ""]

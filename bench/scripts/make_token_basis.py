@@ -1,4 +1,4 @@
-"""Make the basis that brings MiniLM's 384-d word-piece states to 64 dimensions.
+"""Makes the basis that projects MiniLM's 384-d word-piece states to 64 dimensions.
 
 ``python bench/make_token_basis.py --text FILE... --out src/memwarden/models/token_basis.npy``
 
@@ -23,7 +23,7 @@ DIMENSIONS = 64
 
 
 def texts_of(path: Path) -> list[str]:
-    """The texts of a file, each once."""
+    """Return the distinct texts of a file."""
     content = path.read_text(encoding="utf-8")
     found = _strings(json.loads(content)) if path.suffix == ".json" else iter(content.split("\n\n"))
     return list(dict.fromkeys(text.strip() for text in found if " " in text.strip()))
@@ -33,15 +33,15 @@ def _strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _strings(one)
+        for inner in value.values():
+            yield from _strings(inner)
     elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one)
+        for inner in value:
+            yield from _strings(inner)
 
 
 def make_basis(texts: Sequence[str], dimensions: int = DIMENSIONS) -> npt.NDArray[np.float16]:
-    """The basis for some texts, shape (384, dimensions)."""
+    """Return the basis for these texts, shape (384, dimensions)."""
     model = MiniLMEmbedder()
     moments = np.zeros((model.dimensions, model.dimensions))
     for _, states, _ in model.states(texts):

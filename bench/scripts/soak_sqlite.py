@@ -1,4 +1,4 @@
-"""Kill writers at random, examine the file, go on: for as long as you like.
+"""Kills writers at random and examines the file, in a loop of any length.
 
     python bench/soak_sqlite.py --minutes 10
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def one_round(site: Site, chance: random.Random) -> None:
-    """Start both writers and see both dead."""
+    """Start both writers and wait for their deaths."""
     labels = [chance.choice([None, chance.choice(LABELS)]) for _ in "pq"]
     children = [site.start(name, at=label, nth=chance.randint(1, 60)) for name, label in zip("pq", labels, strict=True)]
     time.sleep(0.3 + chance.random())

@@ -24,7 +24,7 @@ SIGNALS = Signals(b"\x01\x02\x03\x04" * 30, b"\x00\x3c" * 256, 1)
 
 
 def turn(number: int) -> Put:
-    """A turn of 180 characters with 30 terms and a vector of 256 numbers."""
+    """Return a turn of 180 characters with 30 terms and a vector of 256 numbers."""
     at = START + timedelta(seconds=number)
     memory = Memory(
         str(uuid7()),
@@ -64,15 +64,15 @@ async def main(rows: int, folder: Path) -> None:
     await store.open()
     batches = [a_batch(*(turn(start + number) for number in range(1000))) for start in range(0, rows, 1000)]
     started = time.perf_counter()
-    for one in batches:
-        await store.apply(one)
+    for batch in batches:
+        await store.apply(batch)
     rate("puts in batches of 1,000", rows, time.perf_counter() - started)
     singles = [a_batch(turn(rows + number)) for number in range(3000)]
     started = time.perf_counter()
     await asyncio.gather(*map(store.apply, singles))
     rate("3,000 single puts at once", 3000, time.perf_counter() - started)
     lone = iter([a_batch(turn(rows + 3000 + number)) for number in range(300)])
-    await each("one put after another", 300, lambda: store.apply(next(lone)))
+    await each("puts in sequence", 300, lambda: store.apply(next(lone)))
     scan = await store.scan(NAMESPACE)
     ids = [row.id for row in scan.rows[:: max(1, len(scan.rows) // 10)]][:10]
     await each("head", 3000, lambda: store.head(NAMESPACE))
@@ -81,7 +81,7 @@ async def main(rows: int, folder: Path) -> None:
     await each("last 10 of a thread", 1000, lambda: store.find(NAMESPACE, thread, order_by="written", limit=10))
     await each("newest 10", 1000, lambda: store.find(NAMESPACE, limit=10))
     await each("10 by importance (a sort of all)", 20, lambda: store.find(NAMESPACE, order_by="importance", limit=10))
-    await each("scan of one change", 1000, lambda: store.scan(NAMESPACE, since=scan.head.rev - 1))
+    await each("scan of a single change", 1000, lambda: store.scan(NAMESPACE, since=scan.head.rev - 1))
     await each(f"scan of {len(scan.rows):,} rows", 7, lambda: store.scan(NAMESPACE))
     same = replace(turn(0), source_key="s1")
     await each("a duplicate by source key", 300, lambda: store.apply(Batch(NAMESPACE, (same,), START)))

@@ -22,10 +22,10 @@ from memwarden.surfaces.conversation_files import (
 )
 from memwarden_bench import measure, quality, report, sentences, speed
 from memwarden_bench.app import app
-from memwarden_bench.fresh import Installed, TrialFailed
+from memwarden_bench.fresh import FreshInstall, TrialFailed
 from memwarden_bench.metrics import area_under_curve
 from memwarden_bench.peers import PEERS, ask_peer
-from memwarden_bench.replay import Judged, Variant, replay, sample, timeline, without_gold
+from memwarden_bench.replay import JudgedQuestion, Variant, replay, sample, timeline, without_gold
 
 WORDS = Variant("words", {"embedder": "none"})
 
@@ -200,8 +200,18 @@ def test_peers_without_turns_or_words(name: str) -> None:
 
 
 def test_abstention_by_hand() -> None:
-    answerable = [Judged(True, 0.9), Judged(True, 0.8), Judged(True, 0.7), Judged(False, 0.2)]
-    unanswerable = [Judged(False, 0.1), Judged(False, 0.15), Judged(False, 0.1), Judged(True, 0.75)]
+    answerable = [
+        JudgedQuestion(True, 0.9),
+        JudgedQuestion(True, 0.8),
+        JudgedQuestion(True, 0.7),
+        JudgedQuestion(False, 0.2),
+    ]
+    unanswerable = [
+        JudgedQuestion(False, 0.1),
+        JudgedQuestion(False, 0.15),
+        JudgedQuestion(False, 0.1),
+        JudgedQuestion(True, 0.75),
+    ]
     found = quality.abstain(answerable, unanswerable)
     assert (found.precision, found.recall, found.kept) == (0.75, 0.75, 0.75)
     assert found.auc == area_under_curve([0.9, 0.8, 0.7, 0.2], [0.1, 0.15, 0.1, 0.75]) == 14 / 16
@@ -289,7 +299,7 @@ def test_speed_command_on_a_tiny_namespace(tmp_path: Path, locomo: Path, monkeyp
     assert all(value is not None and value > 0 for value in size.values())
     again = json.loads(printed)
     rows = speed.SizeFigures(**again["sizes"][0])
-    made = speed.SpeedReport({}, "none", "x", 1.0, 2.0, [rows], Installed(3, 4.0, 5.0))
+    made = speed.SpeedReport({}, "none", "x", 1.0, 2.0, [rows], FreshInstall(3, 4.0, 5.0))
     assert "| 45 |" in report.speed_markdown(made)
     report.speed_plot(made, tmp_path / "speed.png")
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
@@ -312,7 +322,7 @@ def test_made_up_chats_are_repeatable_and_their_vocabulary_grows() -> None:
 
 def test_varied_messages_never_repeat() -> None:
     talk = Conversation("a", "b", (), (Session("t", None, ({"role": "user", "content": "hi", "id": "1"},)),))
-    made = list(sentences.varied(talk.sessions[0].messages, 30))
+    made = list(sentences.vary(talk.sessions[0].messages, 30))
     assert made[0]["content"] == "hi"
     assert len(made) == len({message["id"] for message in made}) == 30
     assert all(message["content"].startswith("hi ") for message in made[1:])

@@ -12,18 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from memwarden.errors import InvalidConfig
-from memwarden.models.wordllama import shared
+from memwarden.models.wordllama import shared_embedder
 from memwarden_bench import beside, seat, sentences, speed
 from memwarden_bench.app import app
 from memwarden_bench.beside import Beside, Layout, Plan
 from memwarden_bench.beside_report import beside_markdown, beside_plot, cell
 from memwarden_bench.fresh import install
-from memwarden_bench.rounds import Figure, Seat, SeatFailed, Sheet, Table, turned
+from memwarden_bench.rounds import Figure, Seat, SeatFailed, Sheet, Table, rotate
 from memwarden_bench.systems import BASE, FLOOR, SYSTEMS, Floor, Kind, model
 
 CROWD = Layout(3, 12)
 ALONE = Layout(1, 40)
-TOLD = ("query p50", "query p95", "batch add, 100 rows", "add one", "query after an add", "memory", "items")
+TOLD = ("query p50", "query p95", "batch add, 100 rows", "single add", "query after an add", "memory", "items")
 KEPT = ("on disk", "fresh process to an open store", "fresh process to its first answer")
 
 
@@ -67,7 +67,7 @@ def found() -> Beside:
 def test_every_figure_is_there_for_every_round(found: Beside) -> None:
     for system in (BASE, FLOOR):
         told = told_of(found, CROWD, system)
-        assert {told[name] for name in ("query p50", "query p95", "batch add, 100 rows", "add one")} == {2}
+        assert {told[name] for name in ("query p50", "query p95", "batch add, 100 rows", "single add")} == {2}
         assert told["another user's first query"] == 2
         assert set(told_of(found, ALONE, system)) >= {*TOLD, *KEPT}
     timed = [figure for figure in found.figures if figure.scenario != beside.START]
@@ -109,8 +109,8 @@ def test_ratios_are_of_the_same_round() -> None:
 
 
 def test_every_round_begins_with_another_one() -> None:
-    assert [turned("ABC", number) for number in range(4)] == [list("ABC"), list("BCA"), list("CAB"), list("ABC")]
-    assert turned([], 1) == []
+    assert [rotate("ABC", number) for number in range(4)] == [list("ABC"), list("BCA"), list("CAB"), list("ABC")]
+    assert rotate([], 1) == []
 
 
 def test_who_is_too_slow_is_left_out_and_told_how_long_it_would_take() -> None:
@@ -156,7 +156,7 @@ def test_errors_do_not_tell_where_the_store_was(tmp_path: Path) -> None:
 
 def test_the_floor_is_exact_and_keeps_what_it_was_given(tmp_path: Path) -> None:
     texts = speed.texts_of(None, 80)
-    floor = Floor(tmp_path, shared())
+    floor = Floor(tmp_path, shared_embedder())
     floor.open()
     floor.add("a", texts[:60])
     floor.add("b", texts[60:])
@@ -166,9 +166,9 @@ def test_the_floor_is_exact_and_keeps_what_it_was_given(tmp_path: Path) -> None:
     first = floor.ask("a", "a canoe")
     floor.close()
     held = [*texts[:60], *(f"a canoe and the number {number}" for number in range(beside.SINGLES + 60))]
-    scores = shared().embed(held) @ shared().embed(["a canoe"])[0]
+    scores = shared_embedder().embed(held) @ shared_embedder().embed(["a canoe"])[0]
     assert set(first) == {held[place] for place in np.argsort(-scores)[:10]}
-    again = Floor(tmp_path, shared())
+    again = Floor(tmp_path, shared_embedder())
     again.open()
     assert set(again.ask("a", "a canoe")) == set(first)
     assert len(again.ask("b", "a canoe")) == 10
@@ -196,8 +196,8 @@ def test_peers_need_vectors() -> None:
 
 def test_layouts_are_one_user_among_many_and_the_larger_sizes_alone() -> None:
     assert [item.name for item in beside.layouts_for((100, 10_000))] == [
-        "one user's 100 memories among 10,000",
-        "10,000 memories in one namespace",
+        "a user's 100 memories among 10,000",
+        "10,000 memories in a single namespace",
     ]
 
 

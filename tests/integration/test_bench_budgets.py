@@ -13,7 +13,7 @@ from memwarden.surfaces.conversation_files import TurnIdentity
 from memwarden.tokens import estimate
 from memwarden_bench import budgets, measure
 from memwarden_bench.app import app
-from memwarden_bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point, packed
+from memwarden_bench.budgets import BLOCK, QUERIES, BudgetsReport, Curves, Point, pack_turns
 from memwarden_bench.budgets_report import budgets_markdown
 from memwarden_bench.metrics import Estimate
 
@@ -70,14 +70,14 @@ def test_whole_turns_are_taken_as_long_as_they_fit() -> None:
     turns = [
         (TurnIdentity("t", str(number)), text) for number, text in enumerate(["a" * 30, "b" * 400, "c" * 30, "d" * 30])
     ]
-    found = packed(turns, 26)
+    found = pack_turns(turns, 26)
     assert [turn.id for turn in found.turns] == ["0", "2", "3"]
     assert found.text == "\n".join(f"- {letter * 30}" for letter in "acd")
     assert found.tokens == estimate(found.text) <= 26
-    assert packed(turns, 5) == ("", (), 0)
-    assert packed([(TurnIdentity("t", "1"), "one\ntwo")], 10).text == "- one\n  two"
-    long = [(TurnIdentity("t", str(number)), "x" * 400) for number in range(budgets.IN_VAIN)]
-    assert packed([*long, turns[0]], 26).turns == ()
+    assert pack_turns(turns, 5) == ("", (), 0)
+    assert pack_turns([(TurnIdentity("t", "1"), "one\ntwo")], 10).text == "- one\n  two"
+    long = [(TurnIdentity("t", str(number)), "x" * 400) for number in range(budgets.MAX_MISSES)]
+    assert pack_turns([*long, turns[0]], 26).turns == ()
 
 
 def test_a_statement_that_the_file_has_is_the_evidence(tmp_path: Path) -> None:

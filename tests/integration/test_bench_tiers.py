@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from memwarden.models.wordllama import shared
+from memwarden.models.wordllama import shared_embedder
 from memwarden.tokens import estimate
 from memwarden_bench import report, speed, tier_systems, tiers
 from memwarden_bench.app import app
@@ -16,7 +16,7 @@ from memwarden_bench.tier_systems import TIER_SYSTEMS, LangGraphTiers, Tiers, Ti
 from memwarden_bench.tiers import TiersReport
 
 TEXTS = ["Ana keeps bees.", "Tom repairs old clocks.", "The ferry leaves at nine."]
-NAMES = {item for item, _, _ in tiers.READS} | {"add one", "add, each of many", "memory", "empty"}
+NAMES = {item for item, _, _ in tiers.READS} | {"single add", "add, each of many", "memory", "empty"}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_report_goes_with_that_of_speed(found: TiersReport) -> None:
 
 @pytest.mark.parametrize("kind", [Tiers, TiersOnDisk, LangGraphTiers])
 def test_all_do_the_same_work(kind: type, tmp_path: object) -> None:
-    system = kind(tmp_path, shared())
+    system = kind(tmp_path, shared_embedder())
     system.open()
     for tier in ("task", "project", "global"):
         system.add(tier, TEXTS)

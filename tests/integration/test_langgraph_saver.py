@@ -31,7 +31,7 @@ from langgraph.graph import START, StateGraph
 from agent import ROUNDS, build, contents, expected, follow
 from memwarden import AsyncWarden, Warden
 from memwarden.errors import InvalidInput
-from memwarden.stores.shared.checkpoints import PAGE, Key, SavedCheckpoint
+from memwarden.stores.shared.checkpoints import PAGE, CheckpointKey, SavedCheckpoint
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver, acopy_from_memory, copy_from_memory
 
 CAPABILITIES = {
@@ -242,7 +242,7 @@ def test_pickle_is_neither_written_nor_read(warden: Warden) -> None:
     with pytest.raises(InvalidInput, match="pickled by the serde"):
         put(MemwardenSaver(warden, serde=Pickling()), {"a": [1]})
     saver = MemwardenSaver(warden)
-    saved = SavedCheckpoint(Key("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {})
+    saved = SavedCheckpoint(CheckpointKey("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {})
     saver._bound.run(warden.store.checkpoints.put(saver._bound.who.namespace, saved, ()))
     with pytest.raises(NotImplementedError, match="pickle"):
         saver.get_tuple(ANN)
@@ -289,10 +289,10 @@ def test_wrong_calls_are_refused(warden: Warden) -> None:
     saver = MemwardenSaver(warden)
     with pytest.raises(InvalidInput, match="checkpoint_id"):
         saver.put_writes(ANN, [("a", 1)], "task")
-    with pytest.raises(InvalidInput, match="strategy is one of"):
+    with pytest.raises(InvalidInput, match="strategy is any of"):
         saver.prune(["t"], strategy="other")
     for call in (saver.prune, saver.delete_for_runs):
-        with pytest.raises(InvalidInput, match="not one text"):
+        with pytest.raises(InvalidInput, match="not a single text"):
             call("t")
     with pytest.raises(InvalidInput, match="Warden"):
         MemwardenSaver("sqlite:///a.db")  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""Read conversation files of several layouts into one frozen record, ready to be observed and asked about.
+"""Reads conversation files of several layouts into frozen records.
 
 Recognised, by their content and not by their name:
 
 * **OpenAI messages**: a list of ``{"role", "content"}``, the same under ``"messages"``, a list of such conversations,
-  or JSON Lines with one conversation a line. ``content`` may be text, a list of parts or null.
+  or JSON Lines with a conversation a line. ``content`` may be text, a list of parts or null.
 * **memwarden**: ``{"title", "people", "sessions": [{"thread", "messages": [...]}]}`` with messages as
   ``Warden.observe`` takes them, and optionally ``"questions": [{"question", "expect": [message ids]}]``.
 * **LoCoMo**: two people over months, ``conversation.session_N`` and ``qa``. Both become the role ``user`` with their
@@ -49,14 +49,14 @@ _REALMEM_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})(?: \([A-Za-z]+\))?")
 
 
 class TurnIdentity(NamedTuple):
-    """What identifies a turn. Ids may repeat from thread to thread."""
+    """The identity of a turn: thread and id. Ids may repeat from thread to thread."""
 
     thread: str
     id: str
 
 
 class Omission(NamedTuple):
-    """How often something was left out, and what it was."""
+    """The count of messages left out for a reason."""
 
     what: str
     times: int
@@ -64,7 +64,7 @@ class Omission(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Messages of one sitting. ``messages`` are mappings as ``Warden.observe`` takes them, each with an ``id``."""
+    """The messages of a sitting, mappings as ``Warden.observe`` takes them, each with an ``id``."""
 
     thread: str
     at: datetime | None
@@ -92,7 +92,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation over any number of sessions, with the questions that are known for it."""
+    """A conversation over any number of sessions, with its labelled questions."""
 
     name: str
     layout: str
@@ -103,7 +103,7 @@ class Conversation:
 
     @property
     def turns(self) -> int:
-        """Number of messages."""
+        """The number of messages."""
         return sum(len(session.messages) for session in self.sessions)
 
 
@@ -116,7 +116,7 @@ def read_conversations(path: Path, *, captions: bool = True, max_bytes: int = MA
 
 
 def recognise(content: Any, name: str, *, where: str, captions: bool = True) -> tuple[Conversation, ...]:
-    """Turn parsed JSON into conversations. ``name`` names one that has no name of its own; ``where`` is for errors."""
+    """Turn parsed JSON into conversations. ``name`` is for nameless ones; ``where`` is for errors."""
     content = [content] if isinstance(content, Mapping) and "conversation" in content else content
     layout = _layout_of(content)
     if layout is None:
@@ -138,7 +138,7 @@ def with_questions(conversation: Conversation, path: Path) -> Conversation:
         questions = _own_questions(rows, conversation.sessions, dropped)
     except _MalformedFile as error:
         raise InvalidInput(f"{str(path)!r}: {error}; questions are a list of {{'question', 'expect': [ids]}}") from None
-    return replace(conversation, questions=(*conversation.questions, *questions), dropped=_counted(dropped))
+    return replace(conversation, questions=(*conversation.questions, *questions), dropped=_count_omissions(dropped))
 
 
 def read_json(path: Path, max_bytes: int) -> Any:
@@ -165,7 +165,7 @@ def read_json(path: Path, max_bytes: int) -> Any:
 
 
 class _MalformedFile(Exception):
-    """A file of a known layout in which something is not as it has to be."""
+    """Raised for a file of a known layout with a malformed part."""
 
 
 Layout = Callable[[Any, str, bool], Iterable[Conversation]]
@@ -232,7 +232,7 @@ def _many_openai(content: Any, name: str, captions: bool) -> Iterator[Conversati
 def _openai(content: Any, name: str, where: str) -> Conversation:
     dropped: Counter[str] = Counter()
     session = _session(name, _messages_of(content), f"{where}messages", dropped)
-    return Conversation(name, "OpenAI messages", _people([session]), (session,), dropped=_counted(dropped))
+    return Conversation(name, "OpenAI messages", _people([session]), (session,), dropped=_count_omissions(dropped))
 
 
 def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Session:
@@ -242,7 +242,7 @@ def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Sessi
         message = _message(row, f"{where}[{number - 1}]", dropped)
         key = f"#{number}" if message is None else message.get("id", f"#{number}")
         if message is not None and messages.setdefault(key, message) is not message:
-            dropped["messages with an id that an earlier one of their thread has"] += 1
+            dropped["messages with an id of an earlier message in their thread"] += 1
     said = tuple(messages.values())
     at = said[0].get("created_at") if said else None
     return Session(thread, None if at is None else clock.parse(at, f"{where}: created_at"), said)
@@ -292,7 +292,7 @@ def _own(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
         sessions.append(_session(thread, row["messages"], f"sessions[{number}].messages", dropped))
     people = tuple(str(item) for item in content.get("people") or _people(sessions))
     questions = _own_questions(_list(content.get("questions") or [], "questions"), tuple(sessions), dropped)
-    yield Conversation(name, "memwarden", people, tuple(sessions), questions, _counted(dropped))
+    yield Conversation(name, "memwarden", people, tuple(sessions), questions, _count_omissions(dropped))
 
 
 def _own_questions(
@@ -345,7 +345,9 @@ def _locomo(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
         rows = _list(row.get("qa") or [], f"{where}.qa")
         questions = _locomo_questions(rows, f"{where}.qa", sessions, dropped)
         own_name = str(row.get("sample_id") or f"{name}-{number + 1}")
-        yield Conversation(own_name, "LoCoMo", people or _people(sessions), sessions, questions, _counted(dropped))
+        yield Conversation(
+            own_name, "LoCoMo", people or _people(sessions), sessions, questions, _count_omissions(dropped)
+        )
 
 
 def _locomo_sessions(talk: Mapping[str, Any], where: str, captions: bool, dropped: Counter[str]) -> Iterator[Session]:
@@ -437,7 +439,7 @@ def _realmem(content: Any, name: str, captions: bool) -> Iterator[Conversation]:
     questions = tuple(_realmem_questions(rows, sessions, dropped))
     metadata = content.get("_metadata")
     person = str(metadata.get("person_name") or name) if isinstance(metadata, Mapping) else name
-    yield Conversation(person, "RealMem", (person.replace("_", " "),), sessions, questions, _counted(dropped))
+    yield Conversation(person, "RealMem", (person.replace("_", " "),), sessions, questions, _count_omissions(dropped))
 
 
 def _realmem_session(row: Mapping[str, Any], where: str, dropped: Counter[str]) -> Session:
@@ -501,7 +503,7 @@ def _realmem_gold_sessions(
 def _realmem_gold_turn(
     used: Mapping[str, Any], by_thread: Mapping[str, Mapping[str, Any]], dropped: Counter[str]
 ) -> TurnIdentity | None:
-    """Find the turn that a used memory was written from, by the exact text that the memory quotes."""
+    """Find the turn of a used memory by the exact text that the memory quotes."""
     row = by_thread[used["session_uuid"]]
     quotes = [
         mapping.get("source_content_snapshot")
@@ -526,7 +528,7 @@ def _question(
     dropped: Counter[str],
     threads: Sequence[str] | None = None,
 ) -> LabelledQuestion | None:
-    """A question, or None (counted) when nothing is known that answers it. ``threads``: default those of ``gold``."""
+    """Return a question, or None (counted) without a known answer. Default of ``threads``: those of ``gold``."""
     sessions = tuple(dict.fromkeys([key.thread for key in gold] if threads is None else threads))
     if not sessions or not text.strip():
         dropped["questions left without evidence"] += 1
@@ -552,5 +554,5 @@ def _list(value: Any, where: str) -> Sequence[Any]:
     return value
 
 
-def _counted(dropped: Counter[str]) -> tuple[Omission, ...]:
+def _count_omissions(dropped: Counter[str]) -> tuple[Omission, ...]:
     return tuple(Omission(what, count) for what, count in sorted(dropped.items()) if count)

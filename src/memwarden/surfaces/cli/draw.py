@@ -1,4 +1,4 @@
-"""Results as a person reads them: items with their scores and reasons, and what was left out by which gate."""
+"""Draws results for people: items with scores and reasons, and omissions by gate."""
 
 from __future__ import annotations
 
@@ -17,37 +17,40 @@ from memwarden.surfaces.cli.output import clean
 FEATURES: Mapping[str, str] = {
     "base": "words and meaning",
     "best_in_session": "its conversation is about it",
-    "said_by_named": "said by the one asked about",
+    "said_by_named": "said by the person asked about",
     "says_when": "says when",
     "on_date": "on the date asked about",
     "answers_question": "answers a question like it",
     "only_asks": "only asks",
-    "related": "related to one that answers",
+    "related": "related to a memory that answers",
     "recent": "recent",
 }
 """The features of recall in words; others are shown by their own name."""
-SHOWN_CUTS = 5
-BAR = 10
-ROOMY = 70
-GATE = 9  # the width of most gates' names
+MAX_CUTS = 5
+BAR_WIDTH = 10
+MIN_ROOMY_WIDTH = 70
+GATE_WIDTH = 9  # the width of most gates' names
 
 
 def bar(console: Console, score: float) -> Text:
-    """A score as ``0.82 ████████░░``, legible without colour and in ASCII; a narrow terminal gets the figure alone."""
-    if console.width < ROOMY:
+    """Draw a score as ``0.82 ████████░░``; a narrow terminal gets the figure alone.
+
+    It is legible without colour and in ASCII.
+    """
+    if console.width < MIN_ROOMY_WIDTH:
         return Text(f"{score:.2f}")
     full, empty = ("█", "░") if console.encoding.startswith("utf") else ("#", ".")
-    filled = round(score * BAR)
-    return Text.assemble(f"{score:.2f} ", (full * filled, "green"), (empty * (BAR - filled), "dim"))
+    filled = round(score * BAR_WIDTH)
+    return Text.assemble(f"{score:.2f} ", (full * filled, "green"), (empty * (BAR_WIDTH - filled), "dim"))
 
 
 def block_panel(text: str, title: str) -> Panel:
-    """The text that goes into a prompt, in a frame."""
+    """Draw the text for a prompt in a frame."""
     return Panel(Text(clean(text)), title=Text(title), title_align="left", box=ROUNDED, border_style="cyan")
 
 
 def items_table(console: Console, items: Sequence[RecallItem], *, reasons: bool, texts: bool = True) -> Table:
-    """One entry an item: its number, its score, what it says and its id, and (``reasons``) why it is in."""
+    """Draw a row for each item: number, score, text and id; ``reasons`` adds why it is in."""
     table = _grid()
     for number, item in enumerate(items, 1):
         lines = [Text(clean(item.text)), Text(f"id {item.id} · {origin(item)}", style="dim")]
@@ -59,14 +62,14 @@ def items_table(console: Console, items: Sequence[RecallItem], *, reasons: bool,
 
 
 def origin(item: RecallItem) -> str:
-    """Where an item is from: the message it rests on, if it has an id of the caller's, and its conversation."""
+    """Name the source message, if it has a caller's id, and the conversation."""
     rests = "" if item.sources in ((), (item.id,)) else f"{', '.join(item.sources)} "
     thread = f"in {item.memory.thread_id}" if item.memory.thread_id else item.channel
     return clean(rests + thread)
 
 
 def why(item: RecallItem) -> str:
-    """Why an item is in, in words: the words that matched and what each feature added to its rank."""
+    """Describe in words why an item is in: its matching words and the features of its rank."""
     parts = [item.why.note] if item.why.note else []
     if item.why.words:
         parts.append("matches " + ", ".join(f"‘{word}’" for word in item.why.words))
@@ -79,12 +82,12 @@ def _feature(feature: Feature) -> str:
     return f"{name} {feature.contribution:+.2f}"
 
 
-def cut_table(console: Console, cut: Sequence[Cut], memories: Mapping[str, Memory], most: int = SHOWN_CUTS) -> Table:
-    """The nearest omissions with the gate that stopped each, a count of the others, and what those gates mean."""
+def cut_table(console: Console, cut: Sequence[Cut], memories: Mapping[str, Memory], most: int = MAX_CUTS) -> Table:
+    """Draw the nearest omissions with their gates, the count of the others, and the gates' meanings."""
     table = _grid()
     for item in cut[:most]:
         memory = memories.get(item.id)
-        said = Text(f"{item.gate:<{GATE}} {clean(_short(memory)) if memory else item.id}", no_wrap=True)
+        said = Text(f"{item.gate:<{GATE_WIDTH}} {clean(_short(memory)) if memory else item.id}", no_wrap=True)
         said.overflow = "ellipsis"
         table.add_row(Text("-"), bar(console, item.score), said)
     notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in cut[:most]}.items()]

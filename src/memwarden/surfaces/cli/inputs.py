@@ -1,4 +1,4 @@
-"""Reading what was given on the command line: texts, filters and stdin."""
+"""Reads command-line input: texts, filters and stdin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memwarden.errors import InvalidFilter, InvalidInput
 
 
 def text(argument: str) -> str:
-    """The argument itself, or all of stdin for ``-``."""
+    """Return the argument itself, or all of stdin for ``-``."""
     if argument != "-":
         return argument
     try:
@@ -22,7 +22,7 @@ def text(argument: str) -> str:
 
 
 def conditions(pairs: Sequence[str] | None) -> Mapping[str, Any] | None:
-    """Filters given as ``name=value``; a value may be JSON. Raises InvalidFilter for anything else."""
+    """Parse filters given as ``name=value``; a value may be JSON. Raises InvalidFilter."""
     read: dict[str, Any] = {}
     for pair in pairs or ():
         name, sign, value = pair.partition("=")
@@ -35,7 +35,7 @@ def conditions(pairs: Sequence[str] | None) -> Mapping[str, Any] | None:
 
 
 def _value(name: str, value: str) -> Any:
-    """A value as JSON where it is JSON, but ``thread_id=2026`` stays text."""
+    """Parse a value as JSON where it is JSON, but keep ``thread_id=2026`` a text."""
     try:
         parsed = json.loads(value)
     except (json.JSONDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""``memwarden``: finds the command that was asked for, loads that one only, and turns errors into exit codes."""
+"""``memwarden``: loads the named command only, and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import typer
@@ -16,7 +17,7 @@ from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound
 
 HELP = """The memory of LLM agents: what to load, what to keep, and why.
 
-Everything stays in one SQLite file on this machine. No key, no download, no network.
+Everything stays in an SQLite file on this machine. No key, no download, no network.
 """
 EPILOG = """\b
 Begin here:
@@ -24,12 +25,13 @@ Begin here:
   memwarden observe chat.json               remember a conversation of your own
   memwarden query "Where does Ana work?"    ask about it
 \b
-Every command takes --db URL, --user, --agent, --tenant, --embedder and --json; migrate takes two URLs,
-backup restore one.
+Every command takes --db URL, --user, --agent, --tenant, --embedder and --json; migrate and backup restore
+name their own stores.
 Settings: option > environment MEMWARDEN_* > memwarden.toml > default; see memwarden config show.
 Exit codes: 0 ok, 1 failure, 2 wrong use, 3 not found, 4 denied, 5 done in part, 130 interrupted.
 """
 
+BENCHMARK = "memwarden_bench"
 FAILED, MISUSED, NOT_FOUND, DENIED, INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_CODES: tuple[tuple[type[MemwardenError], int], ...] = (
     (NotFound, NOT_FOUND),
@@ -42,7 +44,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 class CommandPlace(NamedTuple):
-    """Where a command stands, as ``module:name`` of a function or of a typer app, and one line about it."""
+    """The location of a command (``module:name`` of a function or typer app) and its summary."""
 
     target: str
     about: str
@@ -54,7 +56,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "observe": CommandPlace(
         f"{_HERE}.commands.observe:observe", "Remember conversations from files, word for word and once."
     ),
-    "add": CommandPlace(f"{_HERE}.commands.memories:add", "Remember one thing, as stated."),
+    "add": CommandPlace(f"{_HERE}.commands.memories:add", "Remember a statement, as given."),
     "query": CommandPlace(
         f"{_HERE}.commands.ask:query", "Find what answers a question; nothing when nothing is relevant."
     ),
@@ -62,7 +64,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "chat": CommandPlace(
         f"{_HERE}.commands.chat:chat", "Talk to a model that remembers; shows what it was given and what was kept."
     ),
-    "get": CommandPlace(f"{_HERE}.commands.memories:get", "Show one memory."),
+    "get": CommandPlace(f"{_HERE}.commands.memories:get", "Show a memory."),
     "find": CommandPlace(f"{_HERE}.commands.memories:find", "List memories by filter, without a question."),
     "edit": CommandPlace(f"{_HERE}.commands.changes:edit", "Correct a memory; the old content stays in its history."),
     "forget": CommandPlace(f"{_HERE}.commands.memories:forget", "Take a memory out of every answer."),
@@ -88,20 +90,20 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "doctor": CommandPlace(
         f"{_HERE}.admin.doctor:doctor", "Tell whether a store is well; --repair mends, --leaks tries its walls."
     ),
-    "backup": CommandPlace(f"{_HERE}.admin.backup:app", "Copy a store into one file, check such a file, restore it."),
-    "migrate": CommandPlace(f"{_HERE}.admin.migrate:migrate", "Move everything of one store to another, and compare."),
+    "backup": CommandPlace(f"{_HERE}.admin.backup:app", "Copy a store into a file, check such a file, restore it."),
+    "migrate": CommandPlace(f"{_HERE}.admin.migrate:migrate", "Move everything of a store to another, and compare."),
     "thread": CommandPlace(f"{_HERE}.commands.thread:app", "Show conversations and what was made of them."),
     "audit": CommandPlace(
         f"{_HERE}.admin.audit:audit", "Show what is wrong with what is remembered, and what would mend it."
     ),
-    "bench": CommandPlace("memwarden_bench.app:app", "Measure recall and speed on your own files."),
+    "bench": CommandPlace(f"{BENCHMARK}.app:app", "Measure recall and speed (needs the package memwarden-bench)."),
     "config": CommandPlace(f"{_HERE}.admin.settings:app", "Show the settings in force and where they come from."),
     "version": CommandPlace(f"{_HERE}.admin.settings:version", "Show the version."),
 }
 
 
 class LazyCommands(TyperGroup):
-    """The commands of :data:`COMMANDS`, each loaded when it is asked for."""
+    """The commands of :data:`COMMANDS`, each loaded on first use."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -117,7 +119,11 @@ class LazyCommands(TyperGroup):
 
 
 def _load(name: str, place: CommandPlace) -> Any:
+    """Import a command. Raises MemwardenError for the benchmark where it is not installed."""
     module, _, attribute = place.target.partition(":")
+    # Only the missing package itself is explained: an ImportError inside the benchmark is a fault to be seen.
+    if module.startswith(BENCHMARK) and find_spec(BENCHMARK) is None:
+        raise MemwardenError("the benchmark is a package of its own; install it with: pip install memwarden-bench")
     target = getattr(import_module(module), attribute)
     if isinstance(target, typer.Typer):
         target.rich_markup_mode = None
@@ -134,7 +140,7 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    """Nothing happens before a command."""
+    """Do nothing before a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -149,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return the exit code."""
+    """Run a command and return the exit code."""
     as_json = "--json" in arguments
     try:
         code = typer.main.get_command(app)(list(arguments), prog_name="memwarden", standalone_mode=False)
@@ -172,7 +178,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def let_go_of_stdout() -> int:
-    """Whoever read our output stopped; nothing more can be said to it, not even when Python exits."""
+    """Replace a closed stdout with the null device, so that Python exits quietly."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FAILED
 
@@ -190,11 +196,11 @@ def _say(kind: str, message: str, as_json: bool) -> None:
         message = json.dumps({"error": {"type": kind, "message": message}})
     else:
         message = f"memwarden: {message}"
-    print(message, file=sys.stderr)  # noqa: T201  # the one place where the command line itself speaks
+    print(message, file=sys.stderr)  # noqa: T201  # the only place where the command line itself speaks
 
 
 def _forgive_encoding() -> None:
-    """A terminal that cannot show a sign gets a question mark for it, not a traceback."""
+    """Replace characters that a terminal cannot show by question marks."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

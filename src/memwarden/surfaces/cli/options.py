@@ -1,4 +1,4 @@
-"""What every command takes, and how an async function becomes a command."""
+"""The options that all commands share, and the decorator that makes commands of async functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that every command has."""
+    """The options of every command."""
 
     db: str | None = None
     user: str | None = None
@@ -34,7 +34,7 @@ class Options:
 
     @property
     def settings(self) -> Settings:
-        """The settings in force with these options."""
+        """Return the settings in force with these options."""
         return config.load(db=self.db, embedder=self.embedder)
 
     def open(self, *, existing: bool = False) -> AsyncWarden:
@@ -53,11 +53,11 @@ class Options:
         place = place_of(url)
         if place is not None and not place.exists():
             raise NotFound(
-                f"there is no store at {url!r} yet; memwarden observe FILE makes one, --db URL names another one"
+                f"there is no store at {url!r} yet; memwarden observe FILE makes it, --db URL names another store"
             )
 
     def scope(self, warden: AsyncWarden, *, user: str | None = None, thread: str | None = None) -> AsyncScope:
-        """Return the verbs for whoever these options name; ``user`` overrides."""
+        """Return the scope that these options name; ``user`` overrides."""
         whose = user or self.user or "default"
         return warden.scope(user=whose, agent=self.agent, tenant=self.tenant, thread=thread)
 
@@ -76,7 +76,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 
 
 def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | None]]) -> Callable[..., int]:
-    """Make a command of an async function: it gets the shared options first, then its own parameters.
+    """Make a command of an async function, which gets the shared options first.
 
     It may return an exit code.
     """

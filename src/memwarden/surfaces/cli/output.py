@@ -1,4 +1,4 @@
-"""Where a command's words go: results to stdout, progress to stderr, JSON for programs."""
+"""Writes output: results to stdout, progress to stderr, JSON for programs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rich.console import Console
 
 from memwarden.records import Namespace, RecallItem
 
-WIDEST, NARROWEST = 100, 24
+MAX_COLUMNS, MIN_COLUMNS = 100, 24
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Printer(Console):
-    """A console that leaves a closed pipe to whoever runs the command."""
+    """A console that passes a closed pipe on to the command."""
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
 
 
 def printer(stream: TextIO | None = None) -> Printer:
-    """A console for stdout (or ``stream``): at most 100 columns, colours on a terminal only."""
+    """Return a console for stdout (or ``stream``): at most 100 columns, colours on a terminal only."""
     stream = stream or sys.stdout
     return Printer(file=stream, width=_width(stream), highlight=False, markup=False, emoji=False)
 
@@ -37,12 +37,12 @@ def _width(stream: TextIO) -> int:
     asked = os.environ.get("COLUMNS", "")
     columns = int(asked) if asked.isdecimal() else 0
     if not columns and not stream.isatty():
-        return WIDEST
+        return MAX_COLUMNS
     try:
         columns = columns or os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         columns = 0
-    return max(NARROWEST, min(WIDEST, columns or 80))  # some terminals say that they have 0 columns
+    return max(MIN_COLUMNS, min(MAX_COLUMNS, columns or 80))  # some terminals say that they have 0 columns
 
 
 def print_json(value: Any) -> None:
@@ -52,7 +52,7 @@ def print_json(value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Turn records into what JSON knows. An item is told without its whole memory; ``get`` shows that."""
+    """Turn records into JSON values. An item comes without its whole memory."""
     if isinstance(value, RecallItem):
         memory = value.memory
         told = {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name != "memory"}
@@ -69,12 +69,12 @@ def plain(value: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """Keep what somebody once said from steering the terminal that it is shown on."""
+    """Replace control characters, so that a stored text cannot steer the terminal."""
     return _CONTROL.sub("�", text)
 
 
 class Tick(Protocol):
-    """Called when ``done`` more steps are done."""
+    """Callback for progress by ``done`` steps."""
 
     def __call__(self, done: int) -> None: ...
 

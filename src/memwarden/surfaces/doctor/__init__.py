@@ -1,1 +1,1 @@
-"""``memwarden doctor``: is a deployment well, and does it keep apart what has to stay apart."""
+"""The isolation tests of ``memwarden doctor --leaks``."""

@@ -1,4 +1,4 @@
-"""Canaries: tenants, users, projects and agents made only to see whether one can reach what is another's."""
+"""Canaries: planted tenants, users, projects and agents that isolation tests try to reach."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ HOME = "The spare key of the canary house hangs behind the blue door"
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """What was planted somewhere.
+    """The contents planted in a namespace.
 
     secret: a word that stands in everything of it and nowhere else. ids: of its memories, in every state. memories: the
-    active ones. revs: revisions to ask about. embedding: of one of its memories; empty without an embedder.
+    active ones. revs: revisions to ask about. embedding: of any of its memories; empty without an embedder.
     """
 
     namespace: Namespace
@@ -48,7 +48,10 @@ async def plant_user(warden: AsyncWarden, tenant: str, user: str) -> Canary:
 
 
 async def plant_facts(warden: AsyncWarden, tenant: str, user: str, category: str) -> Canary:
-    """Let a canary user state facts in one category. The secret stands in no turn, whose category is another one."""
+    """Let a canary user state facts in a category.
+
+    The secret stands in no turn, whose category is another.
+    """
     secret, me = _secret(), warden.scope(tenant=tenant, user=user, thread=THREAD, actor="canary")
     await _state_facts(me, secret, category)
     if category == PROFILE:
@@ -57,7 +60,7 @@ async def plant_facts(warden: AsyncWarden, tenant: str, user: str, category: str
 
 
 async def _state_facts(me: AsyncScope, secret: str, category: str) -> None:
-    """Some are changed, linked and forgotten."""
+    """State facts, then change, link and forget some of them."""
     for text in (HOME, "Canary Ana lives in Berlin", "Canary Ana lives in Lisbon now", "The canary bike is red"):
         await me.remember(f"{text}. {secret}", category=category, tags=[secret], source=f"canary/{secret}")
     kept = [item for item in await me.find(order_by="written", descending=False) if item.channel != "turn"]
@@ -66,14 +69,14 @@ async def _state_facts(me: AsyncScope, secret: str, category: str) -> None:
 
 
 async def plant_items(warden: AsyncWarden, tenant: str, path: str) -> Canary:
-    """Let a canary project, task or the global namespace of a tenant keep items."""
+    """Let a canary project, task or global namespace keep items."""
     secret = _secret()
     await _add_item(warden, tenant, path, secret)
     return await _canary(warden.store, Namespace(tenant, path), secret)
 
 
 async def remove(store: Store, tenants: Sequence[str]) -> str:
-    """Take canary tenants out of the store. Returns an empty text, or why that could not be."""
+    """Remove canary tenants from the store. Returns the reason when that fails, else ""."""
     try:
         for namespace in await store.namespaces():
             if namespace.tenant in tenants:
@@ -84,13 +87,13 @@ async def remove(store: Store, tenants: Sequence[str]) -> str:
 
 
 def new_tenants() -> tuple[str, str]:
-    """Two tenants that nobody has."""
+    """Return the names of two unused tenants."""
     run = secrets.token_hex(6)
     return f"{CANARY_TENANT}{run}-a", f"{CANARY_TENANT}{run}-b"
 
 
 async def talk(me: AsyncScope) -> None:
-    """Give who asks something of its own, so that an empty answer is no proof."""
+    """Give the asking user a memory of its own, so that an empty answer proves nothing."""
     await me.observe([{"role": "user", "content": "I have a canary of my own.", "id": "own-message"}], key="own-key")
 
 
@@ -99,7 +102,7 @@ def _secret() -> str:
 
 
 async def _add_item(warden: AsyncWarden, tenant: str, path: str, secret: str) -> None:
-    for name in (ITEM, f"item-{secrets.token_hex(8)}"):  # an id that others have too, and one that they have not
+    for name in (ITEM, f"item-{secrets.token_hex(8)}"):  # a shared id, and an id of its own
         item = ContextItem(name, "note", payload={"text": f"{HOME}. {secret}"}, tags=[secret], source=secret)
         await warden.backend(path, tenant=tenant).add(item)
 

@@ -1,4 +1,4 @@
-"""What the stores of tasks, projects and everything, and the assembler, could give away of another's namespace (E5)."""
+"""Tries what tier stores and the assembler give away of another's namespace."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.tiers import AsyncTiers
 
 Attempt = Callable[[], Awaitable[object]]
-LARGE = 100_000
+LARGE_BUDGET = 100_000
 """Tokens of a context that has room for everything."""
 
 
 def tier_paths(
     tiers: AsyncTiers, tenant: str, name: str, victim: Canary, filters: Iterable[Mapping[str, Any]]
 ) -> dict[str, list[Attempt]]:
-    """Every verb of a task's and a project's store of a name, and of the assembler, aimed at what is another's.
+    """Return attempts by every verb of a task's store, a project's store and the assembler.
 
     name: of a task and of a project that are not the victim's, or are those of another tenant.
     """
@@ -32,7 +32,7 @@ def tier_paths(
         for path, attempts in (*_reading(store, victim, filters).items(), *_writing(store, guessed, victim).items()):
             paths.setdefault(path, []).extend(attempts)
     assembler, whose = tiers.assembler(tenant=tenant), Task(name, {"project_id": name})
-    requests = [ContextRequest(LARGE), ContextRequest(LARGE, query=HOME, threshold=0.0, explain=True)]
+    requests = [ContextRequest(LARGE_BUDGET), ContextRequest(LARGE_BUDGET, query=HOME, threshold=0.0, explain=True)]
     paths["context of a task"] = [partial(assembler.build_context, whose, request) for request in requests]
     return paths
 

@@ -1,4 +1,4 @@
-"""``memwarden audit``: what is wrong with what is remembered, and the command that would mend each finding."""
+"""``memwarden audit``: lists inconsistent memories, each with a command that corrects it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from memwarden.stores.url import without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Tick, clean, plain, print_json, printer, progress
 
-FOUND = 1
-_WORDS: Mapping[str, str] = {"update": "edit"}
+FAILED = 1
+_COMMAND_NAMES: Mapping[str, str] = {"update": "edit"}
 """The commands that are not called as the verb is."""
 
 
@@ -29,9 +29,9 @@ async def audit(
     limit: Annotated[int, typer.Option(help="Look at so many memories at most, those written last.")] = 10_000,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when something is wrong.")] = False,
 ) -> int:
-    """Show what is wrong with what is remembered, and the command that would mend it. Changes nothing.
+    """List contradictions, duplicates and stale memories, with the command that corrects each. Changes nothing.
 
-    Every one of these commands can be taken back with undo.
+    Each of these commands can be taken back with undo.
 
     \b
     Examples:
@@ -42,16 +42,16 @@ async def audit(
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
         with ExitStack() as bars:
-            found = await me.audit(limit=limit, progress=_Bar(bars))
+            found = await me.audit(limit=limit, progress=_ProgressBar(bars))
         if options.as_json:
             print_json(_with_commands(found, options))
         else:
             await _print(found, me, options)
-    return FOUND if strict and found.findings else 0
+    return FAILED if strict and found.findings else 0
 
 
-class _Bar:
-    """Shows how far the audit is, once it is known how far it goes."""
+class _ProgressBar:
+    """Shows the progress of the audit once its extent is known."""
 
     def __init__(self, bars: ExitStack) -> None:
         self._bars = bars
@@ -66,8 +66,8 @@ class _Bar:
 
 
 def command_of(fix: Fix, options: Options) -> str:
-    """A fix as a command for a shell, on the store and for whom ``options`` name; the store's password is not shown."""
-    words = ["memwarden", _WORDS.get(fix.verb, fix.verb)]
+    """Write a fix as a shell command, without the store's password."""
+    words = ["memwarden", _COMMAND_NAMES.get(fix.verb, fix.verb)]
     db = None if options.db is None else without_login(options.db)
     given = {"db": db, "user": options.user, "agent": options.agent, "embedder": options.embedder}
     given["tenant"] = None if options.tenant == Options().tenant else options.tenant
@@ -94,7 +94,7 @@ async def _print(found: Audit, me: AsyncScope, options: Options) -> None:
     for finding in found.findings:
         console.print(Text(clean(f"{finding.kind.replace('_', ' ')}: {finding.why}"), style="bold"))
         for memory_id in finding.ids:
-            console.print(clean(f"  {memory_id}  {await _words(me, memory_id)}"), no_wrap=True, overflow="ellipsis")
+            console.print(clean(f"  {memory_id}  {await _text_of(me, memory_id)}"), no_wrap=True, overflow="ellipsis")
         console.print(f"  fix: {clean(command_of(finding.fix, options))}", soft_wrap=True)
         console.print()
     for line in _summary(found):
@@ -114,8 +114,8 @@ def _summary(found: Audit) -> Iterator[str]:
             yield f"{state.count:,} {state.state.replace('_', ' ')}, the oldest of {state.oldest:%Y-%m-%d}."
 
 
-async def _words(me: AsyncScope, memory_id: str) -> str:
-    """What a memory says, without its secrets; how it is when it is not there."""
+async def _text_of(me: AsyncScope, memory_id: str) -> str:
+    """Return a memory's text without secrets, or its state when it is gone."""
     from memwarden.security.secrets import redact
 
     try:

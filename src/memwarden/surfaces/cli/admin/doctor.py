@@ -1,4 +1,4 @@
-"""``memwarden doctor``: whether a store is well, and whether it keeps apart what has to stay apart."""
+"""``memwarden doctor``: examines and repairs a store, and tests its isolation."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from memwarden.surfaces.cli.output import clean, print_json, printer
 from memwarden.surfaces.doctor.leaks import LeakReport, look_for_leaks
 
 FAILED = 1
-NOT_MENDED = (
+NOT_REPAIRABLE = (
     "What no repair can mend was lost or changed on the disk: memwarden backup restore FILE --to URL makes a store of "
     "a backup."
 )
-NOT_BY_THE_ENGINE = (
+NO_ROW_SECURITY = (
     "This engine has no row security: whoever can read its file or its process reads all of it. What was tried here "
     "holds for calls through memwarden; PostgreSQL has a second wall."
 )
@@ -35,7 +35,7 @@ NOT_BY_THE_ENGINE = (
 async def doctor(
     options: Options,
     leaks: Annotated[
-        bool, typer.Option("--leaks", help="Try every path from one tenant, user, project or agent to another's.")
+        bool, typer.Option("--leaks", help="Try every path from a tenant, user, project or agent to another's.")
     ] = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="Mend indexes, orphans, counters and bloat, after a copy was made.")
@@ -44,10 +44,10 @@ async def doctor(
         Path | None, typer.Option(metavar="FILE", help="Where --repair copies the store to first.")
     ] = None,
 ) -> int:
-    """Tell whether a store is well: engine, schema, model, size, what each namespace holds, and what is wrong with it.
+    """Examine a store: engine, schema, model, size, each namespace, and every fault found.
 
     With --repair what can be mended is mended, after a copy of the store was made; nothing is done where nothing is
-    wrong. With --leaks canaries are planted in it, every way from one to another is tried, and they are taken out
+    wrong. With --leaks canaries are planted in it, every path between them is tried, and they are taken out
     again. Exit code 1 when something leaked, or something is wrong that was not mended.
 
     \b
@@ -57,7 +57,7 @@ async def doctor(
       memwarden doctor --leaks --db postgresql://memwarden:secret@db/memwarden
     """
     if backup and not repair:
-        raise InvalidInput("--backup says where --repair puts its copy; memwarden backup create makes one by itself")
+        raise InvalidInput("--backup says where --repair puts its copy; memwarden backup create makes a copy by itself")
     if leaks:
         return await _leaks(options)
     url = options.settings.db or settings.default_db()
@@ -68,21 +68,21 @@ async def doctor(
     await store.open()
     try:
         mended = await store.repair(backup) if repair and isinstance(store, HealthCheck) else None
-        wrong, unseen = await _examined(store)
+        wrong, unseen = await _examine(store)
         told = await _health(store, url, wrong)
     finally:
         await store.close()
     if options.as_json:
-        done = {} if mended is None else {"mended": _found(mended.done), "copy": mended.copy and str(mended.copy)}
-        print_json({**told, "wrong": _found(wrong), "not_examined": unseen or None, **done})
+        done = {} if mended is None else {"mended": _findings(mended.done), "copy": mended.copy and str(mended.copy)}
+        print_json({**told, "wrong": _findings(wrong), "not_examined": unseen or None, **done})
     else:
         _print_health(told)
-        _print_wrong(wrong, mended, unseen)
+        _print_findings(wrong, mended, unseen)
     return FAILED if wrong else 0
 
 
-async def _examined(store: Store) -> tuple[Sequence[HealthFinding], str]:
-    """What is wrong; or why this login cannot tell."""
+async def _examine(store: Store) -> tuple[Sequence[HealthFinding], str]:
+    """Return the faults of the store, or the reason why this login cannot see them."""
     if not isinstance(store, HealthCheck):
         return (), ""
     try:
@@ -92,14 +92,14 @@ async def _examined(store: Store) -> tuple[Sequence[HealthFinding], str]:
 
 
 async def _health(store: Store, url: str, wrong: Sequence[HealthFinding]) -> dict[str, Any]:
-    """What there is, as far as it can be read."""
+    """Describe the store as far as it can be read."""
     told: dict[str, Any] = {"db": without_login(url), "promises": store.promises}
     try:
         about = (await store.about())._asdict()
         return {
             **told,
             **about,
-            "namespaces": [await _space(store, namespace) for namespace in await store.namespaces()],
+            "namespaces": [await _namespace_health(store, namespace) for namespace in await store.namespaces()],
         }
     except StoreCorrupt:
         if not wrong:
@@ -107,11 +107,11 @@ async def _health(store: Store, url: str, wrong: Sequence[HealthFinding]) -> dic
         return told
 
 
-def _found(findings: Sequence[HealthFinding]) -> list[dict[str, Any]]:
+def _findings(findings: Sequence[HealthFinding]) -> list[dict[str, Any]]:
     return [finding._asdict() for finding in findings]
 
 
-async def _space(store: Store, namespace: Namespace) -> dict[str, Any]:
+async def _namespace_health(store: Store, namespace: Namespace) -> dict[str, Any]:
     newest = await store.journal(namespace, descending=True, limit=1)
     return {
         "tenant": namespace.tenant,
@@ -143,7 +143,7 @@ def _print_health(told: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _print_wrong(wrong: Sequence[HealthFinding], mended: RepairReport | None, unseen: str) -> None:
+def _print_findings(wrong: Sequence[HealthFinding], mended: RepairReport | None, unseen: str) -> None:
     console = printer()
     for item in mended.done if mended else ():
         console.print(clean(f"Mended: {item.said}: {item.mend}."))
@@ -154,7 +154,7 @@ def _print_wrong(wrong: Sequence[HealthFinding], mended: RepairReport | None, un
     if any(item.mend for item in wrong):
         console.print("memwarden doctor --repair mends what can be mended, after a copy was made.")
     if any(not item.mend for item in wrong):
-        console.print(NOT_MENDED)
+        console.print(NOT_REPAIRABLE)
     if unseen:
         console.print(clean(f"What is wrong with it was not looked for: {unseen}."))
     elif not wrong:
@@ -189,4 +189,4 @@ def _print_leaks(found: LeakReport, enforced: bool) -> None:
     if found.left:
         console.print(clean(f"The canaries were NOT removed: {found.left}"))
     if not enforced:
-        console.print(Text(NOT_BY_THE_ENGINE, style="dim"))
+        console.print(Text(NO_ROW_SECURITY, style="dim"))

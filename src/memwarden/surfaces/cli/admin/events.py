@@ -1,4 +1,4 @@
-"""``memwarden events``: what was done and when, and how often."""
+"""``memwarden events``: lists and counts operational events."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 
 SPANS = {"minute": 60, "hour": 3600, "day": DAY_SECONDS}
-AGO = {"m": 60, "h": 3600, "d": DAY_SECONDS}
+AGE_UNITS = {"m": 60, "h": 3600, "d": DAY_SECONDS}
 _STYLES = {"error": "red", "skipped": "dim"}
 _BARS, _ASCII_BARS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
-MOST_BARS = 40
+MAX_BARS = 40
 """So many spans of time are drawn, the last ones; all of them are counted."""
 
 
@@ -35,13 +35,13 @@ async def events(
     node: Annotated[str | None, typer.Option(help="hotpath, context, episodic or worker.")] = None,
     op: Annotated[str | None, typer.Option(help="Such as search, create, update, merge, delete, model.")] = None,
     status: Annotated[str | None, typer.Option(help="ok, error or skipped.")] = None,
-    thread: Annotated[str | None, typer.Option(help="Of one conversation.")] = None,
-    memory: Annotated[str | None, typer.Option(metavar="ID", help="Of one memory.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Of this conversation.")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="ID", help="Of this memory.")] = None,
     counts: Annotated[bool, typer.Option("--counts", help="How often what was done, over time.")] = False,
     every: Annotated[str, typer.Option(metavar="SPAN", help="With --counts: minute, hour or day.")] = "day",
     limit: Annotated[int, typer.Option(help="The most events listed, the newest.")] = 100,
 ) -> None:
-    """Show what was done with a user's memory and when: writes, searches, what was skipped, what failed. No content.
+    """Show operations on a user's memory: writes, searches, skips and failures. No content.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ async def events(
       memwarden events --counts --every hour --since 1d
     """
     if every not in SPANS:
-        raise InvalidInput(f"--every is one of {', '.join(SPANS)}, not {every!r:.80}")
+        raise InvalidInput(f"--every is any of {', '.join(SPANS)}, not {every!r:.80}")
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
         if counts:
@@ -74,16 +74,16 @@ async def events(
 
 
 def _time(text: str | None) -> str | float | None:
-    """A time as it was given; ``12h`` is that long ago."""
-    if text is None or not text[:-1].isascii() or not text[:-1].isdecimal() or text[-1] not in AGO:
+    """Read a time; ``12h`` means that long ago."""
+    if text is None or not text[:-1].isascii() or not text[:-1].isdecimal() or text[-1] not in AGE_UNITS:
         return text
-    ago = min(int(text[:-1]), 10**9) * AGO[text[-1]]
+    ago = min(int(text[:-1]), 10**9) * AGE_UNITS[text[-1]]
     now = clock.now()
     return (now - timedelta(seconds=min(ago, 10**9))).timestamp()
 
 
 def event_table(found: Sequence[OpEvent]) -> Table:
-    """One entry an event, in their order: when, where, what, how it ended, and what it says about it."""
+    """Draw a row for each event: time, node, operation, status and details."""
     table = Table.grid(padding=(0, 1), expand=True)
     for _ in range(4):
         table.add_column(no_wrap=True)
@@ -95,12 +95,12 @@ def event_table(found: Sequence[OpEvent]) -> Table:
             Text(item.node),
             Text(item.op),
             Text(item.status, style=style),
-            Text(_told(item)),
+            Text(_describe(item)),
         )
     return table
 
 
-def _told(event: OpEvent) -> str:
+def _describe(event: OpEvent) -> str:
     parts = [
         event.reason,
         f"x{event.count}" if event.count > 1 else "",
@@ -116,7 +116,7 @@ def _told(event: OpEvent) -> str:
 
 
 def _print_counts(console: Printer, counted: Sequence[OpCount], every: str) -> None:
-    """A line for each node, op and status: how often, and a bar for each span of time."""
+    """Print a line for each node, operation and status, with a bar over time."""
     spans = _spans(counted, SPANS[every])
     sums: Counter[tuple[str, str, str]] = Counter()
     for item in counted:
@@ -139,14 +139,14 @@ def _print_counts(console: Printer, counted: Sequence[OpCount], every: str) -> N
 
 
 def _spans(counted: Sequence[OpCount], seconds: int) -> list[float]:
-    """The beginnings of the spans of time that are drawn, those without events too."""
+    """Return the starts of the drawn spans of time, empty spans too."""
     times = [item.ts.timestamp() for item in counted]
-    last, many = max(times), min(MOST_BARS, round((max(times) - min(times)) / seconds) + 1)
+    last, many = max(times), min(MAX_BARS, round((max(times) - min(times)) / seconds) + 1)
     return [last - seconds * back for back in reversed(range(many))]
 
 
 def _bars(console: Printer, row: Sequence[int]) -> str:
-    """How a count rises and falls, each line by its own highest; legible in ASCII."""
+    """Draw counts over time, scaled to the highest of the row; legible in ASCII."""
     signs = _BARS if console.encoding.startswith("utf") else _ASCII_BARS
     most = max(row) or 1
     return "".join(signs[-(-item * (len(signs) - 1) // most)] for item in row)

@@ -42,7 +42,7 @@ async def show(options: Options) -> None:
         console.print(clean(f"{name:<18} {value}"))
     console.print("\ncategories")
     for category in categories.declared.values():
-        most = f", at most {category.rag_length} for one query" if category.rag_length else ""
+        most = f", at most {category.rag_length} for a query" if category.rag_length else ""
         console.print(clean(f"  {category.name:<22} {'always offered' if category.always else 'when relevant'}{most}"))
     console.print("\nagents and what each may read")
     for agent, names in categories.allowlists.items():

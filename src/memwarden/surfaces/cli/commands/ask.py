@@ -1,4 +1,4 @@
-"""``memwarden query`` and ``memwarden context``: what is relevant, and the block to put before a message."""
+"""``memwarden query`` and ``memwarden context``: relevant memories, and the block for a prompt."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ async def query(
         float | None, typer.Option(help="The least score, 0..1; 0: no bar. [default: calibrated]", show_default=False)
     ] = None,
     budget_tokens: Annotated[int, typer.Option(help="The most tokens that the answer may take.")] = 512,
-    full: Annotated[bool, typer.Option("--full", help="Whole texts, not one line each.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Whole texts, not a line each.")] = False,
     explain: Explain = False,
 ) -> None:
-    """Find what answers a question; nothing when nothing is relevant.
+    """Find the memories that answer a question; nothing when none is relevant.
 
     \b
     Examples:
@@ -155,14 +155,14 @@ async def context(
 
 
 def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memory]) -> None:
-    """Draw what was left out."""
+    """Draw the omitted memories."""
     if cut:
         console.print("\nLeft out, the nearest first:")
         console.print(draw.cut_table(console, cut, memories, most=10))
 
 
 def print_nothing(console: Printer, cut: Sequence[Cut], threshold: float) -> None:
-    """Say that nothing is relevant and how near the nearest was."""
+    """Say that nothing is relevant, and how near the nearest memory was."""
     if _too_long(cut):
         console.print("Something relevant was found, but it does not fit the budget; give more with --budget-tokens.")
         return
@@ -175,7 +175,7 @@ def _too_long(cut: Sequence[Cut]) -> bool:
 
 
 async def memories_of(me: AsyncScope, cut: Sequence[Cut], most: int = 10) -> dict[str, Memory]:
-    """Fetch the nearest of what was left out, to show its words."""
+    """Fetch the nearest omitted memories to show their words."""
     found: dict[str, Memory] = {}
     for item in cut[:most]:
         with suppress(NotFound):  # forgotten since
@@ -208,7 +208,7 @@ def _show(console: Printer, result: QueryResult, explain: bool) -> None:
 
 
 async def _say_where_else(console: Printer, warden: AsyncWarden, options: Options) -> None:
-    """Nothing was found; say so when this user has no memory at all, but others in the store have."""
+    """Point to other users of the store when this user has no memory."""
     if options.agent is not None:
         return
     whose = options.scope(warden).who.namespace
@@ -221,7 +221,7 @@ async def _say_where_else(console: Printer, warden: AsyncWarden, options: Option
 
 
 def _messages(argument: str) -> list[Mapping[str, Any]]:
-    """The conversation so far: of a file, else the argument as its one message."""
+    """Read the conversation so far from a file, else from the argument."""
     path = Path(argument)
     if not _is_file(path):
         return [{"role": "user", "content": inputs.text(argument)}]
@@ -229,12 +229,14 @@ def _messages(argument: str) -> list[Mapping[str, Any]]:
 
     conversations = read_conversations(path)
     if len(conversations) > 1:
-        raise InvalidInput(f"{argument!r} holds {len(conversations)} conversations; give a file with one")
+        raise InvalidInput(
+            f"{argument!r} holds {len(conversations)} conversations; give a file with a single conversation"
+        )
     return list(conversations[0].sessions[-1].messages)
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a long message, or one with a zero byte, is no path
+    except (OSError, ValueError):  # a long message, or a zero byte, is no path
         return False

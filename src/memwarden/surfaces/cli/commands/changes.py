@@ -1,4 +1,4 @@
-"""``memwarden edit``, ``restore``, ``pin``, ``undo``, ``history`` and ``delta``: what changed, and changing it back."""
+"""``memwarden edit``, ``restore``, ``pin``, ``undo``, ``history`` and ``delta``."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def undo(
         int | None, typer.Argument(metavar="[CHANGE]", help="The number of a change, as history shows it.")
     ] = None,
 ) -> None:
-    """Take a decision back, whole: a merge, a new value, a correction, a forgetting. Without a number: the last one.
+    """Undo a whole decision: a merge, a new value, a correction, a forgetting. Default: the last decision.
 
     \b
     Examples:
@@ -133,7 +133,7 @@ async def history(
     since: Annotated[int, typer.Option(metavar="CHANGE", help="Only what came after this change.")] = 0,
     limit: Annotated[int, typer.Option(help="The most changes listed.")] = 100,
 ) -> None:
-    """Show what happened to a memory, or to all of a user's: when, by whom, by which rule, and what it said before.
+    """Show the changes of a memory or a user: when, who, which rule, and the earlier text.
 
     \b
     Examples:
@@ -155,17 +155,17 @@ async def history(
 
 
 def history_table(entries: Sequence[HistoryEntry]) -> Table:
-    """One entry a change: its number, when, what, by whom and why, and the words before and after."""
+    """Draw a row for each change: number, time, operation, actor, reason and both texts."""
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     for entry in entries:
-        table.add_row(Text(str(entry.seq)), Text(entry.event), Text("\n").join(_told(entry)))
+        table.add_row(Text(str(entry.seq)), Text(entry.event), Text("\n").join(_describe(entry)))
     return table
 
 
-def _told(entry: HistoryEntry) -> Iterator[Text]:
+def _describe(entry: HistoryEntry) -> Iterator[Text]:
     by = f" by {entry.actor}" if entry.actor else ""
     yield Text(clean(f"{entry.at:%Y-%m-%d %H:%M:%S}{by} · {entry.memory_id}"), style="dim")
     told = ", ".join(f"{name} {_short(entry.meta[name])}" for name in _REASONS if entry.meta and name in entry.meta)
@@ -200,7 +200,7 @@ async def delta(
         int | None, typer.Option(metavar="REVISION", help="Since this revision. [default: since the thread looked]")
     ] = None,
 ) -> None:
-    """Show what changed since a thread last looked, as it stands before an answer.
+    """Show the changes since a thread's last look, as they precede an answer.
 
     \b
     Examples:
@@ -216,7 +216,7 @@ async def delta(
 
 
 async def _last(me: AsyncScope) -> int:
-    """The last change that whoever asks may see."""
+    """Return the last change that the scope may see."""
     found = await me.history(descending=True, limit=1)
     if not found:
         raise NotFound(f"nothing was ever changed in {me.who.namespace.path}")

@@ -1,4 +1,4 @@
-"""``memwarden chat``: a conversation in the terminal that shows what was put into the prompt, and what was kept."""
+"""``memwarden chat``: a conversation that shows each prompt's memories and each new memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMANDS = {"/quit": Action.BREAK, "/save": Action.SAVE_AND_CONTINUE, "/help": A
 HELP = "/quit or Ctrl-D ends; /save looks through the conversation (--extraction on_save); Ctrl-C stops an answer."
 PACE_SECONDS = 0.02
 """Between two words of a scripted model, so that there is something to watch and to stop."""
-SHOWN = (Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED)
+SHOWN_OUTCOMES = (Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED)
 FAILED = 1
 
 
@@ -54,11 +54,11 @@ async def chat(
     budget_tokens: Annotated[int, typer.Option(help="The most tokens of memories in a prompt.")] = 500,
     threshold: Annotated[float, typer.Option(help="The least score of the best memory, 0..1.")] = 0.7,
 ) -> int:
-    """Talk to a model that remembers; shows what was put into each prompt, and what was kept of each exchange.
+    """Talk to a model that remembers; shows each prompt's memories and what was kept.
 
     The model is any OpenAI-compatible endpoint; its key is read from OPENAI_API_KEY. With --script no model and no key
     are needed. Lines are read from the terminal or from a pipe. Ctrl-C stops an answer; what was shown of it is stored.
-    With --json each exchange is one line of JSON.
+    With --json each exchange is a line of JSON.
 
     Typed alone on a line: /quit (or Ctrl-D) ends; /save looks through the conversation and keeps what is found; /help
     names them. With --extraction on_save nothing but the words is kept until you type /save.
@@ -77,7 +77,7 @@ async def chat(
         memory_search_threshold=threshold,
     )
     stored = options.settings
-    upstream = _scripted(script) if script else _endpoint(url or stored.chat_url, model or stored.chat_model)
+    upstream = _script_model(script) if script else _endpoint(url or stored.chat_url, model or stored.chat_model)
     # Blocking, on a loop of its own: what waits for the keyboard and what Ctrl-C stops is this thread.
     with Warden.open(stored.db or config.default_db(), stored) as warden:
         me = warden.scope(user=options.user or "default", agent=options.agent, tenant=options.tenant, thread=thread)
@@ -86,45 +86,45 @@ async def chat(
         failed = 0
         for line in _lines(prompt=not options.as_json):
             try:
-                failed = max(failed, _one(talking.stream(line), line, show))
+                failed = max(failed, _exchange(talking.stream(line), line, show))
             except _EndOfChat:
                 break
             except KeyboardInterrupt:
-                show.stopped()
+                show.show_stop()
                 if not sys.stdin.isatty():
                     raise
         return failed
 
 
 class _EndOfChat(Exception):
-    """Somebody said that the conversation is over."""
+    """Raised when the user ends the conversation."""
 
 
-def _one(pieces: Any, line: str, show: _Terminal | _JsonLines) -> int:
-    """Say one line, and show what comes of it. Returns an exit code."""
+def _exchange(pieces: Any, line: str, show: _Terminal | _JsonLines) -> int:
+    """Send a line and show the reply. Returns an exit code."""
     try:
         with pieces:
             for number, piece in enumerate(pieces):
                 if not number:
-                    show.found(pieces.block)
+                    show.show_block(pieces.block)
                 show.piece(piece)
     except Exception as error:  # of a line that cannot be kept, or the endpoint's, in a class of its client's
-        show.failed(error)
+        show.show_failure(error)
         return FAILED
-    show.over(line, pieces.reply)
+    show.show_reply(line, pieces.reply)
     if pieces.reply.action == Action.BREAK:
         raise _EndOfChat
     return 0
 
 
 class _Terminal:
-    """Shows a conversation to somebody."""
+    """Prints a conversation on a terminal."""
 
     def __init__(self, me: BoundScope) -> None:
         self._me = me
         self._console: Printer = printer()
 
-    def found(self, block: ContextBlock) -> None:
+    def show_block(self, block: ContextBlock) -> None:
         if block:
             self._dim(f"{len(block.items)} memories in the prompt, {block.tokens} tokens:")
             for item in block.items:
@@ -134,7 +134,7 @@ class _Terminal:
         sys.stdout.write(clean(words))
         sys.stdout.flush()
 
-    def over(self, line: str, reply: Reply) -> None:
+    def show_reply(self, line: str, reply: Reply) -> None:
         if reply.action is not None:
             if reply.action == Action.CONTINUE:
                 self._dim(HELP)
@@ -145,19 +145,19 @@ class _Terminal:
         for failure in reply.failures:
             self._dim(f"went on without memory: {failure}")
         if reply.kept is not None:
-            self._kept(reply.kept)
+            self._show_kept(reply.kept)
 
-    def stopped(self) -> None:
+    def show_stop(self) -> None:
         self.piece("\n")
         self._dim("(stopped; what was shown is stored)")
 
-    def failed(self, error: Exception) -> None:
+    def show_failure(self, error: Exception) -> None:
         self.piece("\n")
         printer(sys.stderr).print(clean(f"memwarden: {type(error).__name__}: {_why(error)}"))
 
-    def _kept(self, kept: WriteResult) -> None:
+    def _show_kept(self, kept: WriteResult) -> None:
         for result in kept.results:
-            if result.id is None or result.outcome not in SHOWN:
+            if result.id is None or result.outcome not in SHOWN_OUTCOMES:
                 continue
             with suppress(NotFound):  # what waits to be heard again is no memory yet
                 memory = self._me.get(result.id)
@@ -169,41 +169,41 @@ class _Terminal:
 
 
 class _JsonLines:
-    """Tells a conversation to a program: one object a line."""
+    """Prints a conversation as JSON Lines."""
 
     def __init__(self) -> None:
         self._block: ContextBlock | None = None
 
-    def found(self, block: ContextBlock) -> None:
+    def show_block(self, block: ContextBlock) -> None:
         self._block = block
 
     def piece(self, words: str) -> None:
-        """An exchange is told whole."""
+        """Ignore a piece: an exchange is printed whole."""
 
-    def over(self, line: str, reply: Reply) -> None:
+    def show_reply(self, line: str, reply: Reply) -> None:
         told = {"message": line, "answer": reply.text, "action": reply.action}
         block = {"text": reply.block.text, "tokens": reply.block.tokens, "items": plain(reply.block.items)}
         kept = None if reply.kept is None else plain(reply.kept.results)
-        failures = [_told(failure) for failure in reply.failures]
+        failures = [_error_json(failure) for failure in reply.failures]
         self._tell(told | {"block": block, "stored": plain(reply.stored), "kept": kept, "failures": failures})
 
-    def stopped(self) -> None:
+    def show_stop(self) -> None:
         self._tell({"stopped": True})
 
-    def failed(self, error: Exception) -> None:
-        self._tell({"error": _told(error) | {"message": _why(error)}})
+    def show_failure(self, error: Exception) -> None:
+        self._tell({"error": _error_json(error) | {"message": _why(error)}})
 
     def _tell(self, told: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
 
 
-def _told(error: Exception) -> dict[str, str]:
+def _error_json(error: Exception) -> dict[str, str]:
     return {"type": type(error).__name__, "message": str(error)}
 
 
 def _why(error: Exception) -> str:
-    """What went wrong; of an endpoint that does not answer also where it was looked for, without name and password."""
+    """Describe a failure; for an unreachable endpoint with its address, without credentials."""
     if type(error).__name__ not in ("APIConnectionError", "APITimeoutError"):  # of the client, which is an extra
         return str(error)
     url = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
@@ -212,7 +212,7 @@ def _why(error: Exception) -> str:
 
 
 def _lines(*, prompt: bool) -> Iterator[str]:
-    """What is typed, or comes through a pipe; empty lines say nothing."""
+    """Yield typed or piped lines, without the empty ones."""
     if sys.stdin.isatty() and prompt:
         with suppress(ImportError):  # not on every system
             import readline  # noqa: F401  # to import it is what gives input() the arrow keys
@@ -235,8 +235,8 @@ def _endpoint(url: str, model: str) -> Upstream:
     return openai_chat(endpoint(url or None), model=model)
 
 
-def _scripted(file: Path) -> Callable[[list[dict[str, Any]]], Iterator[str]]:
-    """A model that says the lines of a file, one an answer, and then begins again."""
+def _script_model(file: Path) -> Callable[[list[dict[str, Any]]], Iterator[str]]:
+    """Return a model that answers with the lines of a file, in rotation."""
     try:
         lines = [line for line in file.read_text("utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:

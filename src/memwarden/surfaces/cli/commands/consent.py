@@ -1,4 +1,4 @@
-"""``memwarden consent``: what waits for a person's word, their decision, and how they want to be spoken to."""
+"""``memwarden consent``: proposed changes of the user context, and decisions on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def list_(
         str, typer.Option(help="pending, approved, declined, expired, applied, replaced or all.")
     ] = "pending",
 ) -> None:
-    """List proposed changes, the newest first; those that wait, unless told otherwise.
+    """List proposed changes, newest first; by default the undecided ones.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ async def list_(
 @app.command("approve")
 @command
 async def approve(options: Options, consent_id: Id) -> None:
-    """Make a proposed change.
+    """Approve a proposed change.
 
     \b
     Example:
@@ -75,7 +75,7 @@ async def propose(
         list[str], typer.Argument(metavar="FIELD=VALUE...", help=f"{', '.join(VALUES)}, {GOALS_ADD}, {GOALS_REMOVE}.")
     ],
 ) -> None:
-    """Propose changes, to be decided on; an empty value empties a field.
+    """Propose changes for a decision; an empty value empties a field.
 
     \b
     Examples:
@@ -95,7 +95,7 @@ async def propose(
 @app.command("context")
 @command
 async def context(options: Options) -> None:
-    """Show how the person wants to be called and spoken to, and what they aim for.
+    """Show the user context: names, tone and aims.
 
     \b
     Example:
@@ -119,7 +119,7 @@ async def _decide(options: Options, consent_id: str, approved: bool) -> None:
 
 
 def change(consent: Consent) -> str:
-    """A proposed change in words."""
+    """Describe a proposed change in words."""
     if consent.field == GOALS_ADD:
         return f"a new goal, {consent.value}"
     if consent.field == GOALS_REMOVE:

@@ -1,4 +1,4 @@
-"""``memwarden graph``: which memories are related, as a tree, or as text for Mermaid and Graphviz."""
+"""``memwarden graph``: related memories as a tree, or for Mermaid and Graphviz."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from memwarden.surfaces.cli.commands.memories import Id
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
-WIDEST_LABEL = 60
+MAX_LABEL = 60
 
 
 class As(StrEnum):
-    """How a graph is written."""
+    """Output formats of a graph."""
 
     TREE = "tree"
     MERMAID = "mermaid"
@@ -44,7 +44,7 @@ async def graph(
       memwarden graph 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --as dot | dot -Tsvg > graph.svg
     """
     async with options.open(existing=True) as warden:
-        memories, relations = await around(options.scope(warden), memory_id, depth, most)
+        memories, relations = await collect_neighbours(options.scope(warden), memory_id, depth, most)
     if options.as_json:
         print_json({"memories": list(memories.values()), "relations": relations})
     elif as_ == As.TREE:
@@ -53,8 +53,10 @@ async def graph(
         printer().print((mermaid if as_ == As.MERMAID else dot)(memories, relations), soft_wrap=True)
 
 
-async def around(me: AsyncScope, memory_id: str, depth: int, most: int) -> tuple[dict[str, Memory], list[Relation]]:
-    """The memories within some steps of one, nearest first, and the edges between them."""
+async def collect_neighbours(
+    me: AsyncScope, memory_id: str, depth: int, most: int
+) -> tuple[dict[str, Memory], list[Relation]]:
+    """Collect the memories within ``depth`` steps, nearest first, and their edges."""
     memories = {memory_id: await me.get(memory_id)}
     relations: dict[tuple[str, str, str], Relation] = {}
     edge = [memory_id]
@@ -65,7 +67,12 @@ async def around(me: AsyncScope, memory_id: str, depth: int, most: int) -> tuple
         for item in found:
             for other in (item.from_id, item.to_id):
                 # The last round looks for edges between memories that are there, not for more of them.
-                if other not in memories and len(memories) < most and step < depth and (read := await _read(me, other)):
+                if (
+                    other not in memories
+                    and len(memories) < most
+                    and step < depth
+                    and (read := await _read_if_visible(me, other))
+                ):
                     memories[other] = read
                     edge.append(other)
             if item.from_id in memories and item.to_id in memories:
@@ -74,14 +81,14 @@ async def around(me: AsyncScope, memory_id: str, depth: int, most: int) -> tuple
 
 
 async def _relations(me: AsyncScope, memory_id: str) -> list[Relation]:
-    """The edges of a memory; none when it was forgotten meanwhile."""
+    """Return a memory's edges; none when it was forgotten meanwhile."""
     try:
         return await me.relations(memory_id)
     except NotFound:
         return []
 
 
-async def _read(me: AsyncScope, memory_id: str) -> Memory | None:
+async def _read_if_visible(me: AsyncScope, memory_id: str) -> Memory | None:
     try:
         return await me.get(memory_id)
     except NotFound:
@@ -89,7 +96,7 @@ async def _read(me: AsyncScope, memory_id: str) -> Memory | None:
 
 
 def tree(root: str, memories: Mapping[str, Memory], relations: Sequence[Relation]) -> Tree:
-    """The graph as a tree from one memory; a memory stands in it once."""
+    """Draw the graph as a tree from the root; each memory appears once."""
     grown = Tree(Text(_label(memories[root])))
     branches = {root: grown}
     waiting = list(relations)
@@ -108,10 +115,10 @@ def tree(root: str, memories: Mapping[str, Memory], relations: Sequence[Relation
 
 
 def mermaid(memories: Mapping[str, Memory], relations: Sequence[Relation]) -> str:
-    """The graph as a Mermaid flowchart."""
+    """Write the graph as a Mermaid flowchart."""
     names = {key: f"m{number}" for number, key in enumerate(memories)}
     lines = ["flowchart LR"]
-    lines += [f'  {names[key]}["{_quoted(_label(item))}"]' for key, item in memories.items()]
+    lines += [f'  {names[key]}["{_quote(_label(item))}"]' for key, item in memories.items()]
     lines += [
         f'  {names[relation.from_id]} -->|"{relation.type} {relation.strength:.2f}"| {names[relation.to_id]}'
         for relation in relations
@@ -120,10 +127,10 @@ def mermaid(memories: Mapping[str, Memory], relations: Sequence[Relation]) -> st
 
 
 def dot(memories: Mapping[str, Memory], relations: Sequence[Relation]) -> str:
-    """The graph for Graphviz."""
+    """Write the graph for Graphviz."""
     names = {key: f"m{number}" for number, key in enumerate(memories)}
     lines = ["digraph memories {", "  rankdir=LR; node [shape=box];"]
-    lines += [f'  {names[key]} [label="{_quoted(_label(item))}"];' for key, item in memories.items()]
+    lines += [f'  {names[key]} [label="{_quote(_label(item))}"];' for key, item in memories.items()]
     lines += [
         f'  {names[relation.from_id]} -> {names[relation.to_id]} [label="{relation.type} {relation.strength:.2f}"];'
         for relation in relations
@@ -140,8 +147,8 @@ def _edge(relation: Relation, outward: bool) -> str:
 def _label(memory: Memory) -> str:
     text = " ".join(memory.text.split())
     over = f" (until {memory.valid_to:%Y-%m-%d})" if memory.valid_to else ""
-    return clean(text if len(text) <= WIDEST_LABEL else text[: WIDEST_LABEL - 1] + "…") + over
+    return clean(text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…") + over
 
 
-def _quoted(label: str) -> str:
+def _quote(label: str) -> str:
     return label.replace("\\", "\\\\").replace('"', "'")

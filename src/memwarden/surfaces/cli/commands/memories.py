@@ -36,7 +36,7 @@ async def add(
     source: Annotated[str | None, typer.Option(help="Where it comes from, a path or URI.")] = None,
     thread: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
 ) -> None:
-    """Remember one thing, as stated.
+    """Remember a statement, as given.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ async def add(
 
 @command
 async def get(options: Options, memory_id: Id) -> None:
-    """Show one memory.
+    """Show a memory.
 
     \b
     Examples:
@@ -151,7 +151,7 @@ def _list(found: Sequence[Memory]) -> None:
 
 
 def _details(memory: Memory) -> Iterator[tuple[str, str]]:
-    """A memory's fields in words, those that say something."""
+    """Describe the fields of a memory that have a value."""
     yield "text", memory.text
     yield "said by" if memory.role else "stated by", memory.name or memory.role or memory.user_id or "somebody"
     yield "when", f"{memory.created_at:%Y-%m-%d %H:%M} UTC"

@@ -25,7 +25,7 @@ STDIN = Path("/dev/stdin")
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """A session of a file, and whose memory and which thread it goes to."""
+    """A session of a file with its user and thread."""
 
     user: str
     thread: str
@@ -34,7 +34,7 @@ class SessionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What became of the turns.
+    """Counts of the observed turns by outcome.
 
     Attributes:
         stored: turns that are new. known: turns that were stored before.
@@ -60,7 +60,9 @@ class Summary:
 async def observe(
     options: Options,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Conversation files, or - for stdin.")],
-    thread: Annotated[str | None, typer.Option(help="Name of the thread, for a file of one conversation.")] = None,
+    thread: Annotated[
+        str | None, typer.Option(help="Name of the thread, for a file with a single conversation.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be kept and why; write nothing.")] = False,
 ) -> int:
     """Remember conversations from files, word for word and once.
@@ -78,16 +80,16 @@ async def observe(
       cat chat.jsonl | memwarden observe -
     """
     read = [read_conversations(STDIN if file == "-" else Path(file)) for file in files]
-    plans = [plan for conversations in read for plan in planned(conversations, options.user, thread)]
+    plans = [plan for conversations in read for plan in plan_sessions(conversations, options.user, thread)]
     flat = [conversation for conversations in read for conversation in conversations]
     if dry_run:
         from memwarden.surfaces.cli.commands.rehearse import rehearse
 
         return await rehearse(options, flat, plans)
     async with options.open() as warden:
-        check(plans, warden.settings.max_text_bytes)
+        check_messages(plans, warden.settings.max_text_bytes)
         with progress("observing", sum(len(plan.session.messages) for plan in plans)) as tick:
-            summary = await store(warden, options, flat, plans, tick)
+            summary = await store_sessions(warden, options, flat, plans, tick)
     if options.as_json:
         print_json(summary)
     else:
@@ -95,8 +97,8 @@ async def observe(
     return DONE_IN_PART if summary.refused else 0
 
 
-def check(plans: Sequence[SessionPlan], max_bytes: int) -> None:
-    """Refuse, before anything is written, a session with a message that memwarden would not take."""
+def check_messages(plans: Sequence[SessionPlan], max_bytes: int) -> None:
+    """Refuse a session with an invalid message before anything is written."""
     for plan in plans:
         if plan.session.messages:
             try:
@@ -105,21 +107,21 @@ def check(plans: Sequence[SessionPlan], max_bytes: int) -> None:
                 raise InvalidInput(f"session {plan.thread!r}: {error}; nothing was stored") from error
 
 
-def planned(conversations: Sequence[Conversation], user: str | None, thread: str | None) -> Iterator[SessionPlan]:
-    """Say whose memory and which thread each session of a file goes to. Raises InvalidInput for an unclear thread."""
+def plan_sessions(conversations: Sequence[Conversation], user: str | None, thread: str | None) -> Iterator[SessionPlan]:
+    """Choose the user and the thread of each session. Raises InvalidInput for an unclear thread."""
     sessions = sum(len(conversation.sessions) for conversation in conversations)
     if thread is not None and sessions > 1:
-        raise InvalidInput(f"--thread names one thread, but the file has {sessions} sessions; leave it out")
+        raise InvalidInput(f"--thread names a single thread, but the file has {sessions} sessions; leave it out")
     people = len(conversations) > 1 and conversations[0].layout == "LoCoMo"
     for conversation in conversations:
-        # Samples of LoCoMo name their sessions alike, so that one user for all of them needs longer thread names.
+        # Samples of LoCoMo name their sessions alike, so that a shared user for all of them needs longer thread names.
         prefix = f"{conversation.name}/" if people and user else ""
         whose = user or (conversation.name if people else "default")
         for session in conversation.sessions:
             yield SessionPlan(whose, thread or prefix + session.thread, session)
 
 
-async def store(
+async def store_sessions(
     warden: AsyncWarden,
     options: Options,
     conversations: Sequence[Conversation],
@@ -154,7 +156,7 @@ async def store(
 
 
 def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> None:
-    from memwarden.remember.writer import CHATTER
+    from memwarden.remember.writer import SMALL_TALK_STORED
 
     for item in result.results:
         if item.outcome == Outcome.REJECTED:
@@ -163,7 +165,7 @@ def _count(result: WriteResult, counts: Counter[str], refused: Counter[str]) -> 
             counts["known"] += 1
         else:
             counts["stored"] += 1
-            counts["chatter"] += item.reason == CHATTER
+            counts["chatter"] += item.reason == SMALL_TALK_STORED
 
 
 def show(summary: Summary) -> None:
@@ -174,7 +176,7 @@ def show(summary: Summary) -> None:
 
 
 def lines(summary: Summary) -> Iterator[str]:
-    """Say in sentences what was observed."""
+    """Describe in sentences what was observed."""
     yield (
         f"Stored {summary.stored:,} new turns of {_count_of(summary.sessions, 'session')} in {summary.seconds:.1f} s "
         f"({summary.turns_per_second:,.0f} turns/s); {summary.known:,} were already stored."
@@ -186,7 +188,7 @@ def lines(summary: Summary) -> Iterator[str]:
     users = summary.users
     if len(users) > 1:
         yield f"Each conversation has a user of its own: {', '.join(users)}."
-        yield f'Ask one of them: memwarden query "..." --user {users[0]}'
+        yield f'Ask any of them: memwarden query "..." --user {users[0]}'
     elif users and users[0] != "default":
         yield f'Ask about it: memwarden query "..." --user {users[0]}'
     else:

@@ -1,4 +1,4 @@
-"""``memwarden observe --dry-run``: what would be kept of a file, and why, in a store that goes away."""
+"""``memwarden observe --dry-run``: shows what extraction would keep, and writes nothing."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from rich.text import Text
 
 from memwarden import AsyncWarden
 from memwarden.records import CARD, EXTRACTED_BY, Channel, Memory, MemoryState
-from memwarden.surfaces.cli.commands.observe import DONE_IN_PART, SessionPlan, Summary, check, store
+from memwarden.surfaces.cli.commands.observe import DONE_IN_PART, SessionPlan, Summary, check_messages, store_sessions
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress
 from memwarden.surfaces.conversation_files import Conversation
 
-SHOWN = 40
+MAX_SHOWN = 40
 """So many items are printed; --json has all of them."""
-ALL = 10**6
+NO_LIMIT = 10**6
 IN_WORDS = {MemoryState.ACTIVE: "fact", MemoryState.CANDIDATE: "candidate", MemoryState.QUARANTINED: "quarantined"}
 
 
 @dataclass(frozen=True, slots=True)
 class DryRunItem:
-    """One thing that would be kept beside the words themselves.
+    """A memory that extraction would keep beside the turns.
 
     what: fact, candidate, card or quarantined. sources: ids of the turns. why: what the rules say.
     """
@@ -38,13 +38,13 @@ class DryRunItem:
 
 
 async def rehearse(options: Options, conversations: Sequence[Conversation], plans: Sequence[SessionPlan]) -> int:
-    """Observe into memory, print what became of it, and write nothing."""
+    """Observe into a store in memory and print the results; write nothing."""
     settings = replace(options.settings, db="memory://", extraction="every_turn")
     async with AsyncWarden.open("memory://", settings) as warden:
-        check(plans, settings.max_text_bytes)
+        check_messages(plans, settings.max_text_bytes)
         with progress("looking through", sum(len(plan.session.messages) for plan in plans)) as tick:
-            summary = await store(warden, options, conversations, plans, tick)
-        kept = [item for user in summary.users for item in await _kept(options, warden, user)]
+            summary = await store_sessions(warden, options, conversations, plans, tick)
+        kept = [item for user in summary.users for item in await _dry_run_items(options, warden, user)]
     if options.as_json:
         print_json({"dry_run": True, "observed": summary, "kept": kept})
     else:
@@ -52,22 +52,24 @@ async def rehearse(options: Options, conversations: Sequence[Conversation], plan
     return DONE_IN_PART if summary.refused else 0
 
 
-async def _kept(options: Options, warden: AsyncWarden, user: str) -> list[DryRunItem]:
+async def _dry_run_items(options: Options, warden: AsyncWarden, user: str) -> list[DryRunItem]:
     namespace = options.scope(warden, user=user).who.namespace
     reasons: dict[str, str] = {}
-    for entry in await warden.store.journal(namespace, limit=ALL):
+    for entry in await warden.store.journal(namespace, limit=NO_LIMIT):
         told = (entry.meta or {}).get("why") or ", ".join((entry.meta or {}).get("kinds", ()))
         if told:
             reasons.setdefault(entry.memory_id, str(told))
     kept = []
     for state, what in IN_WORDS.items():
-        for item in await warden.store.find(namespace, limit=ALL, order_by="written", descending=False, state=state):
+        for item in await warden.store.find(
+            namespace, limit=NO_LIMIT, order_by="written", descending=False, state=state
+        ):
             if item.actor_id == EXTRACTED_BY or state == MemoryState.QUARANTINED:
-                kept.append(_told(item, CARD if CARD in item.tags else what, user, reasons.get(item.id, "")))
+                kept.append(_dry_run_item(item, CARD if CARD in item.tags else what, user, reasons.get(item.id, "")))
     return kept
 
 
-def _told(memory: Memory, what: str, user: str, why: str) -> DryRunItem:
+def _dry_run_item(memory: Memory, what: str, user: str, why: str) -> DryRunItem:
     sources = (memory.id,) if memory.channel == Channel.TURN else memory.sources
     return DryRunItem(what, memory.text, user, memory.thread_id, sources, why)
 
@@ -76,7 +78,7 @@ def _show(summary: Summary, kept: Sequence[DryRunItem]) -> None:
     console = printer()
     for line in _lines(summary, kept):
         console.print(clean(line))
-    shown = [item for item in kept if item.what != CARD][:SHOWN]
+    shown = [item for item in kept if item.what != CARD][:MAX_SHOWN]
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)

@@ -1,4 +1,4 @@
-"""``memwarden waiting``: candidates and texts that were held back, and a person's decision on them."""
+"""``memwarden review``: a person's decision on candidates and quarantined texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memwarden.records import Outcome, PendingReview, WriteResult
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
-LONGEST = 1_000
+MAX_SHOWN_TEXT = 1_000
 """So many characters of a text are printed; --json has all of them."""
 HELP = "Decide on candidates, and on texts that were held back as attacks."
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
@@ -26,7 +26,7 @@ async def list_(
     state: Annotated[str, typer.Option(help="candidate, quarantined or all.")] = "all",
     limit: Annotated[int, typer.Option(help="The most listed.")] = 100,
 ) -> None:
-    """List what waits, the newest first, with the reason. It is for your eyes: keep what was held back out of prompts.
+    """List candidates and quarantined texts, newest first, with the reason. Keep them out of prompts.
 
     \b
     Examples:
@@ -93,7 +93,11 @@ def _list(found: Sequence[PendingReview]) -> None:
     for item in found:
         memory = item.memory
         said = " ".join(memory.text.split())
-        cut = f"{said[:LONGEST]}… ({len(said):,} characters, --json has all)" if len(said) > LONGEST else said
+        cut = (
+            f"{said[:MAX_SHOWN_TEXT]}… ({len(said):,} characters, --json has all)"
+            if len(said) > MAX_SHOWN_TEXT
+            else said
+        )
         head = f"{memory.id}  {memory.created_at:%Y-%m-%d}  {memory.state}, from {memory.source or memory.trust}"
         console.print(Text(clean(head), style="dim"), soft_wrap=True)
         console.print(clean(f"  {cut}"))

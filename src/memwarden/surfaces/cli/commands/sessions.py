@@ -1,4 +1,4 @@
-"""``memwarden sessions``: the stored sessions of a person, in design D's three views (D6)."""
+"""``memwarden sessions``: a person's stored sessions, in three views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ app = typer.Typer(help="Stored sessions: list and show them.", no_args_is_help=T
 @app.command("list")
 @command
 async def list_(options: Options) -> None:
-    """List the ids of sessions, the last one changed first.
+    """List the ids of sessions, the most recently changed first.
 
     \b
     Example:
@@ -43,7 +43,7 @@ async def show(
     session_id: Annotated[str, typer.Argument(metavar="ID", help="The id of a session, as sessions list shows it.")],
     message: Annotated[str | None, typer.Option(help="What the user would say next.")] = None,
 ) -> None:
-    """Show what a session remembers, what its cache holds and what its agent would receive. Nothing is written.
+    """Show a session's memory, its cache and the prompt of its agent. Nothing is written.
 
     Exit code 3 when there is no such session.
 

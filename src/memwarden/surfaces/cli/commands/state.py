@@ -1,4 +1,4 @@
-"""``memwarden state``: values that agents saved by key: listed, shown, set and cleared by hand (A5, A7)."""
+"""``memwarden state``: lists, shows, sets and clears values that agents saved by key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ app = typer.Typer(
     help="Values that agents saved by key: list, show, set and clear them.", no_args_is_help=True, rich_markup_mode=None
 )
 Key = Annotated[str, typer.Argument(metavar="KEY", help="The key of a value, as state list shows it.")]
-Pattern = Annotated[str, typer.Argument(metavar="GLOB", help="Which keys: * any text, ? any sign, [ab] one of these.")]
+Pattern = Annotated[
+    str, typer.Argument(metavar="GLOB", help="Which keys: * any text, ? any sign, [ab] either of these.")
+]
 
 
 @app.command("list")
@@ -54,14 +56,14 @@ async def get(options: Options, key: Key) -> None:
 
 @app.command("set")
 @command
-async def set_(
+async def set_value(
     options: Options,
     key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="JSON; what is none is taken as a text.")],
     description: Annotated[str | None, typer.Option(help="One line about what it is, by which it is found.")] = None,
     expires_in: Annotated[float | None, typer.Option(metavar="SECONDS", help="After which it is gone.")] = None,
 ) -> None:
-    """Save a value under a key, in place of the one that was there.
+    """Save a value under a key, replacing the earlier value.
 
     \b
     Examples:
@@ -85,7 +87,7 @@ async def clear(
     pattern: Annotated[str, typer.Argument(metavar="GLOB", help="Which keys; '*' for all of them.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which would be cleared.")] = False,
 ) -> None:
-    """Clear the values whose keys match; nothing else is touched. memwarden restore state:KEY brings one back.
+    """Clear the values with matching keys, and nothing else. memwarden restore state:KEY brings a value back.
 
     \b
     Examples:

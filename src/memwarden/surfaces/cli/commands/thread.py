@@ -1,4 +1,4 @@
-"""``memwarden thread``: which conversations there are, what was said in one, and what was made of it."""
+"""``memwarden thread``: lists conversations, and the facts that rest on their turns."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from memwarden.surfaces.cli.output import clean, print_json, printer
 
 app = typer.Typer(help="Show conversations and what was made of them.", no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(metavar="THREAD", help="The name of a conversation.")]
-NEWEST = 10_000
+MAX_TURNS = 10_000
 
 
 @app.command("list")
 @command
 async def list_(
     options: Options,
-    most: Annotated[int, typer.Option(min=1, help="So many of the newest turns are looked at.")] = NEWEST,
+    most: Annotated[int, typer.Option(min=1, help="So many of the newest turns are looked at.")] = MAX_TURNS,
 ) -> None:
-    """List conversations, the one with the newest turn first.
+    """List conversations, the most recent first.
 
     \b
     Example:
@@ -45,7 +45,7 @@ async def list_(
     table = Table("thread", "turns", "first", "last", box=None)
     for row in told:
         table.add_row(*(clean(str(value)) for value in row.values()))
-    nobody = f"No conversation of the user {clean(options.user or 'default')!r} was observed; --user names another one."
+    nobody = f"No conversation of the user {clean(options.user or 'default')!r} was observed; --user names another."
     printer().print(table if told else nobody)
 
 
@@ -56,7 +56,7 @@ async def show(
     thread: Name,
     limit: Annotated[int, typer.Option(min=1, help="The last so many turns.")] = 50,
 ) -> None:
-    """Show what was said in a conversation, and under each turn the facts that rest on it.
+    """Show the turns of a conversation, each with the facts that rest on it.
 
     \b
     Example:
@@ -66,7 +66,7 @@ async def show(
         me = options.scope(warden)
         said = await me.find({"thread_id": thread, "channel": Channel.TURN}, limit=limit, order_by="written")
         where = {"thread_id": thread, "channel": {"$ne": Channel.TURN}}
-        made = await me.find(where, limit=NEWEST, order_by="written", descending=False)
+        made = await me.find(where, limit=MAX_TURNS, order_by="written", descending=False)
     if not said:
         raise NotFound(f"no conversation {thread!r}; memwarden thread list names those that there are")
     facts = [item for item in made if CARD not in item.tags]

@@ -1,4 +1,4 @@
-"""The demo's second part: a fact that changes, what is told of it, its history, and the answer of then."""
+"""The demo's second part: a fact changes; its history and its past answer are shown."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ THEN = datetime(2025, 12, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class DemoStatement:
-    """Something stated as worth knowing, and when it was learned."""
+    """A statement and the time when it was learned."""
 
     text: str
     at: datetime
 
 
-STATED = (
+STATEMENTS = (
     DemoStatement("Ines' favourite colour is burnt orange.", datetime(2025, 10, 4, tzinfo=UTC)),
     DemoStatement("Ines' favorite color is burnt orange.", datetime(2025, 11, 2, tzinfo=UTC)),
     DemoStatement("Ines' favourite colour is now bottle green.", datetime(2026, 3, 14, tzinfo=UTC)),
@@ -34,8 +34,8 @@ STATED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Changing:
-    """What became of a fact that changes."""
+class ChangeScene:
+    """The outcomes of the statements of a changing fact."""
 
     became: tuple[MessageResult, ...]
     delta: Delta
@@ -44,16 +44,16 @@ class Changing:
     history: tuple[HistoryEntry, ...]
 
 
-async def change(me: AsyncScope) -> Changing:
-    """State a fact, the same again, and a new value; then look at what that did."""
+async def play_change_scene(me: AsyncScope) -> ChangeScene:
+    """State a fact, repeat it and replace it; then read the results."""
     before = (await me._parts.store.head(me.who.namespace)).rev
     became = [
         (await me.remember(item.text, created_at=item.at, category="preferences", importance=0.6)).results[0]
-        for item in STATED
+        for item in STATEMENTS
     ]
     first = became[0].id
     assert first is not None
-    return Changing(
+    return ChangeScene(
         became=tuple(became),
         delta=await me.delta(before),
         now=await me.query(QUESTION, top_k=1, filters={"channel": "semantic"}),
@@ -62,11 +62,11 @@ async def change(me: AsyncScope) -> Changing:
     )
 
 
-def show_changing(console: Printer, changing: Changing) -> None:
-    """Print it."""
+def show_change_scene(console: Printer, changing: ChangeScene) -> None:
+    """Print the scene."""
     console.print()
     console.print(Rule(Text("a fact that changes"), align="left", style="dim"))
-    for item, what in zip(STATED, changing.became, strict=True):
+    for item, what in zip(STATEMENTS, changing.became, strict=True):
         console.print(Text(f"remember, {item.at:%d %b %Y}: {item.text}", style="bold"))
         reason = f" · {what.reason}" if what.reason else ""
         console.print(Text(clean(f"  {what.outcome}{reason}"), style="dim"))
@@ -75,7 +75,7 @@ def show_changing(console: Printer, changing: Changing) -> None:
     console.print(f"\n{QUESTION}")
     console.print(f"  now                {_answer(changing.now)}")
     console.print(f"  as of {THEN:%d %b %Y}  {_answer(changing.then)}")
-    console.print("\nThe history of the first one; memwarden undo takes any of it back:")
+    console.print("\nThe history of the first; memwarden undo takes any of it back:")
     console.print(history_table(changing.history))
 
 

@@ -1,4 +1,4 @@
-"""The demo's last part: a change that waits for the person's consent."""
+"""The demo's last part: a proposed change waits for consent."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ PATCH = {"preferred_name": "Nessie"}
 
 @dataclass(frozen=True, slots=True)
 class ConsentScene:
-    """What was proposed, and what holds as long as nobody decides."""
+    """The proposal, and the user context until a decision."""
 
     said: str
     waiting: tuple[Consent, ...]
     context: UserContext
 
 
-async def ask(me: AsyncScope, memories: Mapping[str, Memory]) -> ConsentScene:
-    """Propose what was said, as an eager assistant would."""
+async def play_consent_scene(me: AsyncScope, memories: Mapping[str, Memory]) -> ConsentScene:
+    """Propose a change as an eager assistant would."""
     (turn,) = [memory for memory in memories.values() if SAID in memory.text]
     await me.propose_context(PATCH, sources=[turn.id], confident=True)
     return ConsentScene(turn.text, tuple(await me.consents()), await me.user_context())
 
 
-def show_waiting(console: Printer, asked: ConsentScene) -> None:
-    """Print it."""
+def show_consent_scene(console: Printer, asked: ConsentScene) -> None:
+    """Print the scene."""
     console.print()
     console.print(Rule(Text("what waits for consent"), align="left", style="dim"))
     console.print(Text(clean(f"Ines: {asked.said}"), style="bold"))

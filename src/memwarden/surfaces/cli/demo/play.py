@@ -1,4 +1,4 @@
-"""Observe the shipped history, ask the questions, judge the answers and show how they came to be."""
+"""Plays the demo: observes the shipped history, asks questions and judges the answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import typer
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock, Cut, Memory
-from memwarden.surfaces.cli.commands.observe import Summary, planned, store
-from memwarden.surfaces.cli.demo.change_scene import change
-from memwarden.surfaces.cli.demo.consent_scene import ask
-from memwarden.surfaces.cli.demo.quarantine_scene import hold
+from memwarden.surfaces.cli.commands.observe import Summary, plan_sessions, store_sessions
+from memwarden.surfaces.cli.demo.change_scene import play_change_scene
+from memwarden.surfaces.cli.demo.consent_scene import play_consent_scene
+from memwarden.surfaces.cli.demo.quarantine_scene import play_quarantine_scene
 from memwarden.surfaces.cli.demo.script import DemoQuestion, history, questions
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, progress
@@ -27,7 +27,7 @@ USER = "demo"
 
 @dataclass(frozen=True, slots=True)
 class MissingMessage:
-    """An expected message that is not in the block, and the gate that stopped it."""
+    """An expected message that a gate left out of the block."""
 
     source: str
     gate: str
@@ -37,7 +37,7 @@ class MissingMessage:
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """A question and what came of it.
+    """A demo question with its answer and verdict.
 
     Attributes:
         found: expected messages that are in the block.
@@ -82,12 +82,12 @@ async def demo(
             me = mine.scope(warden)
             memories = {memory.id: memory for memory in await me.find(limit=10_000)}
             played = [await _ask(me, question, memories, budget_tokens, threshold) for question in questions()]
-            changing = await change(me)
-            held = await hold(me)
-            asked = await ask(me, memories)
+            changing = await play_change_scene(me)
+            held = await play_quarantine_scene(me)
+            asked = await play_consent_scene(me, memories)
         stays = (keep or options.db is not None) and url != "memory://"
         if options.as_json:
-            told = _told(url if stays else None, summary, played)
+            told = _demo_json(url if stays else None, summary, played)
             print_json(told | {"changing": changing, "held": held, "consent": asked})
             return
         from memwarden.surfaces.cli.demo.show import show
@@ -96,7 +96,7 @@ async def demo(
 
 
 def _file(stack: ExitStack, keep: bool) -> str:
-    """The URL of a new file, which goes away after the demo unless it is kept."""
+    """Yield the URL of a new file, removed after the demo unless it is kept."""
     if keep:
         folder = tempfile.mkdtemp(prefix="memwarden-demo-")
     else:
@@ -106,9 +106,9 @@ def _file(stack: ExitStack, keep: bool) -> str:
 
 async def _observe(warden: AsyncWarden, options: Options) -> Summary:
     conversation = history()
-    plans = list(planned([conversation], options.user, None))
+    plans = list(plan_sessions([conversation], options.user, None))
     with progress("observing", conversation.turns) as tick:
-        return await store(warden, options, [conversation], plans, tick)
+        return await store_sessions(warden, options, [conversation], plans, tick)
 
 
 async def _ask(
@@ -120,21 +120,21 @@ async def _ask(
 
 
 def judge(asked: DemoQuestion, block: ContextBlock, memories: dict[str, Memory]) -> DemoResult:
-    """Compare a block with what was expected."""
+    """Compare a block with the expected messages."""
     inside = {source for item in block.items for source in item.sources}
     found = tuple(item for item in asked.expect if item in inside)
-    missed = tuple(_missed(item, block.cut, memories) for item in asked.expect if item not in inside)
+    missed = tuple(_missing_message(item, block.cut, memories) for item in asked.expect if item not in inside)
     return DemoResult(asked, block, found, missed, bool(found) if asked.expect else not block)
 
 
-def _missed(source: str, cut: Sequence[Cut], memories: dict[str, Memory]) -> MissingMessage:
+def _missing_message(source: str, cut: Sequence[Cut], memories: dict[str, Memory]) -> MissingMessage:
     for place, item in enumerate(cut, 1):
         if item.id in memories and source in memories[item.id].sources:
             return MissingMessage(source, item.gate, item.score, place)
     return MissingMessage(source, "not stored", 0.0, 0)
 
 
-def _told(url: str | None, summary: Summary, played: Sequence[DemoResult]) -> dict[str, object]:
+def _demo_json(url: str | None, summary: Summary, played: Sequence[DemoResult]) -> dict[str, object]:
     return {
         "db": url,
         "observed": summary,

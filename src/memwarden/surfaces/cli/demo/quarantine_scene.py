@@ -1,4 +1,4 @@
-"""The demo's last part but one: a page of somebody else that gives orders is held back."""
+"""The demo's third part: a web page with instructions for the model is quarantined."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ QUESTION = "When does the mill in Alcobaça grind, and how do I pay the mill?"
 
 @dataclass(frozen=True, slots=True)
 class QuarantineScene:
-    """What became of a page's texts, in their order, and the answer to a question that both would answer."""
+    """The outcomes of a page's texts, and the answer to a question about it."""
 
     became: tuple[MessageResult, ...]
     asked: QueryResult
 
 
-async def hold(me: AsyncScope) -> QuarantineScene:
-    """Store a page's texts as a tool that reads pages would; then ask. Done again it stores nothing again."""
+async def play_quarantine_scene(me: AsyncScope) -> QuarantineScene:
+    """Store a page's texts as a reading tool would, then ask about the page.
+
+    A repeated call stores nothing new.
+    """
     became = (await me.remember(list(TEXTS), source=PAGE, category="knowledge", key="demo: a page")).results
     return QuarantineScene(became, await me.query(QUESTION, threshold=0.0, top_k=10, filters={"channel": "semantic"}))
 
 
-def show_held(console: Printer, held: QuarantineScene) -> None:
-    """Print it."""
+def show_quarantine_scene(console: Printer, held: QuarantineScene) -> None:
+    """Print the scene."""
     console.print()
     console.print(Rule(Text("what is held back"), align="left", style="dim"))
     console.print(Text(f"A tool reads {PAGE}:", style="bold"))

@@ -1,4 +1,4 @@
-"""What the demo plays: a history and questions of our own, shipped with the package."""
+"""The demo's script: a history and questions shipped with the package."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class DemoQuestion:
 
 
 def history() -> Conversation:
-    """Two people, an assistant and a bread stall, over eight months."""
+    """Return eight months of messages of two people, an assistant and a bread stall."""
     (conversation,) = recognise(_content("history.json"), "demo", where="history.json")
     return conversation
 
 
 def questions() -> list[DemoQuestion]:
-    """The questions of the demo."""
+    """Return the questions of the demo."""
     return [
         DemoQuestion(item["question"], tuple(item["expect"]), item["answer"], item["note"])
         for item in _content("questions.json")

@@ -1,4 +1,4 @@
-"""The demo as a person reads it."""
+"""Prints the demo for people."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rich.text import Text
 from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
 from memwarden.surfaces.cli.commands.observe import Summary
-from memwarden.surfaces.cli.demo.change_scene import Changing, show_changing
-from memwarden.surfaces.cli.demo.consent_scene import ConsentScene, show_waiting
+from memwarden.surfaces.cli.demo.change_scene import ChangeScene, show_change_scene
+from memwarden.surfaces.cli.demo.consent_scene import ConsentScene, show_consent_scene
 from memwarden.surfaces.cli.demo.play import DemoResult, MissingMessage
-from memwarden.surfaces.cli.demo.quarantine_scene import QuarantineScene, show_held
+from memwarden.surfaces.cli.demo.quarantine_scene import QuarantineScene, show_quarantine_scene
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.cli.output import Printer, printer
 from memwarden.surfaces.conversation_files import Conversation
@@ -24,7 +24,7 @@ def show(
     summary: Summary,
     played: Sequence[DemoResult],
     memories: Mapping[str, Memory],
-    changing: Changing,
+    changing: ChangeScene,
     held: QuarantineScene,
     asked: ConsentScene,
     kept: Options | None,
@@ -34,9 +34,9 @@ def show(
     _introduce(console, history, summary)
     for number, item in enumerate(played, 1):
         _question(console, number, len(played), item, memories)
-    show_changing(console, changing)
-    show_held(console, held)
-    show_waiting(console, asked)
+    show_change_scene(console, changing)
+    show_quarantine_scene(console, held)
+    show_consent_scene(console, asked)
     _conclude(console, played, kept)
 
 
@@ -46,7 +46,7 @@ def _introduce(console: Printer, history: Conversation, summary: Summary) -> Non
     console.print(Text("memwarden demo", style="bold"))
     console.print(
         f"{' and '.join(history.people)} talk with an assistant{span}: {summary.sessions} sessions. Observed "
-        f"{summary.stored + summary.known} turns in {summary.seconds:.1f} s into one SQLite file; "
+        f"{summary.stored + summary.known} turns in {summary.seconds:.1f} s into an SQLite file; "
         f"{summary.chatter} are greetings or thanks alone, kept but never recalled. No key, no download, no network."
     )
 
@@ -70,7 +70,7 @@ def _question(console: Printer, number: int, of: int, played: DemoResult, memori
 
 
 def verdict(played: DemoResult) -> str:
-    """Say whether what was expected is in."""
+    """Say whether the expected messages are in the block."""
     asked = played.asked
     if not asked.expect:
         return (
