@@ -21,7 +21,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from memwarden.security.injection import classifier, known_attacks, markup, obfuscation, quotations
+from memwarden.security.injection import classifier, known_attacks, obfuscation
+from memwarden.security.injection.detector import drop_fences, drop_quotations
 from memwarden.security.injection.obfuscation import fold_lookalikes
 
 HERE = Path(__file__).parent / "orders"
@@ -74,13 +75,15 @@ def read() -> list[Text]:
 
 def _text(file: str, language: str, theme: str, words: str) -> Text:
     words = words.replace("\\n", "\n")
-    plain = quotations.drop_quotations(words)
+    plain = drop_quotations(words)
     known = (
         any(known_attacks.find_known_attacks(fold_lookalikes(plain)))
-        or any(markup.find_markup(quotations.drop_fences(plain)))
+        or any(known_attacks.find_markup(drop_fences(plain)))
         or obfuscation.find_invisible(words)
     )
-    stretches = tuple(stretch.features for reading in _readings(plain) for stretch in classifier.find_stretches(reading))
+    stretches = tuple(
+        stretch.features for reading in _readings(plain) for stretch in classifier.find_stretches(reading)
+    )
     author = theme[0] if file in OTHERS else "ours"
     return Text(file.startswith("attacks"), language, theme, author, bool(known), stretches or (frozenset(),))
 

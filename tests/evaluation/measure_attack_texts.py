@@ -28,7 +28,7 @@ from memwarden import Warden, format_context
 from memwarden.api.warden_blocking import BoundScope
 from memwarden.security.injection import classifier
 from memwarden.security.injection.obfuscation import fold_lookalikes
-from memwarden.security.injection.redact import LEFT_OUT
+from memwarden.security.injection.detector import LEFT_OUT
 
 INLETS: dict[str, dict[str, Any]] = {
     "tool": {"kind": "tool_output"},

@@ -15,7 +15,7 @@ from measure_attack_texts import Case, main, measure
 from memwarden.security.injection import Suspicion, find_suspicion
 from memwarden.security.injection.classifier import classify
 from memwarden.security.injection.obfuscation import fold_lookalikes
-from memwarden.security.injection.redact import redact_orders
+from memwarden.security.injection.detector import redact_orders
 
 HERE = Path(__file__).parent / "orders"
 # Texts that were learned, but a line that lets harmless ones pass is above some of them.

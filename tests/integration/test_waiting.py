@@ -13,8 +13,8 @@ from memwarden import AsyncWarden, format_context
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.records import JournalEntry, Link
-from memwarden.remember.undo import inverse
-from memwarden.security.injection.redact import LEFT_OUT
+from memwarden.remember.undo import invert
+from memwarden.security.injection.detector import LEFT_OUT
 from memwarden.testing.examples import NAMESPACE, START
 from memwarden.tiers.backend import ContextItem
 from whose import warden_of
@@ -237,7 +237,7 @@ def test_what_an_edge_was_is_not_taken_for_what_waited() -> None:
     """The edge began at a memory that was not active, so that no version stands in its entry."""
     told = {"to": "b", "type": "related_to", "was": 1.0}
     unlinked = JournalEntry(5, NAMESPACE, "UNLINK", "a", None, None, None, None, START, "semantic", 5, told)
-    assert inverse([unlinked], {}, {}, START, START) == (Link("a", "b", "related_to", 1.0, meta={"undoes": 5}),)
+    assert invert([unlinked], {}, {}, START, START) == (Link("a", "b", "related_to", 1.0, meta={"undoes": 5}),)
 
 
 async def test_a_proposal_waits_for_consent_and_for_nothing_else(me: AsyncScope) -> None:

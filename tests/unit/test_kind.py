@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memwarden.records import Kind
-from memwarden.remember.extract.kinds import kind_of
+from memwarden.remember.ingest.messages import kind_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.remember.extract.procedures import CATEGORY, MAX_STEPS, render_steps, read_stated_procedure, find_taught_procedure
-from memwarden.remember.ingest.draft import Draft
+from memwarden.remember.ingest.messages import Draft
 
 DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
 

@@ -1,4 +1,4 @@
-"""Results of tools that are used again: for so many exchanges of one session, never by anybody else (D3).
+"""Results of tools that are used again: for so many exchanges of one session, never by anybody else.
 
 Pure functions on the dict ``tool_cache`` of a session, which holds entries of design D by their key.
 """
@@ -104,7 +104,7 @@ def render_entry(entry: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=128)  # 15 ms for 1,000 characters, and the same results stand in every prompt of a session
 def fit_result(result: str) -> str:
     """Return what of a tool's result a model is shown: without sentences that read like orders, or why it is not."""
-    from memwarden.security.injection.redact import (
+    from memwarden.security.injection.detector import (
         redact_orders,  # its tables are for those alone who keep what came from outside
     )
 

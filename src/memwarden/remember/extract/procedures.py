@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel
-from memwarden.remember.ingest.draft import Draft
+from memwarden.remember.ingest.messages import Draft
 
 CATEGORY: Final = "procedural"
 """The only category that steps are stored in: agents that may not read it never see them (B5)."""

@@ -12,8 +12,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from memwarden.records import Kind, Memory, MemoryState, Trust
-from memwarden.remember.ingest.draft import Draft
-from memwarden.remember.ingest.messages import Message
+from memwarden.remember.ingest.messages import Draft, Message
 
 T = TypeVar("T", Message, Draft, Memory)
 

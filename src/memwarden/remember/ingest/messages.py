@@ -6,12 +6,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from memwarden import clock
 from memwarden.errors import InvalidInput
+from memwarden.records import Channel, Kind
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 MESSAGE_KEYS = frozenset({"role", "content", "name", "id", "created_at"})
@@ -198,3 +199,56 @@ def _part(part: Any, where: str) -> str:
     if not isinstance(text, str):
         raise InvalidInput(f"{where}.text must be text, not {type(text).__name__}")
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory that a caller asks for, checked, before it has an id."""
+
+    text: str
+    channel: str = Channel.SEMANTIC
+    kind: str | None = None
+    category: str = "activity"
+    importance: float = 0.5
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    source: str | None = None
+    sources: tuple[str, ...] = ()
+    summary: str | None = None
+    context: str | None = None
+    characters: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    valid_from: datetime | None = None
+    trust: str | None = None
+    role: str | None = None
+    name: str | None = None
+
+    def of(self, message: Message) -> Draft:
+        """The same for the words of a message, which keep their role, name, id and time."""
+        return replace(
+            self,
+            text=message.text,
+            role=message.role,
+            name=message.name,
+            sources=self.sources or ((message.id,) if message.id else ()),
+            created_at=self.created_at or message.created_at,
+        )
+
+
+# In the order in which they are tried; one expression, so that a text is read once.
+_WORDS: tuple[tuple[Kind, str], ...] = (
+    (Kind.ERROR_LESSON, "failed|mistakes?|lesson learned"),
+    (Kind.DECISION, "decided|chose|chosen|went with|settled on"),
+    (Kind.DISCOVERY, "learned|learnt|discovered|found out"),
+    (Kind.INSIGHT, "reali[sz]ed|understood|means that"),
+    (Kind.OUTCOME, "resulted|turned out|finished|completed"),
+    (Kind.BEHAVIOR, "tends|always|usually|never|habit"),
+)
+_PRIORITY = {kind: number for number, (kind, _) in enumerate(_WORDS)}
+_KIND_WORDS = re.compile(rf"\b(?:{'|'.join(f'(?P<{kind}>{words})' for kind, words in _WORDS)})\b", re.IGNORECASE)
+
+
+def kind_of(text: str) -> Kind:
+    """Return the first kind of the list whose signal words the text holds, else note."""
+    found = {Kind(sign.lastgroup) for sign in _KIND_WORDS.finditer(text) if sign.lastgroup}
+    return min(found, key=_PRIORITY.__getitem__, default=Kind.NOTE)

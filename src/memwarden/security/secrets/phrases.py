@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from memwarden.security.secrets.spans import SecretSpan, lower_in_place
+from memwarden.security.secrets.providers import SecretSpan, lower_in_place
 
 
 class SecretNoun(Enum):

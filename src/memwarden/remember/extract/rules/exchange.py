@@ -12,7 +12,6 @@ from typing import Final
 from memwarden.recall.query_analysis import everyday_share, is_english
 from memwarden.records import Channel, Kind
 from memwarden.remember.extract import checks
-from memwarden.remember.extract.kinds import kind_of
 from memwarden.remember.extract.records import (
     MAX_ITEMS_PER_TURN,
     ExchangeExtract,
@@ -34,6 +33,7 @@ from memwarden.remember.extract.rules.sentences import StatementSentence, is_som
 from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
 from memwarden.remember.extract.rules.summaries import summarize_exchange
 from memwarden.remember.extract.rules.third_person import to_third_person
+from memwarden.remember.ingest.messages import kind_of
 
 TermRarity = Callable[[str], float]
 

@@ -3,8 +3,7 @@
 `judge` is pure: two texts in, one frozen `Judgement` out.
 """
 
-from memwarden.remember.resolve.same_fact.judgement import Judgement, Label
-from memwarden.remember.resolve.same_fact.rules import judge
+from memwarden.remember.resolve.same_fact.rules import Judgement, Label, judge
 from memwarden.remember.resolve.same_fact.signature import Signature, sign_text
 
 __all__ = ["Judgement", "Label", "Signature", "judge", "sign_text"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from memwarden.remember.resolve.same_fact import guards, languages
 from memwarden.remember.resolve.same_fact.claim import (
@@ -18,9 +19,27 @@ from memwarden.remember.resolve.same_fact.claim import (
     is_rhythm,
     is_value,
 )
-from memwarden.remember.resolve.same_fact.judgement import Judgement, Label
 from memwarden.remember.resolve.same_fact.signature import Signature, is_content, sign_text
 from memwarden.remember.resolve.same_fact.word_lists import WordLists, load_word_lists
+
+Label = Literal["same", "supersede", "link", "different", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a new statement is to an old one, which rule said so, and which guards spoke against a merge.
+
+    ``label``: "same": the new one says what the old one says. "supersede": it gives a new value for the same thing, so
+    the old one's validity ends. "link": related, both hold. "check": perhaps the same, no rule decides; ask a model,
+    or keep both and link them. "different": keep both.
+
+    ``guards`` are names in alphabetical order; with any of them the label is never "same".
+    """
+
+    label: Label
+    rule: str
+    guards: tuple[str, ...] = ()
+
 
 MIN_COSINE: Final = 0.55
 """Cosine from which two statements about one subject that no rule decides are worth a model's look."""

@@ -9,11 +9,42 @@ from typing import Final
 
 from memwarden.remember.resolve.same_fact import japanese, languages
 from memwarden.remember.resolve.same_fact.canonical import CanonicalSentence, canonicalize
-from memwarden.remember.resolve.same_fact.changes import read_change
 from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, find_names
 from memwarden.remember.resolve.same_fact.normal import NormalText, fold_text, normalize
-from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, WordLists, load_word_lists
+from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, Rewrite, WordLists, load_word_lists
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, stemmer
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReading:
+    """A statement read as a change.
+
+    after: the words of the state that it leads to, or the words as they are. changed: whether a pattern was met.
+    gone, ended: words that name what is no longer so, or is over.
+    """
+
+    after: tuple[str, ...]
+    changed: bool = False
+    gone: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+
+
+def read_change(words: tuple[str, ...], lists: WordLists) -> ChangeReading:
+    """Read the words of a statement as a change, if they tell of one."""
+    told = " ".join(word for word in words if word not in lists.present)
+    line = told
+    for item in lists.changes:
+        if item.need in line:
+            line = " ".join(item.pattern.sub(f"{item.into} ", line).split())
+    return ChangeReading(tuple(line.split()), line != told, _find_name(told, lists.gone), _find_name(told, lists.ended))
+
+
+def _find_name(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        if pattern.need in line and (met := pattern.pattern.search(line)) is not None:
+            return tuple(met[1].split()) if met.re.groups else ()
+    return ()
+
 
 MAX_WORDS: Final = 60
 """Words. A longer text is no single fact: it only merges with a text that is equal."""
