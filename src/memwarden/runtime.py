@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memwarden.recall.large.registry import LargeNamespaces
     from memwarden.recall.recall import Recall
     from memwarden.remember.extract.extractor import Extractor
+    from memwarden.remember.filler import SignalFiller
     from memwarden.remember.resolve.consent.proposals import Proposals
     from memwarden.remember.writer import Writer
 
@@ -38,6 +39,7 @@ class Services:
     larges: LargeNamespaces
     consents: Proposals
     embedder: Embedder | None
+    filler: SignalFiller | None
     chat: ChatModel | None
 
 

@@ -15,7 +15,16 @@ from memwarden.errors import InvalidConfig
 
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
 SETTINGS_FILE = "memwarden.toml"
-EMBEDDERS = ("wordllama", "minilm", "openai", "none")
+EMBEDDERS = (
+    "auto",
+    "minilm+multilingual",
+    "wordllama+multilingual",
+    "wordllama",
+    "minilm",
+    "multilingual",
+    "openai",
+    "none",
+)
 EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
 EVENTS = ("on", "off")

@@ -14,13 +14,13 @@ from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
+from memwarden.models.registry import make_embedder
 from memwarden.records import (
     Scope,
 )
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
-from memwarden.models.registry import make_embedder
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.manifest import Manifest, require_backup
 from memwarden.stores.url import store_at
@@ -222,11 +222,11 @@ class AsyncWarden:
         from memwarden.recall.large.registry import LargeNamespaces
         from memwarden.recall.recall import RERANK_TIMEOUT, Recall
         from memwarden.remember.extract.extractor import Extractor
-        from memwarden.remember.instrumented_store import InstrumentedStore
-        from memwarden.remember.resolve.consent.guard import GuardedStore
+        from memwarden.remember.filler import SignalFiller
+        from memwarden.remember.write_store import InstrumentedStore
+        from memwarden.remember.write_store import GuardedStore
         from memwarden.remember.resolve.consent.proposals import Proposals
         from memwarden.remember.resolve.resolver import Resolver
-        from memwarden.remember.filler import SignalFiller
         from memwarden.remember.writer import Writer
 
         held_bytes = self._parts.settings.index_bytes // HELD_SHARE

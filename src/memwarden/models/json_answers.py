@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from memwarden.concurrency.isolation import isolated
 from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import ChatModel
-from memwarden.observability.instrument import model_failed
+from memwarden.observability.instrument import record_model_failure
 
 T = TypeVar("T")
 
@@ -54,16 +54,16 @@ async def ask_json(
                 except (StopIteration, ValueError, KeyError, TypeError, AttributeError) as error:
                     wrong = f"\n\nYour last answer could not be used ({type(error).__name__}). Answer with JSON alone."
         log.warning("the model %s answered twice with what is no answer", model.name)
-        model_failed("chat_model_garbage")
+        record_model_failure("chat_model_garbage")
     except TimeoutError:
         log.warning("the model %s took longer than %g seconds", model.name, limit)
-        model_failed("chat_model_late")
+        record_model_failure("chat_model_late")
     except ModelUnavailable as error:
         log.warning("the model %s is left out: %s", model.name, error)
-        model_failed("chat_model_unavailable")
+        record_model_failure("chat_model_unavailable")
     except Exception as error:  # somebody else's code, which must not cost a write
         log.warning("the model %s is left out: %s", model.name, type(error).__name__)
-        model_failed("chat_model_broken")
+        record_model_failure("chat_model_broken")
     return None
 
 

@@ -57,6 +57,7 @@ class MiniLMEmbedder:
     dimensions = 384
     piece_dimensions = 64
     english_only = True
+    slow = True
 
     def __init__(self, stop_words: Collection[str] = ()) -> None:
         """stop_words: lower-case words whose vectors are not kept. Raises InvalidConfig when a package is missing."""

@@ -56,7 +56,8 @@ class MultilingualEmbedder:
             some = places[start : start + BATCH_TEXTS]
             vectors[some] = model.encode([texts[place][:MAX_CHARACTERS] for place in some])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        unit: npt.NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        return unit
 
     def _loaded(self) -> Any:
         with self._loading:

@@ -17,6 +17,8 @@ class Embedder(Protocol):
         name: the model and its size, stored with the vectors; a store refuses vectors of another name.
         dimensions: length of a vector.
         english_only: whether its vectors say little of other languages; then questions in those go by words alone.
+        slow: True for a model that takes more than about a millisecond a text: what is observed is then stored with its
+            words, and the vectors follow. May be left out.
         ready: False while the next call would load the model first, which takes long; then it is made in a thread.
     """
 

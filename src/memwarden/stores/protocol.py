@@ -1,4 +1,4 @@
-"""The one protocol that every store fulfils.
+"""The protocol that every store fulfils.
 
 A store keeps memories durably, numbers their changes and answers by id, by filter and by "what changed since". It
 knows nothing of ranking: :mod:`memwarden.recall.index.namespace_index` does that over any store. The shipped
@@ -32,58 +32,17 @@ from memwarden.stores.shared.checkpoints import Checkpoints
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally
 
 
-class Store(Protocol):
-    """Where memories live.
-
-    Every method raises :class:`memwarden.errors.StoreError` (or a subclass) when the storage refuses, and
-    :class:`memwarden.errors.StoreUnavailable` before ``open`` and after ``close``. Methods may be called from one
-    event loop at a time; calls may overlap. A store may be opened again after ``close`` has returned.
-    """
-
-    promises: ClassVar[Promises]
-
-    @property
-    def checkpoints(self) -> Checkpoints:
-        """Where states of agents are kept: beside the memories, outside the journal."""
-
-    async def open(self) -> None:
-        """Make the store ready, creating or migrating it. Calling it twice does nothing the second time."""
-
-    async def close(self) -> None:
-        """Finish acknowledged and pending writes and let go of every file and thread. May be called twice."""
-
-    async def identity(self, model: str) -> str:
-        """Bind the store to an embedding model on first use; return the name of the model that it is bound to."""
-
-    async def apply(self, batch: Batch) -> Receipt:
-        """Apply a batch whole, with its journal entries and revision, and return when it is durable.
-
-        Raises Conflict, NotFound (see :class:`memwarden.records.Put`, :class:`memwarden.records.Batch`), and
-        InvalidInput for a memory of another namespace, a time without a zone, a payload or meta that is not JSON, text
-        that is not valid Unicode, or a change of another kind; then nothing of the batch is kept. A Remove of an id
-        that is not there is no error (outcome ``missing``, no journal entry).
-        Changes take effect one after another, each seeing those before it. Batches of one namespace are applied one
-        after another; the revision grows by one for each journal entry. A cancelled call may have been applied.
-        """
-
-    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
-        """Replace the signals of memories that still hold the version that the signals were made of.
-
-        Others are passed over. Signals say nothing that the text does not say, so nothing is journaled and no revision
-        moves: whoever holds the namespace in RAM asks :meth:`index_rows` for what it lacks. May be less durable than a batch.
-        """
-
-    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
-        """Return the rows of :meth:`scan` that active memories have, in any order; unknown ids are left out."""
+class StoreReader(Protocol):
+    """The reads of a store that deciding about a write takes."""
 
     async def head(self, namespace: Namespace) -> Head:
-        """Return the namespace's counters; (0, 0) for one that was never written to. Cheap enough for every query."""
+        """Return the namespace's counters; (0, 0) if it was never written to. Cheap enough for every query."""
 
     async def get(self, namespace: Namespace, ids: Sequence[str], *, removed: bool = False) -> list[Memory]:
         """Return the active memories with these ids, in the order of ``ids``; missing ones are left out.
 
-        An id that is asked for twice is answered twice. With ``removed`` those that are not active are answered too,
-        as they were last; ``state`` tells.
+        An id that is given twice is answered twice. ``removed`` adds the memories that are not active, as they were
+        last; their ``state`` tells.
         """
 
     async def find(
@@ -96,23 +55,21 @@ class Store(Protocol):
         descending: bool = True,
         state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Memory]:
-        """Return memories in a state that match every condition, filtered and ordered by the engine (B6.1).
+        """Return memories in a state that match every condition, filtered and ordered by the engine.
 
         Equal values keep the order of writing, the last first with ``descending``. Memories without a value for
-        ``order_by`` come last. ``order_by`` is one of :data:`memwarden.filters.SORTABLE`; ``written`` is the order
-        of first writing. Another one is InvalidFilter; a negative ``limit`` is InvalidInput, here and in ``journal``.
+        ``order_by`` come last. ``order_by`` is a name of :data:`memwarden.filters.SORTABLE`; ``written`` is the order
+        of first writing. Any other raises InvalidFilter; a negative ``limit`` InvalidInput, here and in ``journal``.
         """
 
     async def count(self, namespace: Namespace, where: Where = (), *, state: MemoryState = MemoryState.ACTIVE) -> int:
-        """Return how many memories in one state match."""
-
-    async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
-        """Return every row and edge changed after revision ``since``, those that are gone too, and the head, from one
-        snapshot."""
+        """Return the number of memories in a state that match."""
 
     async def versions(self, namespace: Namespace, wanted: Sequence[tuple[str, int]]) -> list[Memory]:
-        """Return memories as they were in versions (id, version), in the order asked for, as active ones, whatever
-        their state now; versions that there are not are left out."""
+        """Return memories as they were in versions (id, version), in the given order.
+
+        They come as active memories, whatever their state is now; unknown versions are left out.
+        """
 
     async def journal(
         self,
@@ -129,32 +86,87 @@ class Store(Protocol):
         """Return journal entries with seq > ``since``, at most ``limit``, in ascending order unless ``descending``.
 
         Args:
-            memory_id: only those of one memory. thread_id: only those of one thread's memories. step: only those of
-                one decision.
+            memory_id: only the entries of this memory. thread_id: only those of this thread's memories. step: only
+                those of this decision.
             turns: False leaves out the entries of turns.
         """
 
     async def revision_at(self, namespace: Namespace, moment: datetime) -> int:
-        """Return the seq of the last entry that was written at or before a moment; 0 if there is none."""
+        """Return the seq of the last journal entry written at or before a moment; 0 without any."""
 
     async def relations(self, namespace: Namespace, ids: Sequence[str]) -> list[Relation]:
-        """Return the edges that begin or end at one of these memories, sorted by from, to and type."""
+        """Return the edges that begin or end at these memories, sorted by from, to and type."""
 
     async def thread(self, namespace: Namespace, thread_id: str, *, turns: int = 20) -> ThreadMarks:
         """Return what the journal knows of a thread; ``recent`` is the entry of the turn ``turns`` turns back."""
 
-    async def record(self, events: Sequence[OpEvent]) -> None:
-        """Write operational events, of any namespaces, in transactions of their own (B14).
 
-        They may be less durable than batches: a loss of power may take the last ones. None of them is in a batch's
-        transaction or takes a lock under which batches are numbered. One whose time and id are there already is passed
-        over. Raises InvalidInput for text that is not valid Unicode, and then none is kept.
+class BatchStore(StoreReader, Protocol):
+    """The reads of a store, and batches: all that the write path needs."""
+
+    async def apply(self, batch: Batch) -> Receipt:
+        """Apply a batch atomically, with its journal entries and revision; return when it is durable.
+
+        Raises Conflict, NotFound (see :class:`memwarden.records.Put`, :class:`memwarden.records.Batch`), and
+        InvalidInput for a memory of another namespace, a time without a zone, a payload or meta that is not JSON, text
+        that is not valid Unicode, or a change of another kind; then nothing of the batch is kept. A Remove of an id
+        that is not there is no error (outcome ``missing``, no journal entry).
+        Changes take effect in order, each seeing those before it. Batches of a namespace are applied in sequence; the
+        revision grows by 1 for each journal entry. A cancelled call may have been applied.
+        """
+
+
+class Store(BatchStore, Protocol):
+    """Where memories live.
+
+    Every method raises :class:`memwarden.errors.StoreError` (or a subclass) when the storage refuses, and
+    :class:`memwarden.errors.StoreUnavailable` before ``open`` and after ``close``. Methods are called from a
+    single event loop at a time; calls may overlap. A store may be opened again after ``close`` has returned.
+    """
+
+    promises: ClassVar[Promises]
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """The saved states of agents, beside the memories and outside the journal."""
+
+    async def open(self) -> None:
+        """Make the store ready, creating or migrating it. Calling it twice does nothing the second time."""
+
+    async def close(self) -> None:
+        """Finish acknowledged and pending writes and release every file and thread. May be called twice."""
+
+    async def identity(self, model: str) -> str:
+        """Bind the store to an embedding model on first use; return the name of the model that it is bound to."""
+
+    async def fill(self, namespace: Namespace, fills: Sequence[Fill]) -> None:
+        """Replace the signals of memories that still hold the version that the signals were made of.
+
+        Others are passed over. Signals say nothing that the text does not say, so nothing is journaled and no revision
+        moves: whoever holds the namespace in RAM asks :meth:`index_rows` for what it lacks. May be less durable than a batch.
+        """
+
+    async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:
+        """Return the rows of :meth:`scan` that active memories have, in any order; unknown ids are left out."""
+
+    async def scan(self, namespace: Namespace, since: int = 0) -> Scan:
+        """Return every row and edge changed after revision ``since``, and the head, from a single snapshot.
+
+        Rows and edges that are gone are returned too, marked as not live.
+        """
+
+    async def record(self, events: Sequence[OpEvent]) -> None:
+        """Write operational events, of any namespaces, in transactions of their own.
+
+        They may be less durable than batches: a loss of power may take the latest. No event is written in a batch's
+        transaction or under a lock that numbers batches. An event whose time and id are known already is skipped.
+        Raises InvalidInput for text that is not valid Unicode, and then keeps nothing.
         """
 
     async def events(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, limit: int = 100, descending: bool = True
     ) -> list[OpEvent]:
-        """Return the events of a namespace that are asked for, in the order of time and id, the newest first.
+        """Return matching events of a namespace in the order of time and id, the newest first.
 
         :meth:`EventFilter.matches` is the meaning of ``where``. A negative ``limit`` is InvalidInput.
         """
@@ -162,10 +174,10 @@ class Store(Protocol):
     async def event_counts(
         self, namespace: Namespace, where: EventFilter = EVERYTHING, *, seconds: int = DAY_SECONDS
     ) -> list[OpCount]:
-        """Return how often what was done; :func:`memwarden.observability.records.counted` of these events is the
-        meaning.
+        """Return the number of matching events by span of time, node, operation and status.
 
-        ``seconds`` below 1 is InvalidInput.
+        :func:`memwarden.observability.records.count_events` of these events is the meaning. ``seconds`` below 1 is
+        InvalidInput.
         """
 
     async def prune_events(self, namespace: Namespace, *, before: datetime, most: int) -> int:
@@ -178,25 +190,25 @@ class Store(Protocol):
         """Return facts about the store. Binds it to no model."""
 
     async def tally(self, namespace: Namespace) -> Tally:
-        """Return how many rows there are of a namespace; zeros for one that was never written to."""
+        """Return the number of rows of a namespace; zeros if it was never written to."""
 
     async def dump_page(self, namespace: Namespace, since: int = 0, *, limit: int = PAGE) -> Page:
         """Return what the ``limit`` revisions after ``since`` hold, for :meth:`load_page` of another store.
 
-        With ``since`` at the head or above it the page has no entries; it is the last one.
+        With ``since`` at the head or above it the page has no entries; it is the last page.
         """
 
     async def load_page(self, page: Page) -> None:
-        """Take in a page of another store as it is: the same numbers, times and journal entries, and no new ones.
+        """Import a page of another store with its numbers, times and journal entries.
 
-        Applied whole or not at all, and durable on return. What is here already of memories, edges and marks is
-        replaced. The namespace's epoch changes, so that caches are built anew. Raises Conflict unless the page begins
-        at the revision where the namespace stands. For moving a store; everything else goes through ``apply``.
+        Atomic, and durable on return; no journal entry is added. Memories, edges and marks that exist already are
+        replaced. The namespace's epoch changes, so that caches are rebuilt. Raises Conflict unless the page begins
+        at the namespace's revision. For moving a store; everything else goes through ``apply``.
         """
 
     async def discard(self, namespace: Namespace) -> None:
-        """Remove a canary of ``memwarden doctor --leaks`` with everything, its journal and events too.
+        """Remove a canary namespace of ``memwarden doctor --leaks``, its journal and events too.
 
-        None is no error. Raises InvalidInput for any other namespace, StoreUnavailable where this login may not remove
-        rows.
+        A missing canary is no error. Raises InvalidInput for any other namespace, StoreUnavailable where this login may
+        not remove rows.
         """

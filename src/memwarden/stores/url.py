@@ -1,4 +1,4 @@
-"""From the URL of a store to the store. Each engine is imported when it is named."""
+"""Opens a store by its URL. An engine is imported only when a URL names it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memwarden.stores.protocol import Store
 
 
 def store_at(url: str) -> Store:
-    """Return the store of a URL, not yet open. Raises InvalidConfig for a URL that names none."""
+    """Return the store that a URL names, not yet open. Raises InvalidConfig for an unknown URL."""
     if not isinstance(url, str):
         raise InvalidConfig(f"the URL of a store is a text such as sqlite:///file.db, not {url!r:.80}")
     if url == "memory://":
@@ -39,11 +39,11 @@ def store_at(url: str) -> Store:
 
 
 def place_of(url: str) -> Path | None:
-    """Return the file or folder that a URL names; None for a store in memory or on a server."""
+    """Return the file or folder of a URL; None for a store in memory or on a server."""
     prefix, _, path = url.partition(":///")
     return Path(path) if prefix in ("sqlite", "json") and path else None
 
 
 def without_login(url: str) -> str:
-    """Return a URL as it may be shown: a login may come with a password."""
+    """Return a URL without its login and password, for messages."""
     return re.sub(r"^(\w+://)[^/]*@", r"\1...@", url)

@@ -32,6 +32,7 @@ from memwarden.testing.examples import (
     a_memory,
     a_put,
 )
+from memwarden.testing.fill_tests import FillTests
 from memwarden.testing.page_tests import PageTests
 from memwarden.testing.read_tests import ReadTests, ids
 
@@ -39,7 +40,7 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 
 @pytest.mark.asyncio
-class StoreTests(ReadTests, ChangeTests, PageTests, EventTests, CheckpointTests):
+class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, CheckpointTests):
     """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::

@@ -13,7 +13,7 @@ import numpy as np
 
 from memwarden.errors import ModelUnavailable
 from memwarden.models.protocols import Embedder, EncodedTexts, PieceEmbedder
-from memwarden.observability.instrument import model_failed
+from memwarden.observability.instrument import record_model_failure
 from memwarden.records import Signals
 from memwarden.text import flags, tokenizer
 from memwarden.text.dates.recognizer import spans_in
@@ -23,6 +23,11 @@ log = logging.getLogger(__name__)
 
 # A batch with more characters than this is prepared in a worker thread, so that the event loop goes on.
 THREAD_CHARACTERS = 4_000
+
+
+async def make_word_signals_in_thread(said: Sequence[tuple[str, datetime]]) -> list[Signals]:
+    """Return the signals of each text that need no model, in order; with each text, when it was said."""
+    return await make_signals_in_thread(said, None)
 
 
 async def make_signals_in_thread(said: Sequence[tuple[str, datetime]], embedder: Embedder | None) -> list[Signals]:
@@ -57,7 +62,7 @@ def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[tuple[byte
         found = _encode(texts, embedder)
     except ModelUnavailable as error:
         log.warning("%d texts are stored without a vector: %s", len(texts), error)
-        model_failed("embedder_unavailable")
+        record_model_failure("embedder_unavailable")
         return [(None, None)] * len(texts)
     rows = np.nan_to_num(found.vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -49,6 +49,7 @@ class NamespaceIndex:
     """The live memories of a namespace as arrays, a place for each memory version, in the order of arrival.
 
     Attributes:
+        lacking: ids of turns that have no vector yet.
         number: tells it from every other index of this process.
         rev, epoch: the store's counters that the index is true for.
         stated_rev: the revision after the last change of something that is no turn, or a later revision; 0 for none.
@@ -85,12 +86,14 @@ class NamespaceIndex:
         self._view: NamespaceView | None = None
         self._joined: RelatedEdges | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
+        self.lacking: set[str] = set()
 
     def follow(self, scan: Scan) -> None:
         """Take in what changed since ``rev``."""
         replaced = False
         for row in scan.rows:
             old = self._place_of.pop(row.id, None)
+            self.lacking.discard(row.id)
             if old is not None:
                 self._live.array[old] = False
                 replaced = True
@@ -105,6 +108,17 @@ class NamespaceIndex:
         if scan.rows or scan.edges:
             self._view = None
         if stated or replaced:  # what is only said more changes nothing of what rests on what
+            self._facts = None
+
+    def refill(self, rows: Sequence[IndexRow]) -> None:
+        """Take in rows whose signals came after them; each gets a new place, so that answers see all of it or none."""
+        known = [row for row in rows if row.vector is not None and row.id in self.lacking and row.id in self._place_of]
+        for row in known:
+            self._live.array[self._place_of.pop(row.id)] = False
+        if known:
+            self._append(known)
+            self._joined = self.edges.list_related(self._place_of) if len(self.edges) else self._joined
+            self._view = None
             self._facts = None
 
     @property
@@ -280,7 +294,7 @@ class NamespaceIndex:
     @property
     def mostly_dead(self) -> bool:
         """Whether rebuilding is cheaper than carrying on, since much of the index is outdated."""
-        return self.size > 1_000 and self.size > 2 * len(self._place_of)
+        return self.size > 1_000 and 2 * self.size > 3 * len(self._place_of)
 
     def _make_view(self) -> NamespaceView:
         turns = self.turns()
@@ -355,6 +369,8 @@ class NamespaceIndex:
             self._extend_pieces(columns["pieces"])
         if self._vectors is not None:
             self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
+            self.lacking.difference_update(columns["id"])
+            self.lacking.update(row.id for row in rows if row.vector is None and row.channel == Channel.TURN)
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
 
 
@@ -402,6 +418,8 @@ class NamespaceIndexes:
         self._sizes: dict[Namespace, int] = {}
         self._bytes = 0
         self._building: WeakValueDictionary[Namespace, asyncio.Lock] = WeakValueDictionary()
+        self.on_lacking: Callable[[Namespace, Collection[str]], None] | None = None
+        """Called with the turns that an index found without vectors, in this process or another."""
 
     def held(self, namespace: Namespace) -> NamespaceIndex | None:
         """Return the namespace's index as it is held, perhaps not up to date; None when it is not."""
@@ -446,6 +464,8 @@ class NamespaceIndexes:
 
     def _keep(self, namespace: Namespace, index: NamespaceIndex) -> None:
         """Keep an index as the most recently used, and drop the least recently used above the limit."""
+        if index.lacking and self.on_lacking is not None:
+            self.on_lacking(namespace, index.lacking)
         self._indexes[namespace] = index
         self._indexes.move_to_end(namespace)
         self._bytes += index.nbytes - self._sizes.get(namespace, 0)

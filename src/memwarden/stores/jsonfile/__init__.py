@@ -1,4 +1,4 @@
-"""The store as readable files: a folder for each project, user and task (E8)."""
+"""The store as readable JSON files: a folder for each project, user and task."""
 
 from memwarden.stores.jsonfile.store import JsonStore
 

@@ -1,4 +1,4 @@
-"""Operational events of one namespace in a file: a line of JSON for each. Not synced: a power cut may take some."""
+"""Operational events of a namespace as JSON lines. Not synced: a power cut may take the latest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "events.jsonl"
 
 
 def append_events(folder: Path, events: Sequence[OpEvent]) -> None:
-    """Add events to the file of a folder, which is made when it is missing. Half a line before them stays by itself."""
+    """Append events to the file of a folder, creating both. A torn last line stays a line of its own."""
     with explain_os_errors(folder):
         make_folder(folder)
         with open_private(folder / NAME, "a+b") as file:
@@ -25,7 +25,7 @@ def append_events(folder: Path, events: Sequence[OpEvent]) -> None:
 
 
 def replace_events(folder: Path, events: Sequence[OpEvent]) -> None:
-    """Let the file hold these events and no others."""
+    """Replace the file's content by these events, atomically."""
     new = folder / f"{NAME}.new"
     with explain_os_errors(folder):
         with open_private(new, "wb") as file:
@@ -34,7 +34,7 @@ def replace_events(folder: Path, events: Sequence[OpEvent]) -> None:
 
 
 def read_events(folder: Path, namespace: Namespace) -> list[OpEvent]:
-    """Return what the file holds. A line that a kill or a power cut left half written is passed over."""
+    """Return the events of the file, skipping lines that a kill or a power cut left half written."""
     with explain_os_errors(folder):
         file = folder / NAME
         lines = file.read_bytes().splitlines() if file.exists() else []
@@ -42,7 +42,7 @@ def read_events(folder: Path, namespace: Namespace) -> list[OpEvent]:
 
 
 def _ends_in_half_a_line(file: BinaryIO) -> bool:
-    """Whether a kill, a power cut or a full disk left a file with half a line at its end."""
+    """Return whether a kill, a power cut or a full disk tore the file's last line."""
     if not file.seek(0, os.SEEK_END):
         return False
     file.seek(-1, os.SEEK_END)

@@ -1,9 +1,8 @@
-"""The files of one namespace: a snapshot that people can read, and a log of what came after it.
+"""The files of a namespace: a readable snapshot, and a log of later writes.
 
-A page is appended to the log and synced before a write is acknowledged. From time to time a new log is begun,
-everything is written to a new snapshot beside the old one, which then takes its place, and the logs before the new one
-go. So whenever the process dies, the snapshot and the logs that are there hold everything that was acknowledged; a log
-may hold what the snapshot has already.
+A page is appended to the log and synced before a write is acknowledged. From time to time a new log is begun, everything
+is written to a new snapshot, which then takes the place of the old, and the logs before the new log are removed. So
+whenever the process dies, snapshot and logs hold every acknowledged write; a log may repeat what the snapshot holds.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from memwarden.stores.jsonfile.page_json import page_json, page_lines, page_of
 from memwarden.stores.transfer.pages import Page
 
 FORMAT = 1
-"""Number of the form of these files. A store of a higher one was written by a later memwarden."""
+"""Version of the file format. A higher number was written by a later memwarden."""
 SNAPSHOT = "memory.json"
 _NEW = "memory.json.new"
 _LOG = re.compile(r"log\.(\d{8})\.jsonl")
@@ -41,7 +40,7 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt
 
 
 class Folder:
-    """The files of one namespace. Used by one thread at a time."""
+    """The files of a namespace. Not safe for use by several threads at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,10 +48,10 @@ class Folder:
         self._number = 0
 
     def pages(self) -> list[Page]:
-        """Return what the snapshot and the logs hold, in the order of writing; begin to append after it.
+        """Return the pages of the snapshot and the logs in the order of writing; later appends follow them.
 
-        The last line of the last log may be half of one that nobody was told of; it is cut off. Raises StoreCorrupt for
-        anything else that is not as it was written.
+        A torn last line of the last log was never acknowledged and is cut off. Raises StoreCorrupt for any other
+        damage.
         """
         with explain_os_errors(self.path):
             logs = self._logs()
@@ -61,7 +60,7 @@ class Folder:
         return found
 
     def namespace(self) -> Namespace | None:
-        """Return whose folder it is, by the beginning of what is there; None while nothing was acknowledged."""
+        """Return the folder's namespace, read from its files; None before the first acknowledged write."""
         with explain_os_errors(self.path):
             file = self.path / SNAPSHOT
             if file.exists():
@@ -75,7 +74,7 @@ class Folder:
         return Namespace(json.loads(found[1]), json.loads(found[2])) if found else None
 
     def append(self, page: Page) -> None:
-        """Add a page to the log, synced to the disk. When that fails, the log is as it was before."""
+        """Append a page to the log and sync it. On failure the log stays as it was."""
         said = page_json(page).encode()
         with explain_os_errors(self.path):
             log = self._log or self._begin()
@@ -89,7 +88,7 @@ class Folder:
                 raise
 
     def turn(self) -> int:
-        """Begin a new log and return its number: a snapshot that holds all there is now replaces the logs before it."""
+        """Begin a new log and return its number; a snapshot taken now replaces the logs before it."""
         with explain_os_errors(self.path):
             self.close()
             self._number += 1
@@ -172,7 +171,7 @@ class Folder:
         return self.path / f"log.{self._number:08}.jsonl"
 
     def _cut(self, log: BinaryIO, size: int) -> None:
-        """Take back half a line. What cannot be taken back now is cut off, or found whole, at the next opening."""
+        """Undo a partial append. If that fails too, the next opening cuts the line off or finds it whole."""
         self._log = None
         with suppress(OSError):
             log.close()
@@ -181,15 +180,18 @@ class Folder:
 
 
 def folder_of(namespace: Namespace) -> PurePosixPath:
-    """Return a namespace's folder below the store's: ``projects/web_app``, ``global``, ``tenants/acme/users/ana``."""
+    """Return a namespace's folder below the store's: ``projects/web_app``, ``global``, ``tenants/acme/users/ana``.
+
+    No name can lead out of the store's folder, and no two namespaces share a folder on any file system.
+    """
     kind, _, name = namespace.path.partition("/")
     own = PurePosixPath(_PLURAL.get(kind, kind)) / _escape_name(name) if name else PurePosixPath(_escape_name(kind))
     return own if namespace.tenant == "default" else PurePosixPath("tenants") / _escape_name(namespace.tenant) / own
 
 
 def _escape_name(name: str) -> str:
-    """The name with everything but small letters, digits, - and _ as %XX: dots, separators, and capitals too, since
-    some file systems take Ana and ana for one. A name that gets too long is told by its hash."""
+    """Return a name with everything but small letters, digits, - and _ as %XX; a long name as its hash."""
+    # Capitals too: some file systems take Ana and ana for the same folder.
     said = "".join(item if _PLAIN.match(item) else "".join(f"%{byte:02X}" for byte in item.encode()) for item in name)
     if said in _RESERVED:
         said = f"%{ord(said[0]):02X}{said[1:]}"
@@ -197,7 +199,7 @@ def _escape_name(name: str) -> str:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, for this user alone, so that they are there after a power cut."""
+    """Create a folder and its parents durably, readable by this user alone."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -207,7 +209,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make what was made, renamed or removed in a folder durable, where the system can."""
+    """Sync a folder's entries to the disk, where the system can."""
     if os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -218,7 +220,7 @@ def sync_folder(path: Path) -> None:
 
 
 def open_private(file: Path, mode: str) -> BinaryIO:
-    """Open a file that its owner alone can read if it is new."""
+    """Open a file; a new file is readable by its owner alone."""
     return cast("BinaryIO", open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)))
 
 
@@ -243,7 +245,7 @@ def _refuse_newer(said: bytes, file: Path) -> None:
 
 @contextmanager
 def explain_os_errors(path: Path) -> Iterator[None]:
-    """Say what the system refused in our words."""
+    """Turn errors of the operating system into StoreFull and StoreUnavailable."""
     try:
         yield
     except OSError as error:

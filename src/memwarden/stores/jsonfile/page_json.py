@@ -1,4 +1,4 @@
-"""A page of a namespace as JSON and back. Both files of a namespace are written in it: the log and the snapshot."""
+"""Serializes pages of a namespace as JSON, for both of its files: log and snapshot."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _USUAL = {field.name: field.default for field in fields(Memory) if field.default
 
 
 def page_json(page: Page) -> str:
-    """Return a page as JSON of one line."""
+    """Return a page as a single line of JSON."""
     return _line({**_head(page), **{name: list(parts) for name, parts in _parts(page)}})
 
 
 def page_lines(page: Page) -> Iterator[str]:
-    """Return a page as JSON of many lines, one for each memory, entry and so on, for people who look into the file."""
+    """Yield a page as readable JSON with a line for each memory, entry and edge."""
     yield _line(_head(page))[:-1]
     for name, parts in _parts(page):
         yield f', "{name}": ['
@@ -36,7 +36,7 @@ def page_lines(page: Page) -> Iterator[str]:
 
 
 def page_of(said: Mapping[str, Any]) -> Page:
-    """Return the page that one of the two wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    """Return the page of such JSON. Raises KeyError, TypeError or ValueError for any other value."""
     namespace = Namespace(said["tenant"], said["path"])
     return Page(
         namespace,
@@ -60,7 +60,7 @@ def _head(page: Page) -> dict[str, Any]:
 
 
 def _parts(page: Page) -> Iterator[tuple[str, Iterator[Any]]]:
-    """What there may be much of, a memory's own words first."""
+    """Yield the lists of a page by name, the memories first, since people look for them."""
     yield "memories", (_memory_row_json(memory) for memory in page.memories)
     yield "earlier", ({"memory": _memory_json(item.memory), "n": item.n} for item in page.earlier)
     yield "edges", (_edge_json(edge) for edge in page.edges)
@@ -86,7 +86,7 @@ def _rich(name: str, value: Any) -> Any:
 
 
 def _memory_json(memory: Memory) -> dict[str, Any]:
-    """The fields that say more than every new memory does; the namespace stands at the head of the page."""
+    """Return the fields that differ from their defaults; the namespace stands at the head of the page."""
     values = {field.name: getattr(memory, field.name) for field in fields(memory) if field.name != "namespace"}
     return {name: _plain(name, value) for name, value in values.items() if value != _USUAL.get(name, MISSING)}
 

@@ -1,4 +1,4 @@
-"""The store as readable files: the tables of the store in memory, each namespace backed by a folder."""
+"""The JSON file store: the memory store's tables, each namespace backed by a folder."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from memwarden.stores.shared.event_list import EventList
 from memwarden.stores.transfer.pages import About, Page
 
 MAX_ITEMS = 10_000
-"""A namespace of more memories than these belongs in a store that does not hold and write all of it."""
+"""Default maximum of memories in a namespace: every snapshot holds and writes all of them."""
 QUIET_SECONDS = 1.0
-"""A snapshot is written when a namespace was left alone for so long,"""
+"""Seconds without a write after which a namespace's snapshot is written."""
 MAX_SNAPSHOT_DELAY_SECONDS = 10.0
-"""or when its log has been going for so long."""
+"""Maximum seconds between a write and the snapshot, however busy the namespace is."""
 _ABOUT = "store.json"
 _LOCK = "store.lock"
 T = TypeVar("T")
 
 
 class JsonStore(MemoryStore):
-    """A folder of JSON files, for one process at a time and up to 10,000 memories in a namespace (E8).
+    """A folder of JSON files, for a single process and up to 10,000 memories in a namespace.
 
     Each namespace has a folder of its own: ``memory.json`` is a snapshot for people to read, and what came after it
-    lies beside it in a log, synced before a write is acknowledged. It is read at the first access. Another process gets
-    StoreUnavailable; a write of more memories than there is room for StoreFull, with the command that moves everything
-    to a store that takes more.
+    lies beside it in a log, synced before a write is acknowledged. A namespace is read at its first access. A second
+    process gets StoreUnavailable. A write beyond ``most_items`` raises StoreFull, with the command that moves
+    everything to a store that takes more.
     """
 
     promises: ClassVar[Promises] = Promises(durable=True, shared=False, rows_enforced=False, exclusive=True)
@@ -88,9 +88,9 @@ class JsonStore(MemoryStore):
             await super().open()
 
     async def close(self) -> None:
-        """Finish what is being written, write the snapshots that are due and let the next process in.
+        """Finish pending writes, write the snapshots that are due and release the folder's lock.
 
-        A caller who is cancelled does not break it off; who closes again waits for its end.
+        Cancelling the caller does not interrupt it; a second close waits for its end.
         """
         if self._ending is None:
             if not self._open:
@@ -111,7 +111,7 @@ class JsonStore(MemoryStore):
             self._ending = None
 
     async def _finish(self) -> None:
-        """Let what is being written be written, and write the snapshots that are due."""
+        """Wait for pending writes, and write the snapshots that are due."""
         due, savers = list(self._savers), list(self._savers.values())
         for saver in savers:
             saver.cancel()
@@ -180,7 +180,7 @@ class JsonStore(MemoryStore):
     # The way in
 
     async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do it to the end, also when the caller is cancelled: the files and the tables must not part."""
+        """Run work to its end, also when the caller is cancelled: files and tables must not diverge."""
         try:
             self._ready()
             if self._ending is not None:
@@ -261,7 +261,7 @@ class JsonStore(MemoryStore):
             where = f"json:///{self._root}"
             raise StoreFull(
                 f"{page.namespace} would hold {page.rows:,} memories, JSON files take {self._most_items:,}. "
-                f"Move to one that takes more: memwarden migrate --from {where} --to sqlite:///FILE"
+                f"Move to a store that takes more: memwarden migrate --from {where} --to sqlite:///FILE"
             )
         try:
             await asyncio.to_thread(self._folders[page.namespace].append, page)
@@ -271,7 +271,7 @@ class JsonStore(MemoryStore):
         self._save_later(page.namespace)
 
     def _forget(self, namespace: Namespace) -> None:
-        """Read the files again at the next access: what they hold after a failed write they know best."""
+        """Drop the tables after a failed write; the next access reads what the files really hold."""
         self._folders.pop(namespace).close()
         self._spaces.pop(namespace, None)
 
@@ -309,7 +309,7 @@ class JsonStore(MemoryStore):
                 self._lock.acquire(timeout=0)
             except Timeout:
                 raise StoreUnavailable(
-                    f"another process has {self._root} open; a store of JSON files is for one at a time, "
+                    f"another process has {self._root} open; a store of JSON files serves a single process, "
                     "sqlite:///FILE for several"
                 ) from None
         try:
@@ -352,11 +352,11 @@ class JsonStore(MemoryStore):
     def _ready(self) -> None:
         super()._ready()
         if os.getpid() != self._process:
-            raise StoreUnavailable("the store was opened by another process before a fork; open it in this one")
+            raise StoreUnavailable("the store was opened by another process before a fork; open it in this process")
 
 
 def _read_space(folder: Folder, namespace: Namespace) -> NamespaceTables:
-    """The tables of a namespace as its files have them."""
+    """Return the tables of a namespace from its files. Raises StoreCorrupt."""
     space = NamespaceTables()
     for page in folder.pages():
         if page.namespace != namespace:

@@ -1,4 +1,4 @@
-"""Checkpoints that are forgotten when the process ends: the plain meaning of the contract."""
+"""Checkpoints in memory: the reference implementation of the contract."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from memwarden.stores.shared.sql_values import check_text
 
 @dataclass(slots=True)
 class _CheckpointShelf:
-    """The checkpoints of one namespace. values: by thread, subgraph, channel and version."""
+    """The checkpoints of a namespace. values: by thread, subgraph, channel and version."""
 
     saved: dict[CheckpointKey, SavedCheckpoint] = field(default_factory=dict)
     values: dict[tuple[str, str, str, str], ChannelValue] = field(default_factory=dict)
@@ -151,14 +151,14 @@ def _is_meant(saved: SavedCheckpoint, search: CheckpointSearch) -> bool:
 
 
 def _plain(saved: SavedCheckpoint) -> SavedCheckpoint:
-    """A copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
+    """Return an isolated copy as every engine would return it. Raises InvalidInput."""
     text = metadata_text(saved)
     check_text(text, *saved.key, saved.parent, saved.run, *chain.from_iterable(saved.links))
     return replace(saved, metadata=json.loads(text), shown="{}")
 
 
 def require_checkpoints(store: Store) -> Checkpoints:
-    """Return where a store keeps the states of agents. Raises InvalidInput for one that would lose them at the end."""
+    """Return a store's checkpoints. Raises InvalidInput unless it keeps them as durably as memories."""
     if store.promises.durable and isinstance(store.checkpoints, MemoryCheckpoints):
         raise InvalidInput(f"a {type(store).__name__} keeps no states of agents; use memory://, SQLite or PostgreSQL")
     return store.checkpoints

@@ -1,4 +1,4 @@
-"""Items in memory: the plain-Python meaning of :class:`memwarden.stores.shared.items.Items`."""
+"""Items in memory: the reference implementation of :class:`memwarden.stores.shared.items.Items`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MINUTE = 60_000_000
 
 
 class _ItemShelf(dict[ItemPlace, PutItem]):
-    """The items of one namespace."""
+    """The items of a namespace."""
 
     def alive(self, path: str | None, at: int | None) -> list[StoredItem]:
         return [item.item for item in self.values() if is_under(item.item.path, path) and _is_alive(item.item, at)]
@@ -45,7 +45,7 @@ class _MemoryItemsView:
 
 
 class MemoryItems:
-    """Items that are forgotten when the process ends.
+    """Items in memory, lost when the process ends.
 
     Args:
         ready: raises StoreUnavailable when the store is not open.

@@ -1,4 +1,4 @@
-"""One namespace of the store in memory: plain tables, and what follows from them."""
+"""The tables of a namespace in memory."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ EdgeKey = tuple[str, str, str]
 
 @dataclass(slots=True)
 class NamespaceTables:
-    """One namespace. Rows lie in the order in which they were first written.
+    """The tables of a namespace. Rows lie in the order in which they were first written.
 
     count: how many rows were ever written. versions: earlier contents, by id and version. threads: for each thread the
     numbers of the rows that are or were in it, ascending. ids: the rows' ids by number. source_keys: the id behind each
-    thread and source key (:func:`memwarden.stores.shared.sql_values.join_source_key`). seen, extracted: the marks of threads.
+    thread and source key (:func:`memwarden.stores.shared.sql_values.join_source_key`). seen, extracted: the marks of
+    threads.
     """
 
     rev: int = 0
@@ -52,7 +53,7 @@ class NamespaceTables:
         return Head(self.rev, self.epoch)
 
     def keep(self, row: MemoryRow) -> None:
-        """Take a row in, new or changed. New ones come in the order of their numbers."""
+        """Insert or replace a row. New rows come in the order of their numbers."""
         identity, thread = row.memory.id, row.memory.thread_id
         self.ids[row.n] = identity
         self.rows[identity] = row
@@ -62,14 +63,14 @@ class NamespaceTables:
             numbers.insert(at, row.n)
 
     def content(self, memory_id: str, version: int) -> Memory | None:
-        """A memory as it was in a version, as an active one."""
+        """Return a memory as it was in a version, as active; None if unknown."""
         row = self.rows.get(memory_id)
         if row is not None and row.memory.version == version:
             return as_active(row.memory)
         return self.versions.get((memory_id, version))
 
     def matching(self, where: Where, state: MemoryState, *, newest_first: bool = False) -> Iterable[Memory]:
-        """Go through the memories in a state that match, as written; rows of other threads are not looked at."""
+        """Yield the matching memories in a state, as written; a thread condition uses the thread's index."""
         rows: Iterable[MemoryRow]
         thread = next((item for item in where if item.field == "thread_id" and item.op in ("$eq", "$in")), None)
         if thread is None:
@@ -117,11 +118,11 @@ class NamespaceTables:
         self.epoch += 1
 
     def sort(self) -> None:
-        """Put the rows in the order in which they were first written; a page has them in another one."""
+        """Sort the rows by first writing; a page holds them by revision."""
         self.rows = dict(sorted(self.rows.items(), key=lambda item: item[1].n))
 
     def follow(self, page: Page) -> None:
-        """Take in a page whose new rows were first written after those that are here, as a batch makes it."""
+        """Apply a page whose new rows were first written after the present rows, as a batch makes it."""
         for memory in page.memories:
             self.keep(memory)
             if memory.source_key is not None:
@@ -138,10 +139,10 @@ class NamespaceTables:
         self.rev, self.count = page.rev, max(self.count, page.rows)
 
     def _drop_versions(self, changes: Iterable[JournalEntry]) -> None:
-        """Remove the contents that these entries say are not kept."""
+        """Remove the earlier contents that these entries no longer keep."""
         for memory_id, version in find_dropped(changes).items():
             key = memory_id, version - 1
-            while key in self.versions:  # below the first that is not there nothing is that could be removed
+            while key in self.versions:  # versions are removed from below, so under a gap there are none
                 if self.versions[key].channel == Channel.STATE:
                     del self.versions[key]
                 key = memory_id, key[1] - 1
@@ -152,5 +153,5 @@ class NamespaceTables:
 
 
 def as_active(memory: Memory) -> Memory:
-    """The memory as an active one."""
+    """Return a copy of the memory in the active state."""
     return replace(memory, state=MemoryState.ACTIVE, purge_at=None)

@@ -1,4 +1,4 @@
-"""The store that forgets when the process ends: the plain-Python meaning of the contract, and the one for tests."""
+"""The store in memory: the reference implementation of the contract, also used by tests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _values = attrgetter(*(each.name for each in fields(Memory)))
 
 
 class _MemoryDraft:
-    """A batch being applied: it reads through to the namespace and touches it only in :meth:`keep`."""
+    """A batch under decision: it reads through to the namespace and leaves it unchanged."""
 
     def __init__(self, space: NamespaceTables, batch: Batch) -> None:
         self._space = space
@@ -157,7 +157,7 @@ class _MemoryDraft:
         return ChangeResult(unlink.from_id, "deleted", unlink.step)
 
     def page(self, applied: tuple[ChangeResult, ...]) -> Page:
-        """What the batch makes of the namespace, as the page that follows what there was."""
+        """Return the batch's effect as the page that follows the namespace's revision."""
         space, batch, rev = self._space, self._batch, self._space.rev + len(self._journal)
         seen: dict[str, int] = {}
         for item in batch.seen:
@@ -452,7 +452,7 @@ class MemoryStore:
         self.items.discard(namespace)
 
     def _checked_events(self, events: Sequence[OpEvent]) -> list[OpEvent]:
-        """The events as they are given back. Raises InvalidInput."""
+        """Return the events in UTC. Raises InvalidInput."""
         self._ready()
         check_events(events)
         return [in_utc(event) for event in events]
@@ -466,11 +466,11 @@ class MemoryStore:
         return self._spaces.get(namespace) or NamespaceTables()
 
     async def _write(self, page: Page) -> None:
-        """Make a page durable, before anybody sees it. A store in memory promises nothing of the kind."""
+        """Make a page durable before it is visible; a hook for JsonStore, since this store promises no durability."""
 
 
 def _copy_batch(batch: Batch) -> Batch:
-    """Return a copy that nobody else can change, as every engine would give it back. Raises InvalidInput."""
+    """Return an isolated copy as every engine would return it. Raises InvalidInput."""
     check_text(batch.key, batch.fingerprint, batch.actor, batch.namespace.tenant, batch.namespace.path)
     _aware(batch.at)
     check_kinds(batch.changes)

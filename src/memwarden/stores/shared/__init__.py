@@ -1,1 +1,1 @@
-"""What every engine shares: decisions and records without an engine in them."""
+"""Decisions and records that all engines share; nothing here does I/O."""

@@ -1,8 +1,8 @@
-"""Saved states of agents: what a graph holds after each of its steps, and what its tasks wrote since.
+"""Checkpoints: the state of an agent's graph after each step, and its tasks' writes since.
 
-They lie beside the memories of a namespace and outside its journal: saving one locks no row of the namespace and
-changes no revision. The shape is LangGraph's (a checkpoint, the values of its channels by version, writes that wait for
-the next checkpoint), without anything of LangGraph: values are bytes and the name of how to read them.
+They lie beside the memories of a namespace and outside its journal: saving a checkpoint locks no row of the namespace
+and changes no revision. The shape is LangGraph's (a checkpoint, the values of its channels by version, writes that wait
+for the next checkpoint), without importing LangGraph: values are bytes and the name of their serialization.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
 
 PAGE = 100
-"""So many checkpoints are read at once, unless somebody asks for fewer."""
+"""Default number of checkpoints per read."""
 
 
 ValuePlace = tuple[str, str, str]
@@ -24,7 +24,7 @@ ValuePlace = tuple[str, str, str]
 
 
 class CheckpointKey(NamedTuple):
-    """Which checkpoint of a namespace. thread: the conversation. ns: the subgraph in it, "" for the graph itself."""
+    """The key of a checkpoint. thread: the conversation. ns: the subgraph in it, "" for the graph itself."""
 
     thread: str
     ns: str
@@ -32,7 +32,7 @@ class CheckpointKey(NamedTuple):
 
 
 class CheckpointOutline(NamedTuple):
-    """What a checkpoint hangs together with, without its content. has: the channels that have a value in it."""
+    """A checkpoint without its content. has: the channels that have a value in it."""
 
     key: CheckpointKey
     parent: str | None
@@ -42,13 +42,13 @@ class CheckpointOutline(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SavedCheckpoint:
-    """A checkpoint without the values that lie apart.
+    """A checkpoint as saved, without the values stored separately.
 
     Attributes:
         parent: id of the checkpoint before it in the same thread and subgraph.
         agent: the subgraph's name, the same each time it runs; "" for the graph itself.
-        kind, data: the checkpoint, and how it is to be read. Small values are in it.
-        links: channel and version of each value that lies apart.
+        kind, data: the serialization and the bytes of the checkpoint, small values included.
+        links: channel and version of each value stored separately.
         small: the channels whose values are in ``data``.
         metadata: a JSON object. run: the run that made it; :meth:`Checkpoints.delete_runs` finds it by that.
         shown: JSON object of the small values, for people who read the table. It is written and never read back.
@@ -68,7 +68,7 @@ class SavedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class ChannelValue:
-    """A value of a channel in one version.
+    """A value of a channel in a version.
 
     shown: the same as JSON text, for people who read the table, or None. It is written and never read back.
     """
@@ -82,10 +82,10 @@ class ChannelValue:
 
 @dataclass(frozen=True, slots=True)
 class PendingWrite:
-    """What a task wrote to a channel after a checkpoint.
+    """A task's write to a channel after a checkpoint.
 
-    number: its place among the task's writes. A negative one is of a special channel (error, interrupt, ...) and may be
-    written again; of the others the first one stays.
+    number: its place among the task's writes. A negative number belongs to a special channel (error, interrupt, ...)
+    and may be written again; of the others the first write stays.
     """
 
     task: str
@@ -107,10 +107,10 @@ class CheckpointRead:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSearch:
-    """Which checkpoints are looked for; None leaves a condition out.
+    """A search for checkpoints; None leaves a condition out.
 
     before: only ids below it. metadata: each key has exactly this value. after: only those that come later in the order
-    of :meth:`Checkpoints.find` than this one, which need not be there any more.
+    of :meth:`Checkpoints.find` than this key, which may have been removed since.
     """
 
     thread: str | None = None
@@ -122,10 +122,10 @@ class CheckpointSearch:
 
 
 class Checkpoints(Protocol):
-    """Where states of agents are kept. Every store has one.
+    """The saved states of agents in a store.
 
     Methods raise as those of :class:`memwarden.stores.protocol.Store`: StoreError when the storage refuses,
-    StoreUnavailable when it is not open, InvalidInput for a value that no engine can hold. Every method is one
+    StoreUnavailable when it is not open, InvalidInput for a value that no engine can hold. Every method is a single
     transaction, durable on return where ``durable`` says so.
     """
 
@@ -133,7 +133,7 @@ class Checkpoints(Protocol):
     """Whether what was saved outlives the process."""
 
     async def put(self, namespace: Namespace, saved: SavedCheckpoint, values: Sequence[ChannelValue]) -> None:
-        """Save a checkpoint and values that are new. One that is there already under the same key is replaced."""
+        """Save a checkpoint and its new values. A checkpoint under the same key is replaced."""
 
     async def put_writes(self, namespace: Namespace, key: CheckpointKey, writes: Sequence[PendingWrite]) -> None:
         """Save writes of a checkpoint, which may itself not be saved yet (:class:`PendingWrite`)."""
@@ -141,45 +141,45 @@ class Checkpoints(Protocol):
     async def get(
         self, namespace: Namespace, thread: str, ns: str = "", id: str | None = None
     ) -> CheckpointRead | None:
-        """Return a checkpoint, without ``id`` the one with the greatest id; None if there is none."""
+        """Return a checkpoint, without ``id`` that with the greatest id; None if there is none."""
 
     async def find(self, namespace: Namespace, search: CheckpointSearch, limit: int = PAGE) -> list[CheckpointRead]:
         """Return checkpoints by descending id, then thread, then subgraph. The filter comes before the limit."""
 
     async def outlines(self, namespace: Namespace, thread: str) -> list[CheckpointOutline]:
-        """Return what hangs together in a thread, by ascending key."""
+        """Return the outlines of a thread's checkpoints, by ascending key."""
 
     async def remove(self, namespace: Namespace, keys: Sequence[CheckpointKey]) -> None:
         """Remove checkpoints with their writes, and values that no other checkpoint of the thread names."""
 
     async def delete_threads(self, namespace: Namespace, threads: Sequence[str]) -> None:
-        """Remove everything of threads; those that there are not are no error."""
+        """Remove everything of threads; unknown threads are no error."""
 
     async def delete_runs(self, namespace: Namespace, runs: Sequence[str]) -> None:
         """Remove, as :meth:`remove` does, the checkpoints that these runs made."""
 
     async def copy_thread(self, namespace: Namespace, source: str, target: str) -> None:
-        """Copy everything of a thread to another one; what is there under the same keys is replaced."""
+        """Copy everything of a thread to another, replacing what has the same keys."""
 
 
 def matches_metadata(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether every wanted key has exactly this value; a missing key is None."""
+    """Return whether every wanted key has exactly its value; a missing key is None."""
     return all(metadata.get(key) == value for key, value in wanted.items())
 
 
 def find_unneeded(there: Iterable[ValuePlace], needed: Iterable[ValuePlace]) -> list[ValuePlace]:
-    """Which values of a thread no checkpoint names."""
+    """Return the values of a thread that no checkpoint names."""
     kept = set(needed)
     return [item for item in there if item not in kept]
 
 
 def metadata_text(saved: SavedCheckpoint) -> str:
-    """Return a checkpoint's metadata as JSON. Raises InvalidInput for what is none."""
+    """Return a checkpoint's metadata as JSON. Raises InvalidInput for values that JSON cannot hold."""
     return json_text(dict(saved.metadata), f"the metadata of checkpoint {saved.key.id!r}")
 
 
 def json_text(value: Any, what: str) -> str:
-    """Return a value as JSON. Raises InvalidInput, which names ``what``, for what is none."""
+    """Return a value as JSON. Raises InvalidInput, naming ``what``, for values that JSON cannot hold."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()

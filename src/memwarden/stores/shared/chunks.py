@@ -1,4 +1,4 @@
-"""Cutting a batch into runs of changes that do not depend on each other, so that an engine reads and writes in bulk."""
+"""Cuts a batch into runs of independent changes, so that engines read and write in bulk."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from memwarden.errors import InvalidInput
 from memwarden.records import BatchChange, Link, Put, Unlink, WriteMode
 
 MAX_CHUNK_CHANGES = 500
-"""A chunk holds at most so many changes."""
+"""Maximum changes of a chunk."""
 
 
 class EdgeKey(NamedTuple):
-    """There is one edge at most for each of these."""
+    """The unique key of an edge in its namespace."""
 
     from_id: str
     to_id: str
@@ -21,7 +21,7 @@ class EdgeKey(NamedTuple):
 
 
 def check_kinds(changes: Sequence[object]) -> None:
-    """Raise InvalidInput for what is no change that a store knows."""
+    """Raise InvalidInput for a change of an unknown kind or with missing values."""
     for change in changes:
         if not isinstance(change, BatchChange):
             known = ", ".join(kind.__name__ for kind in get_args(BatchChange))
@@ -33,12 +33,12 @@ def check_kinds(changes: Sequence[object]) -> None:
 
 
 def edge_key(change: Link | Unlink) -> EdgeKey:
-    """The edge that a change is about."""
+    """Return the key of the edge that a change writes."""
     return EdgeKey(change.from_id, change.to_id, str(change.type))
 
 
 def ids_of(change: BatchChange) -> tuple[str, ...]:
-    """The memories that a change has to look at."""
+    """Return the ids of the memories that a change reads."""
     if isinstance(change, Put):
         return (change.memory.id,)
     return (change.from_id, change.to_id) if isinstance(change, Link | Unlink) else (change.id,)
@@ -47,9 +47,11 @@ def ids_of(change: BatchChange) -> tuple[str, ...]:
 def cut_chunks(
     changes: Sequence[BatchChange], key_of: Callable[[Put], str | None]
 ) -> Iterator[list[tuple[int, BatchChange]]]:
-    """Yield runs of changes with their places in the batch. ``key_of``: the text that stands for a put's source key.
+    """Yield runs of independent changes with their places in the batch.
 
-    In a run no memory, source key or edge is written twice, and none is written that another change of it reads.
+    ``key_of`` returns the text that stands for a put's source key (:func:`join_source_key`).
+
+    Within a run no memory, source key or edge is written twice, or written by one change and read by another.
     """
     chunk: list[tuple[int, BatchChange]] = []
     written: set[object] = set()

@@ -1,9 +1,8 @@
-"""What becomes of each change of a batch, given what is stored: the part of a store that has no engine in it.
+"""Decides the outcome of each change of a batch from what is stored, without I/O.
 
 An engine reads what a chunk of changes looks at (:class:`StoredMemory`, :class:`StoredEdge`), lets a
 :class:`ChangePlan` decide, and
-writes the plan's lists. Nothing here reads or writes. The memory store decides by itself: it is the reference that
-engines are compared with.
+writes the plan's lists. The memory store decides by itself: it is the reference that engines are compared with.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from memwarden.stores.shared.chunks import EdgeKey, edge_key
 from memwarden.stores.transfer.pages import KEPT_VERSIONS
 
 MAX_ROWS = 2**32 - 1
-"""So many memories a namespace can have in all."""
+"""Maximum memories that a namespace can ever hold: SQLite keeps the number in the low 32 bits of a row id."""
 E = TypeVar("E")
 
 
 class StoredMemory(NamedTuple):
-    """What is stored under an id. row: whatever the engine knows it by. rev: journal entry that last changed it."""
+    """A memory as stored. row: the engine's own row id. rev: the journal entry that last changed it."""
 
     row: int
     rev: int
@@ -52,7 +51,7 @@ class StoredMemory(NamedTuple):
 
 
 class StoredEdge(NamedTuple):
-    """What is stored of an edge; ``live`` is False for one that was taken away."""
+    """An edge as stored; ``live`` is False after it was removed."""
 
     strength: float
     live: bool
@@ -81,7 +80,7 @@ class MemoryInsert(NamedTuple, Generic[E]):
 
 
 class MemoryUpdate(NamedTuple, Generic[E]):
-    """A memory whose content becomes a version, and is replaced."""
+    """A memory whose content is archived as a version and replaced."""
 
     row: int
     rev: int
@@ -90,7 +89,7 @@ class MemoryUpdate(NamedTuple, Generic[E]):
 
 
 class StateChange(NamedTuple):
-    """A memory that goes to another state."""
+    """A memory that moves to another state."""
 
     row: int
     rev: int
@@ -108,36 +107,36 @@ class EdgeRow(NamedTuple):
 
 
 def describe_creation(put: Put) -> tuple[Event, int | None]:
-    """The event of a memory's creation, and the version that is active then."""
+    """Return the event of a memory's creation, and its active version, if any."""
     if put.state == MemoryState.ACTIVE:
         return Event.ADD, 1
     return (Event.QUARANTINE if put.state == MemoryState.QUARANTINED else Event.PROPOSE), None
 
 
 def can_be_removed(state: str, into: str) -> bool:
-    """Whether a memory in a state can be taken to another one by a :class:`Remove`."""
+    """Return whether a :class:`Remove` may take a memory from a state to another."""
     return state == MemoryState.ACTIVE or state in APART or (state == MemoryState.SOFT_DELETED and into in APART)
 
 
 def check_mark(wanted: ExtractionMark, stands: int) -> None:
-    """Raise Stale unless a thread's mark stands where the work on it began."""
+    """Raise Stale if a thread's extraction mark has moved since the work began."""
     if wanted.since != stands:
         raise Stale(f"thread {wanted.thread_id!r} was looked through up to {stands} meanwhile, not {wanted.since}")
 
 
 def check_all(batch: Batch, stated_since: bool) -> None:
-    """Raise Stale for a batch that was decided on everything, when something was stated since."""
+    """Raise Stale for a batch that was decided on all statements, if another was stored since."""
     if batch.decided_on_all and stated_since:
         raise Stale(f"something was stated in {batch.namespace} after revision {batch.decided_at}; decide again")
 
 
 def build_rewrite_meta(put: Put) -> Mapping[str, Any] | None:
-    """Return the meta of the entry for a memory that is written again."""
+    """Return the meta of a rewrite's journal entry; it says how many versions are kept."""
     return put.meta if put.keep_versions is None else {**(put.meta or {}), KEPT_VERSIONS: put.keep_versions}
 
 
 class Steps:
-    """The step numbers of a batch, as the journal names them: by the first entry of each."""
+    """Step numbers of a batch: the journal names a step by its first entry."""
 
     def __init__(self) -> None:
         self._first: dict[int, int] = {}
@@ -148,7 +147,7 @@ class Steps:
 
 
 class ChangePlan(Generic[E]):
-    """What one chunk of a batch changes.
+    """The changes that a chunk of a batch makes.
 
     Args:
         rev, rows: the namespace's counters before the chunk. head: its revision before the batch.
@@ -175,7 +174,7 @@ class ChangePlan(Generic[E]):
         first: Mapping[int, str],
         edges: Mapping[EdgeKey, StoredEdge],
     ) -> list[ChangeResult]:
-        """Return what becomes of each change. Raises Conflict, NotFound, InvalidInput; nothing is written yet.
+        """Return the outcome of each change. Raises Conflict, NotFound, InvalidInput; nothing is written yet.
 
         Args:
             first: for the place of a put with a source key that is known: the id of the memory that has it.

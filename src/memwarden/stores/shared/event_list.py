@@ -1,4 +1,4 @@
-"""Operational events in a list: what every engine's answers about them mean."""
+"""Operational events in memory: the reference meaning of every engine's answers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from datetime import datetime
 from itertools import islice
 
 from memwarden.errors import InvalidInput
-from memwarden.observability.records import EventFilter, OpCount, OpEvent, counted
+from memwarden.observability.records import EventFilter, OpCount, OpEvent, count_events
 from memwarden.records import Namespace
 
 
 class EventList:
-    """The events of all namespaces of one store, those of each in the order of time."""
+    """The events of a store's namespaces, each namespace sorted by time."""
 
     def __init__(self) -> None:
         self._events: dict[Namespace, list[OpEvent]] = {}
 
     def record(self, events: Sequence[OpEvent]) -> None:
-        """Take in events, as :func:`memwarden.observability.records.in_utc` gives them; not those that are there
-        already."""
+        """Add events in UTC (:func:`memwarden.observability.records.in_utc`), skipping known ones."""
         for event in events:
             known = self._events.setdefault(event.namespace, [])
             at = bisect_left(known, _order(event), key=_order)
@@ -29,11 +28,11 @@ class EventList:
                 known.insert(at, event)
 
     def knows(self, namespace: Namespace) -> bool:
-        """Whether anything was ever said about a namespace's events."""
+        """Return whether a namespace's events were loaded."""
         return namespace in self._events
 
     def know(self, namespace: Namespace, events: Sequence[OpEvent]) -> None:
-        """Take in the events that a namespace has so far."""
+        """Load the events that a namespace has so far."""
         self._events[namespace] = []
         self.record(events)
 
@@ -43,7 +42,9 @@ class EventList:
         return list(islice(wanted, check_limit(limit)))
 
     def counts(self, namespace: Namespace, where: EventFilter, seconds: int) -> list[OpCount]:
-        return counted((item for item in self._since(namespace, where) if where.matches(item)), check_span(seconds))
+        return count_events(
+            (item for item in self._since(namespace, where) if where.matches(item)), check_span(seconds)
+        )
 
     def prune(self, namespace: Namespace, before: datetime, most: int) -> int:
         events = self._events.get(namespace, [])
@@ -52,7 +53,7 @@ class EventList:
         return gone
 
     def _since(self, namespace: Namespace, where: EventFilter) -> list[OpEvent]:
-        """The events from the filter's beginning on."""
+        """Return the events from the filter's beginning on."""
         events = self._events.get(namespace, [])
         return events if where.since is None else events[bisect_left(events, where.since, key=_time) :]
 
@@ -61,14 +62,14 @@ class EventList:
 
 
 def check_limit(limit: object) -> int:
-    """Raise InvalidInput for a limit that is no number from 0; return it as engines take it."""
+    """Return a limit that every engine can bind. Raises InvalidInput unless it is a whole number from 0."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise InvalidInput(f"a limit is a whole number from 0, not {limit!r}")
     return min(limit, sys.maxsize // 2)
 
 
 def check_span(seconds: object) -> int:
-    """Raise InvalidInput for a span of time that is no number from 1."""
+    """Return a span of seconds. Raises InvalidInput unless it is a whole number from 1."""
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= 2**40:
         raise InvalidInput(f"a span of time is a whole number of seconds from 1, not {seconds!r}")
     return seconds

@@ -1,4 +1,4 @@
-"""Operational events as rows of a table, and what is asked for as SQL; the same for every engine that speaks it."""
+"""Operational events as table rows, and event filters as SQL, for all SQL engines."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ Values = tuple[Any, ...]
 
 
 def row_of(event: OpEvent) -> Values:
-    """The event as a row, without the names of its namespace."""
+    """Return the row of an event, without the names of its namespace."""
     return (microseconds(event.ts), *(getattr(event, name) for name in COLUMNS[1:]))
 
 
 def check_events(events: Sequence[OpEvent]) -> None:
-    """Raise InvalidInput for text that no store can hold."""
+    """Raise InvalidInput for text that is not valid Unicode."""
     for event in events:
         check_text(event.namespace.tenant, event.namespace.path, *row_of(event))
 
 
 def event_of(namespace: Namespace, row: Sequence[Any]) -> OpEvent:
-    """The event of a row."""
+    """Return the event of a row."""
     return OpEvent(namespace=namespace, **{**dict(zip(COLUMNS, row, strict=True)), "ts": moment(row[0])})
 
 
 def count_of(row: Sequence[Any]) -> OpCount:
-    """The count of a row: time, node, op, status and sum."""
+    """Return the count of a row of time, node, op, status and sum."""
     return OpCount(moment(row[0]), row[1], row[2], row[3], int(row[4]))
 
 
 def where_sql(where: EventFilter, mark: str) -> tuple[str, list[Any]]:
-    """Return `` AND ...`` for everything that is asked for, with ``mark`` for each of the values to bind."""
+    """Return `` AND ...`` for a filter, with ``mark`` for each value to bind, and the values."""
     parts: list[tuple[str, list[Any]]] = [(f"{name} = {mark}", [value]) for name, value in where.equal().items()]
     if where.since is not None:
         parts.append((f"ts >= {mark}", [microseconds(where.since)]))

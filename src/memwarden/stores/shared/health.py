@@ -1,4 +1,4 @@
-"""What ``memwarden doctor`` finds wrong with a store, and what became of it."""
+"""Records of ``memwarden doctor``: findings, repairs and probes of isolation."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class HealthFinding(NamedTuple):
-    """One thing that is wrong.
+    """A defect of a store.
 
     kind: ``damage``, ``index``, ``orphans``, ``counter``, ``content`` or ``bloat``. where: the table, index or view.
-    number: of rows, pages or lines. said: what is wrong, in words. mend: what a repair does about it; empty when
-    nothing can be done.
+    number: of rows, pages or lines. said: the defect in words. mend: what a repair does about it; empty if no repair
+    helps.
     """
 
     kind: str
@@ -22,8 +22,11 @@ class HealthFinding(NamedTuple):
 
 
 class RepairReport(NamedTuple):
-    """What a repair did. copy: the copy that was made before; None when nothing had to be done. done: what was mended.
-    left: what is still wrong, and cannot be mended."""
+    """The result of a repair.
+
+    copy: the copy made beforehand; None when there was nothing to mend. done: mended defects. left: defects that no
+    repair can mend.
+    """
 
     copy: Path | None
     done: tuple[HealthFinding, ...]
@@ -32,24 +35,24 @@ class RepairReport(NamedTuple):
 
 @runtime_checkable
 class HealthCheck(Protocol):
-    """A store that can be looked through as a whole. Neither method needs the store to be open."""
+    """A store that can be examined as a whole. Neither method needs the store to be open."""
 
     async def examine(self) -> list[HealthFinding]:
-        """Look through everything and change nothing. Raises StoreError for what cannot even be read."""
+        """Return every defect and change nothing. Raises StoreError if the store cannot be read at all."""
 
     async def repair(self, copy: Path | None = None) -> RepairReport:
-        """Mend what can be mended, after a copy was made. Does nothing where nothing is wrong.
+        """Mend what can be mended, after making a copy. A sound store is left alone.
 
-        copy: where to; None takes a name beside the store where that can be. Raises StoreCorrupt, with everything left
-        as it was, for damage that no repair can mend; InvalidInput when a copy has to be named; and StoreError.
+        copy: path of the copy; None chooses a name beside the store, if it is a file. Raises StoreCorrupt, with nothing
+        changed, for damage that no repair can mend; InvalidInput when a copy has to be named; and StoreError.
         """
 
 
 class PathProbe(NamedTuple):
-    """One path across one boundary.
+    """Attempts to reach foreign data across a boundary by a single path (``memwarden doctor --leaks``).
 
-    boundary: ``tenant``, ``user``, ``project``, ``agent`` or ``database``. path: the verb or the way in. tried: how
-    many attempts were made. leaks: what each attempt that succeeded gave away; empty when none did.
+    boundary: ``tenant``, ``user``, ``project``, ``agent`` or ``database``. path: the verb or the way in. tried: the
+    number of attempts. leaks: what each successful attempt gave away; empty if all failed.
     """
 
     boundary: str

@@ -1,4 +1,4 @@
-"""A memory as the namespace index needs it."""
+"""Builds the row of the namespace index from a memory."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Items: JSON values under a path and a key, kept as they are, the last write wins. LangGraph's store is made of them.
+"""Items: JSON values under a path and a key; the last write wins. LangGraph's store is built on them.
 
 They live beside the memories of a namespace, in tables of their own: no journal, no versions, no recall
-(``docs/why/langgraph-items.md``). A path is dotted labels, ``users.ana.notes``; what is under a path is the path itself
-and every longer one that begins with its labels. What an engine has to do is little (:class:`Items`,
-:class:`ItemsView`); how an answer comes about is here, once for all of them.
+(``docs/why/langgraph-items.md``). A path is dotted labels, ``users.ana.notes``; under a path lie the path itself and
+every longer path that begins with its labels. An engine offers :class:`Items` and :class:`ItemsView`;
+:func:`answer_search` answers searches for all of them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
 
 CHUNK = 500
-"""So many items are read at once while they are looked through."""
+"""Items per read while a search goes through them."""
 MAX_NAME_BYTES = 1_000
-"""The longest path and the longest key: both together have to fit PostgreSQL's index pages."""
+"""Maximum bytes of a path and of a key: both together have to fit PostgreSQL's index pages."""
 
 ItemPlace = tuple[str, str]
 """Where an item is: its path and its key."""
@@ -30,7 +30,7 @@ Rank = Callable[[Sequence[bytes]], Sequence[float]]
 
 
 class StoredItem(NamedTuple):
-    """One item.
+    """An item as stored.
 
     path: dotted labels. value: JSON text. created_at, updated_at, expires_at: microseconds since 1970.
     ttl: minutes that it lives after it was last written or refreshed; None: for ever.
@@ -56,7 +56,7 @@ class PutItem(NamedTuple):
 
 
 class DropItem(NamedTuple):
-    """Remove an item for good. One that is not there is no error."""
+    """Remove an item for good. A missing item is no error."""
 
     path: str
     key: str
@@ -66,10 +66,10 @@ ItemChange = PutItem | DropItem
 
 
 class ItemSearch(NamedTuple):
-    """A question for items.
+    """A search for items.
 
     path: under which; None: all. matches: None: every value. rank: None: the last written first. alive_at: leave out
-    what expired by then, microseconds since 1970; None: nothing expires by itself.
+    items that expired by then, microseconds since 1970; None: expired items count too.
     """
 
     path: str | None
@@ -81,14 +81,14 @@ class ItemSearch(NamedTuple):
 
 
 class ItemHit(NamedTuple):
-    """An answer: the item, and how close it is; None without a rank, and for an item without vectors."""
+    """A found item and its closeness; None without a rank, and for an item without vectors."""
 
     item: StoredItem
     score: float | None
 
 
 class Items(Protocol):
-    """What an engine offers. Every method raises StoreError, and StoreUnavailable when the store is not open.
+    """An engine's items. Every method raises StoreError, and StoreUnavailable when the store is not open.
 
     durable: whether an acknowledged write survives the death of the process.
     """
@@ -98,10 +98,10 @@ class Items(Protocol):
     async def get(
         self, namespace: Namespace, places: Sequence[ItemPlace], *, alive_at: int | None = None
     ) -> dict[ItemPlace, StoredItem]:
-        """Return what there is at these places."""
+        """Return the items that exist at these places."""
 
     async def search(self, namespace: Namespace, search: ItemSearch) -> list[ItemHit]:
-        """Return the page of items that a question asks for: see :func:`answer_search`."""
+        """Return the page of items that a search asks for: see :func:`answer_search`."""
 
     async def paths(self, namespace: Namespace, under: str | None, *, alive_at: int | None = None) -> list[str]:
         """Return the paths under a path (None: all) that hold an item, in no order."""
@@ -110,19 +110,19 @@ class Items(Protocol):
         """Return the keys at exactly this path that begin with a text, sorted by code point."""
 
     async def write(self, namespace: Namespace, changes: Sequence[ItemChange]) -> None:
-        """Make changes of different places, all of them or none, and return when they are durable."""
+        """Apply changes of different places atomically, and return when they are durable."""
 
     async def refresh(
         self, namespace: Namespace, places: Sequence[ItemPlace], at: int, *, alive_at: int | None = None
     ) -> None:
-        """Let the items that have a lifetime begin it anew at a moment."""
+        """Restart the lifetime of items that have one at a moment."""
 
     async def sweep(self, namespace: Namespace, at: int) -> int:
         """Remove the items of a namespace whose lifetime ended before a moment; return how many."""
 
 
 def require_items(store: Store) -> Items:
-    """Return the items of a store. Raises InvalidInput for one that keeps none, or keeps them worse than memories."""
+    """Return the items of a store. Raises InvalidInput unless it keeps them as durably as memories."""
     items: Items | None = getattr(store, "items", None)
     if items is None or store.promises.durable > items.durable:  # what is acknowledged would be lost at the end
         raise InvalidInput(f"a {type(store).__name__} keeps no items; use memory://, SQLite or PostgreSQL")
@@ -130,7 +130,7 @@ def require_items(store: Store) -> Items:
 
 
 def check_name(text: str, what: str) -> str:
-    """Return a path or a key. Raises InvalidInput for one that is too long or no valid Unicode; ``what`` names it."""
+    """Return a path or a key. Raises InvalidInput, naming ``what``, if it is too long or not valid Unicode."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -141,11 +141,13 @@ def check_name(text: str, what: str) -> str:
 
 
 class ItemsView(Protocol):
-    """One moment of a namespace's items. An identity is whatever the engine finds an item by."""
+    """A snapshot of a namespace's items. An identity is the engine's own key of an item."""
 
     def newest(self, search: ItemSearch, most: int | None) -> Iterable[Any]:
-        """Return identities under the path, the last written first, at equal times by path and key; at most so many,
-        beginning with the offset (None: all, from the first)."""
+        """Return identities under the path, the last written first, at equal times by path and key.
+
+        At most ``most`` of them, beginning with the offset; None: all, from the first.
+        """
 
     def read(self, identities: Sequence[Any]) -> Mapping[Any, StoredItem]:
         """Return these items."""
@@ -155,7 +157,7 @@ class ItemsView(Protocol):
 
 
 def is_under(path: str, prefix: str | None) -> bool:
-    """Whether a path is another one or a longer one that begins with its labels; every path is under None."""
+    """Return whether a path equals a prefix or begins with its labels; every path is under None."""
     return prefix is None or path == prefix or path.startswith(f"{prefix}.")
 
 
@@ -176,7 +178,7 @@ def answer_search(view: ItemsView, search: ItemSearch) -> list[ItemHit]:
     order = list(view.newest(search, None)) if wanted is None else list(wanted)
     ranked = sorted(
         (item for item in order if item in best), key=lambda item: -best[item]
-    )  # stable: the newer one first
+    )  # stable: of equal scores the newer item comes first
     ranked += [item for item in order if item not in best]
     page = ranked[search.offset : search.offset + search.limit]
     found = view.read(page) if wanted is None else wanted
@@ -193,7 +195,7 @@ def _newest(view: ItemsView, search: ItemSearch) -> list[StoredItem]:
 
 
 def _matching(view: ItemsView, search: ItemSearch) -> Iterator[tuple[Any, StoredItem]]:
-    """The items that match, the last written first, read as they are asked for."""
+    """Yield the matching items lazily, the last written first."""
     assert search.matches is not None
     order = iter(view.newest(search, None))
     while some := list(islice(order, CHUNK)):

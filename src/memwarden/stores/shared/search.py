@@ -1,7 +1,7 @@
-"""What a store offers that can look for candidates itself, for namespaces too large to be held in memory.
+"""The protocol of stores that find candidates themselves, for namespaces too large for memory.
 
-It finds rows and does not rank them: :mod:`memwarden.recall.large.search` scores what it brings, with the same
-features as ever.
+A store finds rows and does not rank them: :mod:`memwarden.recall.large.search` scores them with the same features as
+in memory.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from memwarden.records import Head, IndexRow, Namespace
 
 @dataclass(frozen=True, slots=True)
 class OpenRows:
-    """Which rows may be in an answer: active ones that fulfil every condition.
+    """The rows that an answer may hold: active rows that fulfil every condition.
 
     Attributes:
-        cards: whether index cards of exchanges may be. without: rows with one of these flags may not.
+        cards: whether index cards of exchanges are allowed. without: rows with any of these flags are not.
     """
 
     where: Where = ()
@@ -29,7 +29,7 @@ class OpenRows:
 
 @dataclass(frozen=True, slots=True)
 class SearchLegs:
-    """Where to look for candidates; each leg brings rows of its own.
+    """The searches for candidates that a store runs together; each leg returns rows of its own.
 
     Attributes:
         open: which rows the legs may bring.
@@ -54,18 +54,18 @@ class SearchLegs:
 
 
 MAX_ALWAYS = 1_000
-"""So many memories of ``context: all`` categories are looked at: the pinned, the important, the newest."""
+"""Maximum memories of ``context: all`` categories to consider: the pinned, the important, the newest."""
 
 
 class PackedColumns(NamedTuple):
-    """Found rows, column by column, in no particular order; numbers big-endian, one after the other.
+    """Found rows as packed columns, in no particular order; numbers big-endian.
 
     Attributes:
         n: int64, numbers of rows. said: int64, microseconds since 1970. open: bytes 0 or 1, see :class:`OpenRows`.
         turn: bytes 0 or 1, whether it is a message as it was said. flags: int16.
         ids, threads, names: texts; a thread or a name may be None.
-        terms, days, vectors: as :class:`memwarden.records.Signals` holds them, one after the other, and the lengths of
-            each in bytes, int32; the length of a vector that is not there is 0.
+        terms, days, vectors: as :class:`memwarden.records.Signals` holds them, concatenated, and the lengths of each in
+            bytes, int32; a missing vector has length 0.
     """
 
     n: bytes
@@ -85,9 +85,9 @@ class PackedColumns(NamedTuple):
 
 
 class SearchRows(NamedTuple):
-    """What the legs brought, in the order of :class:`SearchLegs`, from one snapshot.
+    """The rows of every leg, in the order of :class:`SearchLegs`, from a single snapshot.
 
-    head: the namespace's counters. digest: the revision of its digest; None when there is none (any more).
+    head: the namespace's counters. digest: the revision of its digest; None without a digest.
     near, holding, newest, timely, always, filtered: rows of each leg.
     """
 
@@ -102,7 +102,7 @@ class SearchRows(NamedTuple):
 
 
 class NamespaceStatus(NamedTuple):
-    """How a namespace stands. rows: how many it ever had. digest: the revision of its digest, or None."""
+    """Size and readiness of a namespace. rows: how many it ever had. digest: revision of its digest, or None."""
 
     rows: int
     digest: int | None
@@ -115,32 +115,32 @@ def format_term(term: int) -> str:
 
 @runtime_checkable
 class SearchableStore(Protocol):
-    """A store that can search within a namespace. Every method raises StoreError as those of the store do."""
+    """A store that searches within a namespace. Its methods raise StoreError as those of the store do."""
 
     async def standing(self, namespace: Namespace) -> NamespaceStatus:
-        """Return whether the namespace is large and made ready. Costs as much as ``head``."""
+        """Return whether the namespace is large and its indexes are ready. Costs as much as ``head``."""
 
     async def make_search(self, namespace: Namespace, dimensions: int | None) -> bool:
-        """Make the indexes that a search needs, unless they are there, without blocking writers; may take minutes.
+        """Build missing search indexes without blocking writers; may take minutes.
 
-        Return False when another process is making or dropping them. Raises StoreUnavailable when this login may not,
-        or when vectors (``dimensions``) cannot be indexed here.
+        Returns False when another process is building or dropping them. Raises StoreUnavailable when this login may
+        not, or when vectors (``dimensions``) cannot be indexed here.
         """
 
     async def drop_search(self, namespace: Namespace) -> bool:
-        """Take the digest and the indexes away; False when another process is at it."""
+        """Remove the digest and the indexes; False when another process is building or dropping them."""
 
     async def digest(self, namespace: Namespace) -> tuple[int, bytes] | None:
         """Return the digest and the revision for which it was made."""
 
     async def save_digest(self, namespace: Namespace, rev: int, body: bytes) -> None:
-        """Keep a digest of a namespace whose indexes are there; from now on every process searches it."""
+        """Store the digest of an indexed namespace; from now on every process searches it."""
 
     async def outline(self, namespace: Namespace) -> tuple[Head, PackedColumns]:
         """Return every active row of a namespace without its vector."""
 
     async def look(self, namespace: Namespace, legs: SearchLegs) -> SearchRows:
-        """Return the candidates."""
+        """Return the candidates of all legs."""
 
     async def around(
         self, namespace: Namespace, seeds: Sequence[tuple[str, int]], reach: int, open_: OpenRows

@@ -1,4 +1,4 @@
-"""The store in one SQLite file: nothing but the standard ``sqlite3``, no extension."""
+"""The store in a SQLite file, through the standard ``sqlite3`` without extensions."""
 
 from memwarden.stores.sqlite.store import SqliteStore
 

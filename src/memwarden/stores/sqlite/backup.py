@@ -24,14 +24,14 @@ _WHILE_WRITING = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQ
 
 
 def back_up(source: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
-    """Copy a store as it stands now into a new file, while others write to it; it is not migrated.
+    """Copy a snapshot of a store into a new backup, while others write to it; nothing is migrated.
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt when the store is damaged.
     """
     if not source.exists():
         raise NotFound(f"there is no store at {source}; there is nothing to back up")
     with backup.make_work_folder(target) as folder:
-        backup.require_room(target, 2 * source.stat().st_size)  # the copy, and what it is packed into
+        backup.require_room(target, 2 * source.stat().st_size)  # the copy, and the packed backup
         file.check_content(source)
         copy = folder / STORE
         with explain_errors(source, target):
@@ -48,7 +48,7 @@ def back_up(source: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
 
 
 def restore(path: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
-    """Write a backup to a new file, whole or not at all, and bring it up to date.
+    """Restore a backup to a new file, whole or not at all, and bring it up to date.
 
     Raises Conflict when ``target`` is there or the backup is of another engine, StoreCorrupt, StoreTooNew, StoreFull,
     StoreUnavailable.
@@ -73,18 +73,18 @@ def restore(path: Path, target: Path, tick: Tick = ignore_tick) -> Manifest:
 
 
 def copy_pages(source: Path, copy: Path, tick: Tick = ignore_tick) -> None:
-    """Copy a file as it stands now, whatever is in its pages, into a new one without a log beside it."""
+    """Copy the pages of a database file, damaged or not, into a new file without a log."""
     file.make_file(copy)
     with closing(file.connect(source, _BUSY_SECONDS, reading=True)) as db, closing(open_copy(copy)) as other:
-        # Held to one moment. Else the copy would begin anew each time that another process commits.
+        # An open snapshot. Without it the copy would restart whenever another process commits.
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         db.backup(other, pages=_PAGES, progress=lambda status, left, total: tick(total - left, total), sleep=0.01)
-        other.execute("PRAGMA journal_mode = DELETE").fetchone()  # it lives without a log beside it
+        other.execute("PRAGMA journal_mode = DELETE").fetchone()  # a backup is a single file, so no log beside it
 
 
 def _check_copy(copy: Path, source: Path) -> Manifest:
-    """Check a copy that nobody else uses, and tell what is in it."""
+    """Check an unshared copy and return its manifest. Raises StoreCorrupt."""
     with closing(open_copy(copy)) as db:
         found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
@@ -119,7 +119,7 @@ def _bring_up_to_date(copy: Path) -> None:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy that nobody else uses."""
+    """Open an unshared copy, without syncing."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")  # what it becomes part of is synced
     db.execute("PRAGMA temp_store = MEMORY")
@@ -128,7 +128,7 @@ def open_copy(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def explain_errors(path: Path, written: Path | None = None) -> Iterator[None]:
-    """Let an error of SQLite say what happened to ``path``, or to what is written: ``written``, if that is another."""
+    """Explain SQLite's errors as errors at ``path``, or at ``written`` when writing failed there."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""Checkpoints in the SQLite file. Written by the thread that owns the write connection, in the commit of what waits."""
+"""Checkpoints in the SQLite file, written by the writer thread in its group commits."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ _TABLES = (*_COPIED, "checkpoint_threads")
 
 
 class SqliteReader(Protocol):
-    """How the store reads from the file; ``rows`` is about how many rows that takes."""
+    """The store's read function; ``rows`` estimates how many rows are read."""
 
     async def __call__(self, read: Callable[[sqlite3.Connection], T], rows: int = 0) -> T: ...
 
 
 Writing = Callable[[Callable[[sqlite3.Connection], None]], Awaitable[Any]]
-"""How the store has something written by the thread that writes."""
+"""The store's write function: runs a callback on the writer thread."""
 
 
 class SqliteCheckpoints:
@@ -179,7 +179,7 @@ class SqliteCheckpoints:
 
 @contextmanager
 def _snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """All reads in it see one moment."""
+    """Let all reads of the block see the same snapshot."""
     db.execute("BEGIN")
     try:
         yield
@@ -238,7 +238,7 @@ def _keys(db: sqlite3.Connection, number: int, search: CheckpointSearch, limit: 
         said += " AND (checkpoint_id, thread_id, checkpoint_ns) < (?, ?, ?)"
         bound += [search.after.id, search.after.thread, search.after.ns]
     columns = "thread_id, checkpoint_ns, checkpoint_id, metadata"
-    # Of one thread with all its subgraphs the order is sorted: by the index for it every thread would be read.
+    # For a thread with all its subgraphs SQLite has to sort: with the index of that order it would read every thread.
     order = _NEWEST_FIRST if search.thread is None or search.ns is not None else _SORTED
     sql = f"SELECT {columns} FROM checkpoints WHERE ns = ?{said} {order}"
     taken = 0

@@ -1,4 +1,4 @@
-"""What has to hold between the tables of the file, and what a repair does where it does not."""
+"""Consistency checks between the tables of the file, and their repairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RESTORE = "restore a backup"
 
 
 class TableCheck(NamedTuple):
-    """counting: SQL that counts what is wrong. mend: SQL that takes it away, or None when nothing can."""
+    """A consistency check. counting: SQL that counts wrong rows. mend: SQL that repairs them, None if impossible."""
 
     kind: str
     where: str
@@ -38,7 +38,7 @@ _NO_THREAD = (
 )
 _LAST = "(SELECT coalesce(max(seq), 0) FROM journal j WHERE j.ns = one.no)"
 _MOST = "(SELECT coalesce(max(m.row) & 4294967295, 0) FROM memories m WHERE m.ns = one.no)"
-# Only where the journal itself is whole does it tell what the revision is.
+# A journal with gaps does not tell the revision, so counters are checked against whole journals only.
 _TOLD = (
     f"{_LAST} = (SELECT count(*) FROM journal j WHERE j.ns = one.no) AND "
     f"{_LAST} >= (SELECT coalesce(max(m.rev), 0) FROM memories m WHERE m.ns = one.no)"
@@ -50,7 +50,7 @@ CHECKS = (
     _orphans("relations", _NO_END, "links from or to no memory"),
     *(_orphans(table, _NO_SPACE, "rows of no namespace") for table in ("threads", "receipts")),
     _orphans("item_vectors", _NO_ITEM, "vectors of no item"),
-    # Writes may come before their checkpoint (PendingWrite), so that they alone are no orphans.
+    # Writes may come before their checkpoint (PendingWrite), so writes without a checkpoint are no orphans.
     _orphans("checkpoint_blobs", f"{_NO_SPACE} OR {_NO_THREAD}", "values of no saved state"),
     *(_orphans(table, _NO_SPACE, "rows of no namespace") for table in ("checkpoint_writes", "checkpoint_threads")),
     TableCheck(
@@ -87,7 +87,7 @@ CHECKS = (
         "content",
         "memories",
         "SELECT count(*) FROM memories AS one WHERE one.version IS NOT "
-        # what is proposed or held back has no version in the journal yet, and is the first one
+        # a proposed or quarantined memory is version 1 and has no version in the journal yet
         "(SELECT CASE count(*) WHEN 0 THEN 0 ELSE coalesce(max(new_version), 1) END FROM journal j "
         "WHERE j.ns = one.ns AND j.memory_id = one.id)",
         "memories of another version than the journal tells",
@@ -103,12 +103,12 @@ CHECKS = (
 
 
 def run_checks(db: sqlite3.Connection) -> list[HealthFinding]:
-    """Return what is wrong between the tables."""
+    """Return the inconsistencies between the tables."""
     return [found for item in CHECKS if (found := _run_check(db, item))]
 
 
 def mend_tables(db: sqlite3.Connection) -> int:
-    """Take away what can be taken away, in the caller's transaction. Returns how many rows were changed."""
+    """Repair inconsistent rows in the caller's transaction; return how many rows changed."""
     changed = sum(db.execute(item.mend).rowcount for item in CHECKS if item.mend)
     if changed:
         db.execute("UPDATE namespaces SET epoch = epoch + 1")  # whoever holds an index in memory builds it anew

@@ -1,7 +1,7 @@
-"""Operational events in the file. They are written in transactions of their own, after the batches that wait.
+"""Operational events in the file, written in transactions of their own after waiting batches.
 
-Their connection does not wait for the disk (``synchronous = NORMAL``): the loss of power may take the last ones, and
-never anything that was acknowledged, which is synced by its own commit.
+Their connection does not wait for the disk (``synchronous = NORMAL``): a loss of power may take the latest events, but
+no acknowledged batch, which its own commit syncs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memwarden.stores.shared.event_list import check_limit, check_span
 from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
 
 BUSY_SECONDS = 1.0
-"""Events wait no longer for another process than this, and are lost then."""
+"""Maximum wait for another process; after it the events are dropped."""
 _HERE = "tenant = ? AND namespace = ?"
 _INSERT = (
     f"INSERT OR IGNORE INTO events (tenant, namespace, {', '.join(COLUMNS)}) "
@@ -30,7 +30,7 @@ _TOO_MANY = (
 
 
 class EventWriter:
-    """Writes events over a connection of its own, made at first use. Used by one thread at a time."""
+    """Writes events over a connection of its own, made at first use. Not thread-safe."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
@@ -41,7 +41,7 @@ class EventWriter:
         self._whole(lambda db: db.executemany(_INSERT, rows))
 
     def prune(self, namespace: Namespace, before: int, most: int) -> int:
-        """Remove what is older than a time, and all but the newest so many. Returns how many were removed."""
+        """Remove events older than a time, and all but the newest ``most``; return how many."""
         name = (namespace.tenant, namespace.path)
 
         def remove(db: sqlite3.Connection) -> int:
@@ -55,7 +55,7 @@ class EventWriter:
             self._db.close()
 
     def _whole(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Do it in one transaction, or not at all."""
+        """Run work in a transaction."""
         if self._db is None:
             self._db = self._connect()
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -72,7 +72,7 @@ class EventWriter:
 
 
 def encode_events(events: Sequence[OpEvent]) -> list[Values]:
-    """Events as rows. Raises InvalidInput for text that no file can hold."""
+    """Return the rows of events. Raises InvalidInput for text that is not valid Unicode."""
     check_events(events)
     return [(event.namespace.tenant, event.namespace.path, *row_of(event)) for event in events]
 

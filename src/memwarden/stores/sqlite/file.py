@@ -1,4 +1,4 @@
-"""The file: is it ours, is it of our time, can it be written; and connections to it."""
+"""Opens the SQLite file: checks its owner, schema and rights, and migrates it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAGIC = b"SQLite format 3\x00"
 _NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs", "ceph", "fuse.ceph", "9p"}
 _NETWORK |= {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "lustre", "gpfs", "beegfs"}
 _ALMOST_NOTHING = 1_000_000
-# The statements are fixed and the schema's number was looked at: what is missing was overwritten.
+# The statements are fixed and the schema's number was checked, so a missing table or column was overwritten.
 _ONLY_BY_DAMAGE = ("decode to UTF-8", "no such column", "no such table")
 
 _PRAGMAS = (
@@ -33,7 +33,7 @@ _PRAGMAS = (
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA temp_store = MEMORY",  # texts never reach a temporary file
     "PRAGMA journal_size_limit = 67108864",
-    "PRAGMA wal_autocheckpoint = 4000",  # pages; 16 MB are folded into the file at once, many pages only one time
+    "PRAGMA wal_autocheckpoint = 4000",  # pages; at 16 MB a page that changed often is folded into the file only once
     "PRAGMA cache_size = -16000",  # kB; a batch of 1,000 must not spill before its commit
 )
 _COLUMNS = (
@@ -48,7 +48,7 @@ class SqliteMigration(NamedTuple):
 
 
 def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite3.Connection:
-    """Open a connection in autocommit mode, with the settings that every connection has."""
+    """Open a connection in autocommit mode with the common settings."""
     db = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
     )
@@ -64,7 +64,7 @@ def connect(path: Path, busy_seconds: float, *, reading: bool = False) -> sqlite
 
 
 def check_path(path: Path) -> None:
-    """Refuse, without changing anything, a path where no store can be. Makes missing parent folders."""
+    """Refuse a path where no store can be. Changes no file, but creates missing parent folders."""
     if str(path) == ":memory:":
         raise StoreUnavailable("SqliteStore keeps a file; for a store in memory use MemoryStore()")
     if path.is_dir():
@@ -80,18 +80,18 @@ def check_path(path: Path) -> None:
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise StoreUnavailable(
             f"the folder {path.parent} is read-only; SQLite writes a log beside the file, so allow this user to write "
-            "to the folder, or choose another one"
+            "to the folder, or choose another folder"
         )
 
 
 def check_content(path: Path) -> None:
-    """Refuse, without changing anything, a file that is cut off, foreign or of a later memwarden."""
+    """Refuse a truncated or foreign file, or a later memwarden's, without changing it."""
     _check_header(path)
     _check_schema_on_disk(path)
 
 
 def make_file(path: Path) -> None:
-    """Make the file if it is missing, for this user alone. SQLite gives the log and index beside it the same rights."""
+    """Create a missing file, readable by this user alone. SQLite gives its log the same rights."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -133,7 +133,7 @@ def make_ready(db: sqlite3.Connection, path: Path, busy_seconds: float, *, copy:
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
-    """Return the error of memwarden that says what happened to the file and what to do."""
+    """Return memwarden's error for an error of SQLite: what happened and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     new: StoreError | InvalidInput
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(path)):
@@ -158,7 +158,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
 
 
 def damage_error(path: Path, error: Exception) -> StoreCorrupt:
-    """Return the error for a file whose content cannot have been written by memwarden."""
+    """Return the error for content that memwarden cannot have written."""
     return StoreCorrupt(f"{path} is damaged ({error}); restore a copy of it")
 
 
@@ -217,9 +217,9 @@ def _application(path: Path) -> int:
 def _check_schema_on_disk(path: Path) -> None:
     """Refuse foreign and newer files before any connection could change them.
 
-    ``immutable`` reads the main file alone and writes nothing beside it. It does not see what is still in the log, and
-    while another process folds the log into the file it may see half of it: so for a file that is ours only a clear
-    answer counts, and the same questions are asked again under the lock.
+    ``immutable`` reads the main file alone and writes nothing beside it. It misses what is still in the log, and may
+    see half of a page while another process folds the log into the file: so for a file of memwarden only a clear
+    answer counts, and the same checks are repeated under the lock.
     """
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
@@ -260,7 +260,7 @@ def _switch_to_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> N
 
 
 def _is_up_to_date(db: sqlite3.Connection, path: Path) -> bool:
-    db.execute("BEGIN")  # number and tables of one moment
+    db.execute("BEGIN")  # number and tables of the same snapshot
     try:
         number = _schema(db)
         if number == migrations()[-1].number:
@@ -286,7 +286,7 @@ def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
     except BaseException:
         _roll_back(db)
         if kept:
-            kept.unlink()  # of what is still there
+            kept.unlink()  # the migration was rolled back, so the copy is not needed
         raise
     if kept:
         upgrade.forget_oldest(path)
@@ -311,14 +311,15 @@ def _run_migrations(db: sqlite3.Connection, number: int, path: Path) -> None:
 def check_tables(db: sqlite3.Connection, number: int, path: Path) -> None:
     """Raise StoreCorrupt for a file whose tables are not those of the schema that it names.
 
-    A migration is one transaction, so this is not what a kill leaves behind. Tables that no schema knows are nobody's
-    business.
+    A migration is a single transaction, so no kill leaves this behind. Tables that no schema knows are ignored.
     """
     wanted, known, found = tables_of(number), tables_of(migrations()[-1].number), _tables(db)
     for name in sorted(known.keys() | wanted.keys()):
         if found.get(name) != wanted.get(name):
             lacks = sorted({*wanted.get(name, ())} - {*found.get(name, ())})
-            what = "is missing" if name not in found else f"lacks {', '.join(lacks)}" if lacks else "is of another one"
+            what = (
+                "is missing" if name not in found else f"lacks {', '.join(lacks)}" if lacks else "is of another schema"
+            )
             raise StoreCorrupt(
                 f"{path} says that it has schema {number}, but its table {name} {what}: half of an upgrade, or changed "
                 "by hand. It was left alone; restore a copy of it"
@@ -337,7 +338,7 @@ def _tables_after(some: tuple[SqliteMigration, ...]) -> dict[str, tuple[str, ...
 
 
 def build_schema(some: tuple[SqliteMigration, ...]) -> sqlite3.Connection:
-    """Return an empty store in memory that these migrations made: what a file is held against."""
+    """Return an empty database in memory, built by these migrations, to compare a file with."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     for migration in some:
         for statement in migration.statements:

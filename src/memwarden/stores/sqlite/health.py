@@ -1,8 +1,8 @@
-"""Looking through the whole file, and mending it (:mod:`memwarden.stores.shared.health`).
+"""Examines and repairs the file (:mod:`memwarden.stores.shared.health`).
 
-Whether damage is in the indexes alone is found out on a copy from which the indexes were taken: what is still wrong
-there is in the tables, and no repair brings that back. A repair is done to a copy first; only when that copy is whole
-afterwards is the same done to the file, in one transaction.
+Damage of indexes is told from damage of tables on a copy without indexes: what is still wrong there is in the tables,
+and no repair brings that back. A repair is tried on a copy first; the file is repaired, in a single transaction, only
+if that copy is sound afterwards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNUSED = re.compile(r"Page \d+.* is never used|[Ff]reelist")
 
 
 def examine(path: Path) -> list[HealthFinding]:
-    """Return what is wrong with a file of the present schema. Nothing is changed. Raises StoreError."""
+    """Return the defects of a file of the present schema, changing nothing. Raises StoreError."""
     if not path.exists():
         raise NotFound(f"there is no store at {path}")
     file.check_content(path)
@@ -79,7 +79,7 @@ def _first(found: list[HealthFinding]) -> str:
 
 
 def _check_integrity(db: sqlite3.Connection) -> list[str]:
-    """What SQLite finds wrong, nothing for a whole file."""
+    """Return the damage that SQLite finds; empty for a sound file."""
     try:
         found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_LINES})")]
     except sqlite3.DatabaseError as error:
@@ -123,14 +123,14 @@ def _check_bloat(db: sqlite3.Connection) -> list[HealthFinding]:
 
 
 def _expected_objects() -> dict[str, tuple[str, str]]:
-    """Indexes and views of the present schema: kind and SQL by name."""
+    """Return kind and SQL of the present schema's indexes and views, by name."""
     with closing(file.build_schema(file.migrations())) as db:
         sql = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('index', 'view') AND sql IS NOT NULL"
         return {name: (kind, text) for name, kind, text in db.execute(sql)}
 
 
 def _mend(db: sqlite3.Connection) -> None:
-    """Mend all that can be mended in one transaction; then the file is written anew, where that is worth it."""
+    """Mend what can be mended in a transaction; then rewrite the file where that is worth it."""
     damaged = bool(_check_integrity(db))
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -149,7 +149,7 @@ def _mend(db: sqlite3.Connection) -> None:
 
 
 def _rebuild_indexes(db: sqlite3.Connection) -> None:
-    """Make every index anew without reading it. Its old pages belong to nothing until the file is vacuumed."""
+    """Rebuild every index without reading it. Its old pages stay unused until a vacuum."""
     named = db.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
     db.execute("PRAGMA writable_schema = ON")
     db.execute("DELETE FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")

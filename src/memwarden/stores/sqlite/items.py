@@ -1,5 +1,4 @@
-"""Items in the file: see :mod:`memwarden.stores.shared.items`. They are written by the store's one writer, in its
-commits."""
+"""Items in the SQLite file, written by the writer thread in its group commits."""
 
 from __future__ import annotations
 
@@ -50,11 +49,11 @@ class _ItemsReader(Protocol):
 
 
 class SqliteItems:
-    """Items of one open :class:`memwarden.stores.sqlite.SqliteStore`.
+    """Items of an open :class:`memwarden.stores.sqlite.SqliteStore`.
 
     Args:
-        read: answers on a connection of the store, in a thread when ``rows`` is much. write: does it in a commit.
-        slow: a number of rows that is much.
+        read: runs a query on a connection of the store, in a thread for many ``rows``. write: runs a write in a commit.
+        slow: a number of rows that counts as many.
     """
 
     durable: ClassVar[bool] = True
@@ -163,7 +162,7 @@ def _change(db: sqlite3.Connection, namespace: Namespace, changes: Sequence[Item
 
 
 def _within(namespace: Namespace, path: str | None, alive_at: int | None) -> tuple[str, tuple[Any, ...]]:
-    """The condition for what is under a path, one range of the index, and its values."""
+    """Return the condition for items under a path, a range of the index, and its values."""
     only, bound = _alive(alive_at)
     names = (namespace.tenant, namespace.path)
     if path is None:

@@ -1,4 +1,4 @@
-"""Pages of a namespace, read from the file and taken in (:mod:`memwarden.stores.transfer.pages`)."""
+"""Exports and imports pages of a namespace (:mod:`memwarden.stores.transfer.pages`)."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def about(db: sqlite3.Connection) -> About:
 
 
 def tally(db: sqlite3.Connection, namespace: Namespace) -> Tally:
-    """Return how many rows there are of a namespace."""
+    """Return the row counts of a namespace."""
     no, _, _ = _space(db, namespace)
     return Tally._make(db.execute(sql, (no,) * sql.count("?")).fetchone()[0] for sql in _COUNTS)
 
 
 def dump(db: sqlite3.Connection, namespace: Namespace, since: int, limit: int) -> Page:
-    """Read a page, all of it from one snapshot."""
+    """Read a page from a single snapshot."""
     db.execute("BEGIN")
     try:
         no, head, rows = _space(db, namespace)
@@ -145,7 +145,7 @@ def discard(db: sqlite3.Connection, namespace: Namespace) -> None:
 
 
 def prepare(page: Page) -> Callable[[sqlite3.Connection], None]:
-    """Encode a page, outside any lock, and return what writes it. Raises InvalidInput."""
+    """Encode a page outside any lock; return the function that writes it. Raises InvalidInput."""
     space = page.namespace
     kept = [(memory, _content(memory.memory, memory.signals, space)) for memory in page.memories]
     earlier = [(item, _content(item.memory, Signals(), space)) for item in page.earlier]
@@ -214,7 +214,7 @@ def _take_in(
 
 
 def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]:
-    """Number, revision and count of rows; zeros for a namespace that was never written to."""
+    """Return number, revision and count of rows of a namespace; zeros if it was never written to."""
     row = db.execute(_SPACE, (namespace.tenant, namespace.path)).fetchone()
     return (0, 0, 0) if row is None else (row[0], row[1], row[2])
 
@@ -267,7 +267,7 @@ def _edge(edge: KeptEdge) -> Values:
 
 
 def count_extras(db: sqlite3.Connection) -> list[NamespaceExtras]:
-    """Return what namespaces hold beside their memories."""
+    """Return the counts of items and checkpoints of namespaces that hold any."""
     counts = (
         "SELECT tenant, path, (SELECT count(*) FROM items i WHERE i.ns = n.no) AS items, "
         "(SELECT count(*) FROM checkpoints c WHERE c.ns = n.no) AS states FROM namespaces n"

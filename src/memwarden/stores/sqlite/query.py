@@ -1,4 +1,4 @@
-"""Filters and orders as SQL. Values are always bound; only names from fixed tables enter the text."""
+"""Translates filters and orders to SQL. Values are bound; only names from fixed tables enter the text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MAX_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
 
 
 def condition_sql(where: Where) -> tuple[str, list[Any]]:
-    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
+    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter."""
     text, values = join_conditions(where, _translate)
     if len(values) > _MAX_VALUES:
-        raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MAX_VALUES} in one call")
+        raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MAX_VALUES} in a call")
     return text, values
 
 

@@ -1,4 +1,4 @@
-"""Records as rows of the SQLite file and back."""
+"""Encodes records as rows of the SQLite file and decodes them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Values = tuple[Any, ...]
 class SqliteRow(NamedTuple):
     """A Put as SQLite will take it.
 
-    source_key: text that stands for its thread and source key, or None. signals: None to keep those that are stored.
+    source_key: text that stands for its thread and source key, or None. signals: None to keep the stored signals.
     """
 
     put: Put
@@ -70,7 +70,7 @@ class SqliteRow(NamedTuple):
 
 
 def encode_put(put: Put, namespace: Namespace) -> SqliteRow:
-    """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
+    """Encode a put. Raises InvalidInput for a memory of another namespace or with unstorable values."""
     memory = put.memory
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
@@ -88,18 +88,18 @@ def encode_put(put: Put, namespace: Namespace) -> SqliteRow:
 
 
 def list_text(values: Iterable[str]) -> str:
-    """Return texts as JSON with one element a line (see the first migration for why)."""
+    """Return texts as JSON with an element per line (see the first migration for why)."""
     lines = ",\n".join(map(encode_basestring, values))
     return f"[\n{lines}\n]" if lines else "[]"
 
 
 def list_needle(value: str) -> str:
-    """Return what :func:`list_text` contains exactly if ``value`` is one of the elements."""
+    """Return the text that :func:`list_text` contains exactly if ``value`` is an element."""
     return "\n" + encode_basestring(value)
 
 
 def decode_memory(namespace: Namespace, row: Values) -> Memory:
-    """Return the memory of a row of id, version and :data:`CONTENT`, as an active one."""
+    """Return the memory of a row of id, version and :data:`CONTENT`, as active."""
     payload: Mapping[str, Any] | None = None if row[25] is None else json.loads(row[25])
     return Memory(
         id=row[0],
@@ -135,7 +135,7 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
 
 
 def decode_any_state(namespace: Namespace, row: Values) -> Memory:
-    """The same of a row that ends with state and purge_at."""
+    """Return the memory of such a row that ends with state and purge_at."""
     state, purge_at = row[-2:]
     return replace(decode_memory(namespace, row), state=state, purge_at=None if purge_at is None else moment(purge_at))
 

@@ -1,4 +1,4 @@
-"""The store in one SQLite file."""
+"""The store in a SQLite file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _STEPS_BETWEEN_LOOKS = 1_000
 _INLINE_ROWS = 500
 _MAX_IDS = 500
 _UNBINDABLE = "too large to convert to SQLite"
-"""What Python says of a number that it cannot hand over. A number read back that is too large says something else."""
+"""Python's message for a number too large to bind. A number too large to read back has another message."""
 
 _NS = "(SELECT no FROM namespaces WHERE tenant = ? AND path = ?)"
 _CONTENT = f"id, version, {', '.join(CONTENT)}"
@@ -96,10 +96,10 @@ _CHANGED_EDGES = f"SELECT from_id, to_id, type, strength, live FROM relations WH
 
 
 class SqliteStore:
-    """Memories in one SQLite file, for any number of processes on one machine.
+    """Memories in a SQLite file, for any number of processes on the same machine.
 
     Args:
-        path: the file. It and its folder are made when they are missing.
+        path: the file. It and its folder are created if missing.
         busy_seconds: how long a write waits for another process before it raises StoreUnavailable.
     """
 
@@ -265,7 +265,7 @@ class SqliteStore:
         await self._ready().writer.submit(lambda: partial(pages.discard, namespace=namespace), 1)
 
     async def beside(self) -> list[NamespaceExtras]:
-        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.StoreWithExtras`)."""
+        """Count items and checkpoints (:class:`memwarden.stores.transfer.move.StoreWithExtras`)."""
         return await self._read(pages.count_extras, rows=_INLINE_ROWS + 1)
 
     async def back_up(self, target: Path, tick: Tick = ignore_tick) -> Manifest:
@@ -295,7 +295,7 @@ class SqliteStore:
         return await asyncio.to_thread(health.repair, self.path, copy)
 
     def _connect(self, *, reading: bool) -> sqlite3.Connection:
-        """Open a connection. Tests override it to watch what SQLite is asked and what it answers."""
+        """Open a connection. Tests override it to observe statements and answers."""
         return file.connect(self.path, self._busy_seconds, reading=reading)
 
     def _start_writer(self, db: sqlite3.Connection) -> WriterThread:
@@ -329,14 +329,14 @@ class SqliteStore:
         if state is None:
             raise StoreUnavailable(f"the store {self.path} is not open; call open() first")
         if state.pid != os.getpid():
-            raise StoreUnavailable(f"the store {self.path} was opened before a fork; open one in each process")
+            raise StoreUnavailable(f"the store {self.path} was opened before a fork; open a store in each process")
         return state
 
     def _submit(self, prepare: Callable[[], Write], size: int) -> asyncio.Future[Any]:
         return self._ready().writer.submit(prepare, size)
 
     async def _read(self, read: Read[T], rows: int = 0) -> T:
-        """Answer on the event loop if it takes moments, else in a thread with its own connection."""
+        """Run a query on the event loop if it is quick, else in a thread with its own connection."""
         state = self._ready()
         try:
             if rows <= _INLINE_ROWS:
@@ -357,11 +357,11 @@ class SqliteStore:
 
 
 class _ReadTimeout(Exception):
-    """A read did not end within what the event loop may be held up for."""
+    """A read on the event loop exceeded its time limit."""
 
 
 class _SqliteHandles:
-    """What an open store holds on to: the writers, the connection of the event loop, and reading threads."""
+    """The resources of an open store: writers, the event loop's connection, reading threads."""
 
     def __init__(
         self,
@@ -403,7 +403,7 @@ class _SqliteHandles:
         self.threads.shutdown()
         for db in self._idle:
             db.close()
-        self.writer.close(self.events.close)  # last, so that it is the one that folds the log into the file
+        self.writer.close(self.events.close)  # last: the last connection to close folds the log into the file
 
     def _borrow(self) -> sqlite3.Connection:
         try:
@@ -435,7 +435,7 @@ def _get(db: sqlite3.Connection, namespace: Namespace, ids: Sequence[str], remov
 
 def _scan(db: sqlite3.Connection, namespace: Namespace, since: int) -> Scan:
     name = (namespace.tenant, namespace.path)
-    db.execute("BEGIN")  # rows and head of one moment
+    db.execute("BEGIN")  # rows and head of the same snapshot
     try:
         head = _head(db, namespace)
         asked = db.execute(_CHANGED_ROWS, (*name, since)) if since > 0 else db.execute(_ALL_ROWS, name * 2)

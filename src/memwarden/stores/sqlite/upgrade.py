@@ -1,4 +1,4 @@
-"""The copy that is kept beside a file before a later schema changes it."""
+"""Keeps a backup beside the file before a migration changes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memwarden.stores.sqlite.backup import back_up
 from memwarden.stores.transfer.backup import PARTIAL
 
 MAX_COPIES = 3
-"""So many copies are kept of one file, the newest: each upgrade makes one, and each is as large as the store was."""
+"""Maximum backups kept beside a file, the newest: each upgrade adds a copy as large as the store."""
 
 _COPY = r"\.schema-(\d+)\.(\d{8}T\d{12})\.mwbackup"
 
@@ -20,9 +20,9 @@ _COPY = r"\.schema-(\d+)\.(\d{8}T\d{12})\.mwbackup"
 def keep_copy(path: Path, number: int) -> Path:
     """Make a backup of a file of schema ``number`` beside it. The caller holds the file's write lock.
 
-    Raises the errors of :func:`memwarden.stores.sqlite.backup.back_up`, with what they mean for the upgrade.
+    Raises the errors of :func:`memwarden.stores.sqlite.backup.back_up`, saying that nothing was upgraded.
     """
-    for item in path.absolute().parent.iterdir():  # a copy that was killed; nobody else is at one now
+    for item in path.absolute().parent.iterdir():  # left by a kill; the write lock keeps others from copying now
         if re.fullmatch(re.escape(path.name) + _COPY + r"\..*" + re.escape(PARTIAL), item.name):
             shutil.rmtree(item, ignore_errors=True)
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
@@ -35,13 +35,13 @@ def keep_copy(path: Path, number: int) -> Path:
 
 
 def forget_oldest(path: Path) -> None:
-    """Remove all but the newest copies beside a file."""
+    """Remove all but the newest backups beside a file."""
     for old in list_copies(path)[:-MAX_COPIES]:
         old.unlink(missing_ok=True)
 
 
 def list_copies(path: Path) -> list[Path]:
-    """Return the copies beside a file that upgrades left, the oldest first."""
+    """Return the backups that upgrades left beside a file, the oldest first."""
     found = {
         match[2]: item
         for item in path.absolute().parent.iterdir()

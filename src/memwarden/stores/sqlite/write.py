@@ -1,7 +1,7 @@
-"""What a batch does to the file: read what is there, decide in Python, write with few statements.
+"""Writes a batch to the file: reads the stored state, decides in Python, writes in bulk.
 
 A batch is cut into chunks whose changes do not depend on each other (:mod:`memwarden.stores.shared.chunks`), so that
-each table is written with one ``executemany``; :mod:`memwarden.stores.shared.decide` says what becomes of each change.
+each table is written with a single ``executemany``; :mod:`memwarden.stores.shared.decide` decides each change.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _NamespaceCounters(NamedTuple):
 
 
 class _EncodedBatch(NamedTuple):
-    """A batch as it can be written: encoded and cut, outside of any lock."""
+    """A batch encoded and cut into chunks, ready to be written."""
 
     batch: Batch
     at: int
@@ -97,7 +97,7 @@ class _EncodedBatch(NamedTuple):
 
 
 def prepare(batch: Batch) -> Callable[[sqlite3.Connection], Receipt]:
-    """Encode a batch, outside any lock, and return what writes it. Raises InvalidInput."""
+    """Encode a batch outside any lock; return the function that writes it. Raises InvalidInput."""
     at = _moment(batch.at)
     check_kinds(batch.changes)
     puts = {
@@ -126,7 +126,7 @@ def fill_signals(db: sqlite3.Connection, namespace: Namespace, fills: Sequence[F
 
 
 def bind_model(db: sqlite3.Connection, model: str) -> str:
-    """Name the embedding model unless the file has one; return the one that it has."""
+    """Bind the file to an embedding model unless it is bound; return the bound model."""
     db.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('model', ?)", (model,))
     (bound,) = db.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
     return str(bound)

@@ -1,4 +1,4 @@
-"""Group commit: one thread writes, many batches share a commit, nobody hears of success before it (decisions 4.4)."""
+"""Group commit: a single thread writes, batches share a commit, and are acknowledged after it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _CALLERS_FAULT = (
     OverflowError,
     UnicodeError,
 )
-"""What sqlite3 raises for a value that it cannot bind, and for None where a value must be."""
+"""Errors of sqlite3 for a value that it cannot bind, and for None where a value must be."""
 
 
 class WriteJob(NamedTuple):
-    """One write that somebody waits for.
+    """A write whose caller waits for the answer.
 
-    prepare: what can be done without the lock; returns what is done under it. size: how many changes it makes.
+    prepare: the part that needs no lock; returns the part that does. size: number of changes.
     """
 
     prepare: Callable[[], Write]
@@ -40,7 +40,7 @@ class WriteJob(NamedTuple):
 
 
 class WriterErrand(NamedTuple):
-    """Something that is done after the batches that wait, over a connection of its own."""
+    """Work that runs after the waiting batches, over a connection of its own."""
 
     work: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
@@ -50,9 +50,8 @@ class WriterErrand(NamedTuple):
 class WriterThread:
     """The thread that owns the write connection.
 
-    It takes everything that is waiting, writes it in one transaction with a savepoint for each job, so that one that
-    fails spares the others, and resolves the answers after the commit. A job whose caller was cancelled is written
-    all the same.
+    It writes all waiting jobs in a transaction with a savepoint for each, so that a failing job spares the others, and
+    resolves the answers after the commit. A job whose caller was cancelled is written all the same.
     """
 
     def __init__(self, db: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
@@ -72,14 +71,14 @@ class WriterThread:
         return job.answer
 
     def submit_errand(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Queue something that takes its turn after the batches that wait, in no transaction of theirs."""
+        """Queue work to run after the waiting batches, outside their transaction."""
         loop = asyncio.get_running_loop()
         errand = WriterErrand(work, loop, loop.create_future())
         self._jobs.put(errand)
         return errand.answer
 
     def close(self, before: Callable[[], None] | None = None) -> None:
-        """Write what is waiting, then end the thread, do what comes before the end, and close the connection."""
+        """Write waiting jobs, end the thread, call ``before``, and close the connection."""
         self._jobs.put(None)
         self._thread.join()
         if before is not None:
@@ -87,7 +86,7 @@ class WriterThread:
         self._db.close()
 
     def acknowledge(self, job: WriteJob, answer: Any) -> None:
-        """Tell the caller, from this thread. A loop that is closed has nobody left to tell."""
+        """Resolve a job's answer from this thread; a closed event loop is ignored."""
         _hand_over(job.loop, job.answer, answer)
 
     def _run(self) -> None:
@@ -150,7 +149,7 @@ class WriterThread:
             self._roll_back()
             if len(ready) == 1:
                 self._refuse(ready, error)
-            for item in ready if len(ready) > 1 else ():  # perhaps only one of them is too big for the disk
+            for item in ready if len(ready) > 1 else ():  # perhaps a single job is too big for the disk
                 self._commit([item])
             return
         for job, answer in answers:

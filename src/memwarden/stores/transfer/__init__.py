@@ -1,1 +1,1 @@
-"""Whole namespaces and stores on the move: pages, migration, backup."""
+"""Transfer of whole namespaces and stores: pages, migration, backup."""

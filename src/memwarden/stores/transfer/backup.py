@@ -1,9 +1,8 @@
-"""A backup: one file that holds a store as it stood at one moment, with a manifest and a digest over all of it.
+"""The backup file: a snapshot of a store with a manifest and a digest over everything.
 
-The file is a zip, so that any tool can take out what is in it. Its last bytes, the zip's comment, are the SHA-256 of
-everything before them: a missing end, or a bit that flipped anywhere, is found before anything is taken from it.
-Nothing is ever overwritten. What is unfinished lies in a folder ``<name>.<random>.partial`` beside its target, and
-becomes the target whole or not at all.
+The file is a zip, so that any tool can extract it. Its last bytes, the zip's comment, are the SHA-256 of everything
+before them: a missing end or a flipped bit is found before anything is extracted. Nothing is ever overwritten.
+Unfinished files lie in a folder ``<name>.<random>.partial`` beside the target, which appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ def refuse_existing(target: Path) -> None:
     if os.path.lexists(target):
         raise Conflict(f"{target} is there already, and nothing is overwritten; choose another name")
     if not target.absolute().parent.is_dir():
-        raise StoreUnavailable(f"the folder {target.absolute().parent} is not there; make it, or choose another one")
+        raise StoreUnavailable(f"the folder {target.absolute().parent} is not there; make it, or choose another folder")
 
 
 @contextmanager
 def make_work_folder(target: Path) -> Iterator[Path]:
-    """A folder beside ``target`` for what is not finished. It is gone at the end, however that comes, but for a kill.
+    """Make a folder for unfinished files beside ``target`` and remove it at the end (not after a kill).
 
     Errors of the disk become StoreFull and StoreUnavailable.
     """
@@ -63,7 +62,7 @@ def make_work_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def explain_os_errors(place: Path) -> Iterator[None]:
-    """Let errors of the operating system tell what happened at ``place`` and what to do."""
+    """Turn errors of the operating system at ``place`` into StoreFull and StoreUnavailable."""
     try:
         yield
     except OSError as error:
@@ -83,11 +82,11 @@ def require_room(target: Path, size: int) -> None:
 
 
 def publish(done: Path, target: Path) -> None:
-    """Give a finished file its name, durably, and replace nothing. Raises Conflict."""
+    """Give a finished file its name, durably and without replacing a file. Raises Conflict."""
     with done.open("rb") as file:
         os.fsync(file.fileno())
     try:
-        os.link(done, target)  # unlike a rename it fails when there is something
+        os.link(done, target)  # a rename would replace an existing file
     except FileExistsError:
         refuse_existing(target)
         raise
@@ -101,7 +100,7 @@ def publish(done: Path, target: Path) -> None:
 
 @contextmanager
 def pack(target: Path) -> Iterator[ZipFile]:
-    """Make a backup, yet without a manifest (:func:`add_manifest`); sealed at the end."""
+    """Open a new backup for :func:`add_file` and :func:`add_manifest`; seal it with its digest at the end."""
     with _new(target) as file:
         with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
             archive.comment = _SEAL + b"0" * _HEX
@@ -114,7 +113,7 @@ def pack(target: Path) -> Iterator[ZipFile]:
 
 
 def add_manifest(archive: ZipFile, manifest: Manifest) -> None:
-    """Write the manifest, after everything else."""
+    """Write the manifest; it comes after all files."""
     archive.writestr(MANIFEST, json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1))
 
 
@@ -126,7 +125,7 @@ def add_file(archive: ZipFile, name: str, path: Path) -> None:
 
 @contextmanager
 def unpack(path: Path) -> Iterator[tuple[ZipFile, Manifest]]:
-    """Open a backup after looking at every byte of it. Raises StoreCorrupt, StoreTooNew, StoreUnavailable."""
+    """Open a backup after checking every byte. Raises StoreCorrupt, StoreTooNew, StoreUnavailable."""
     with explain_os_errors(path), path.open("rb") as file:
         _check(file, path)
         try:
@@ -142,13 +141,13 @@ def unpack(path: Path) -> Iterator[tuple[ZipFile, Manifest]]:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Look at every byte of a backup and return what it holds. Raises what :func:`unpack` raises."""
+    """Check every byte of a backup and return its manifest. Raises what :func:`unpack` raises."""
     with unpack(path) as (_, manifest):
         return manifest
 
 
 def extract_file(archive: ZipFile, name: str, target: Path, tick: Tick = ignore_tick) -> None:
-    """Write a file of a backup to ``target``, which must not be there yet."""
+    """Extract a file of a backup to ``target``, which must not exist yet."""
     size = archive.getinfo(name).file_size
     with archive.open(name) as packed, _new(target) as file:
         while chunk := packed.read(CHUNK):
@@ -159,7 +158,7 @@ def extract_file(archive: ZipFile, name: str, target: Path, tick: Tick = ignore_
 
 
 def refuse_foreign(manifest: Manifest, archive: ZipFile, engine: str, path: Path, *parts: str) -> None:
-    """Raise Conflict for a backup of another engine, StoreCorrupt for one without these parts."""
+    """Raise Conflict for a backup of another engine, StoreCorrupt if it lacks any of these files."""
     if manifest.engine != engine:
         raise Conflict(
             f"{path} is a backup of {manifest.engine} and cannot be restored to {engine}; restore it to its own kind, "
@@ -182,14 +181,14 @@ def _check(file: IO[bytes], path: Path) -> None:
     file.seek(max(0, size - end))
     tail = file.read()
     if not tail.startswith(_SEAL) or size <= end:
-        what = "it is cut off, or was changed at its end" if begin == _ZIP else "it does not begin as one either"
-        raise _corrupt_backup(path, f"it does not end as one: {what}")
+        what = "it is cut off, or was changed at its end" if begin == _ZIP else "nor does it begin as a backup"
+        raise _corrupt_backup(path, f"it does not end as a backup: {what}")
     if _digest(file, size - _HEX) != tail[-_HEX:]:
         raise _corrupt_backup(path, "its content is not what was written: something changed or left out a part of it")
 
 
 def _digest(file: IO[bytes], size: int) -> bytes:
-    """SHA-256 of the first ``size`` bytes, in hexadecimal digits."""
+    """Return the SHA-256 of the first ``size`` bytes, in hexadecimal digits."""
     digest = hashlib.sha256()
     file.seek(0)
     while size and (chunk := file.read(min(CHUNK, size))):
@@ -218,11 +217,11 @@ def _manifest(told: Any, path: Path) -> Manifest:
 
 
 def _corrupt_backup(path: Path, why: str) -> StoreCorrupt:
-    return StoreCorrupt(f"{path} is no whole backup of memwarden: {why}. Nothing was taken from it; use another one")
+    return StoreCorrupt(f"{path} is no whole backup of memwarden: {why}. Nothing was taken from it; use another backup")
 
 
 def _new(path: Path) -> IO[bytes]:
-    """A file for this user alone."""
+    """Create a file that only this user can read."""
     return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b")
 
 

@@ -1,4 +1,4 @@
-"""What a backup says of itself, and a store that can be backed up. The file itself is made in ``stores/backup.py``."""
+"""The manifest of a backup, and the protocol of stores that can be backed up."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Protocol, runtime_checkable
 from memwarden.errors import InvalidInput, StoreUnavailable
 
 Tick = Callable[[int, int], None]
-"""Called with how many steps are done, and how many there are."""
+"""Progress callback: steps done, and steps in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRevision:
-    """A namespace and the revision at which it stood."""
+    """A namespace and its revision at the time of the backup."""
 
     tenant: str
     path: str
@@ -26,7 +26,7 @@ class NamespaceRevision:
 
 @dataclass(frozen=True, slots=True)
 class TableContents:
-    """A table: its columns in order, and how many rows there are. None: the engine's own file tells."""
+    """A table in a backup: its columns in order, and its number of rows."""
 
     columns: tuple[str, ...]
     rows: int
@@ -34,9 +34,9 @@ class TableContents:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup holds.
+    """The contents of a backup.
 
-    engine: ``sqlite`` or ``postgres``; the one that it can be restored to. made_at: UTC, ISO 8601. schema: number of
+    engine: ``sqlite`` or ``postgres``; it can be restored to the same engine only. made_at: UTC, ISO 8601. schema: number of
     the last migration. model: the embedding model of the vectors, or None. namespaces: sorted.
     """
 
@@ -49,23 +49,23 @@ class Manifest:
 
     @property
     def revisions(self) -> int:
-        """How many journal entries all namespaces have together."""
+        """Total journal entries of all namespaces."""
         return sum(namespace.rev for namespace in self.namespaces)
 
 
 @runtime_checkable
 class BackupStore(Protocol):
-    """A store that can be copied into a file and made from it. Neither method needs the store to be open."""
+    """A store that can be backed up to a file and restored. Neither method needs the store to be open."""
 
     async def back_up(self, target: Path, tick: Tick = ...) -> Manifest:
-        """Copy the store as it stands at one moment into a new file, while others write to it; migrate nothing.
+        """Copy a snapshot of the store into a new file, while others write to it; migrate nothing.
 
         Raises Conflict when ``target`` is there, NotFound without a store, StoreFull, StoreUnavailable, StoreCorrupt
         when the store is damaged.
         """
 
     async def restore(self, path: Path, tick: Tick = ...) -> Manifest:
-        """Make the store of a backup, whole or not at all, where none is yet, and bring it up to date.
+        """Create the store from a backup, whole or not at all, and bring it up to date.
 
         Raises Conflict when something is there or the backup is of another engine, StoreCorrupt for a backup that is
         not whole, StoreTooNew, StoreFull, StoreUnavailable.
@@ -73,7 +73,7 @@ class BackupStore(Protocol):
 
 
 def require_backup(store: object) -> BackupStore:
-    """Return the store, if it can be copied and restored. Raises InvalidInput."""
+    """Return the store if it can be backed up. Raises InvalidInput."""
     if not isinstance(store, BackupStore):
         raise InvalidInput(
             f"{type(store).__name__} has no backup of its own; memwarden migrate copies a store to a SQLite file"
@@ -82,7 +82,7 @@ def require_backup(store: object) -> BackupStore:
 
 
 async def run_in_thread(work: Callable[[Tick], Manifest], tick: Tick) -> Manifest:
-    """Do the work in a thread, which ends when the caller is cancelled."""
+    """Run blocking work in a thread; cancelling the caller stops it at the next tick."""
     ended = threading.Event()
 
     def tell(done: int, total: int) -> None:
@@ -97,4 +97,4 @@ async def run_in_thread(work: Callable[[Tick], Manifest], tick: Tick) -> Manifes
 
 
 def ignore_tick(done: int, total: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""

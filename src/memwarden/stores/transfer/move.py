@@ -1,4 +1,4 @@
-"""Moving namespaces from one store to another, of any engine, and telling whether two stores hold the same."""
+"""Moves namespaces between stores of any engine, and compares what two stores hold."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.pages import PAGE, Page, Tally
 
 _MAX_ATTEMPTS = 5
-"""So often a namespace is followed whose source is written to while it is compared."""
+"""Maximum attempts for a namespace whose source is written to meanwhile."""
 _JOURNAL_PAGE = 1000
 _AS_FLOAT = frozenset({"importance", "strength"})
-"""What a caller may have given as a whole number; engines give a number with a point back."""
+"""Fields that callers may give as whole numbers; engines return floats."""
 
 
 class TransferPlan(NamedTuple):
-    """One namespace to move. rev: the source's revision. there: the revision that the target stands at already."""
+    """A namespace to move. rev: the source's revision. there: the target's revision so far."""
 
     namespace: Namespace
     rev: int
@@ -31,7 +31,7 @@ class TransferPlan(NamedTuple):
 
 
 class NamespaceSeal(NamedTuple):
-    """What a store holds of a namespace: the revision, rows of each kind, and a digest of all of their content."""
+    """The fingerprint of a namespace: its revision, rows of each kind, and a digest of their content."""
 
     rev: int
     rows: Tally
@@ -39,7 +39,7 @@ class NamespaceSeal(NamedTuple):
 
 
 class NamespaceTransfer(NamedTuple):
-    """One namespace that was moved, and what both sides hold of it now."""
+    """A moved namespace, and the seals of both sides."""
 
     namespace: Namespace
     source: NamespaceSeal
@@ -51,7 +51,7 @@ class NamespaceTransfer(NamedTuple):
 
 
 class NamespaceExtras(NamedTuple):
-    """What a namespace holds beside its memories, which is not moved: items, and saved states of agents."""
+    """Counts of what a namespace holds beside its memories, which is not moved: items and checkpoints."""
 
     namespace: Namespace
     items: int
@@ -60,12 +60,12 @@ class NamespaceExtras(NamedTuple):
 
 @runtime_checkable
 class StoreWithExtras(Protocol):
-    """A store that can keep more than memories."""
+    """A store that keeps items and checkpoints beside memories."""
 
     async def beside(self) -> list[NamespaceExtras]:
-        """Return what lies beside the memories, sorted by namespace; namespaces without any are left out.
+        """Return the counts of namespaces that hold any, sorted by namespace.
 
-        Raises StoreError; StoreUnavailable for a login that may not look.
+        Raises StoreError; StoreUnavailable for a login that may not read them.
         """
 
 
@@ -75,10 +75,10 @@ async def find_unmoved(source: Store) -> list[NamespaceExtras]:
 
 
 async def plan_transfer(source: Store, target: Store) -> list[TransferPlan]:
-    """Return what there is to move, sorted by namespace. Nothing is written.
+    """Return the namespaces to move, sorted. Nothing is written.
 
     Raises ModelMismatch when the target is bound to another embedding model, Conflict for a namespace of the target
-    that is no beginning of the source's.
+    that is not a prefix of the source's.
     """
     mine, theirs = (await source.about()).model, (await target.about()).model
     if mine is not None and theirs not in (None, mine):
@@ -94,11 +94,11 @@ async def move_namespaces(
 ) -> list[NamespaceTransfer]:
     """Copy every namespace whole, and compare both sides. The source stays as it is.
 
-    Goes on where an earlier call was broken off, and takes over what was written to the source since. Other namespaces
-    of the target are left alone.
+    Resumes an interrupted call, and copies what was written to the source since. Other namespaces of the target are
+    left alone.
 
     Args:
-        tick: called with the number of revisions that were copied.
+        tick: called with the number of copied revisions.
 
     Raises what :func:`plan_transfer` raises, before anything is written; Conflict when somebody else writes to the target's
     namespace meanwhile, or to the source's without a pause.
@@ -163,7 +163,7 @@ async def _copy(source: Store, target: Store, namespace: Namespace, tick: Callab
 
 
 def _lines(page: Page) -> list[str]:
-    """The records of a page as texts that are the same from every engine."""
+    """Return the records of a page as texts that are the same from every engine."""
     new = [
         answer for answer in page.answers if answer.receipt.rev > page.since or page.since == 0
     ]  # the others came before

@@ -1,8 +1,8 @@
-"""A namespace as pages that another store can take in, whatever its engine.
+"""Pages of a namespace: the exchange format between stores of any engine.
 
-A page holds everything that the journal entries of a range of revisions changed last, with those entries. So whoever
-takes pages in one after another stands at a revision of the first store at every moment, and goes on from there after
-a break; what changes in the first store meanwhile comes with later pages.
+A page holds everything that the journal entries of a range of revisions changed last, with those entries. So a store
+that loads pages in sequence always stands at a revision of the source, and can resume there after a break; later
+changes of the source come with later pages.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from memwarden.errors import Conflict, InvalidInput
 from memwarden.records import JournalEntry, Memory, MemoryState, Namespace, Receipt, Relation, Signals
 
 KEPT_VERSIONS = "kept_versions"
-"""In the meta of a journal entry: of the contents that the memory had as state, so many of the last are kept."""
+"""Key in a journal entry's meta: how many earlier contents of a state memory are kept."""
 PAGE = 500
-"""So many journal entries a page holds, unless told."""
+"""Default number of journal entries of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A memory as it stands, active or not, with all that a store knows of it.
+    """A stored memory, active or not, with all that a store knows of it.
 
-    n: its number in the order of first writing. rev: the journal entry that last changed it. source_key: thread and source
-    key with which it was created, as one text (:func:`memwarden.stores.shared.sql_values.join_source_key`), or None.
+    n: its number in the order of first writing. rev: the journal entry that last changed it. source_key: thread and
+    source key of its creation as a text (:func:`memwarden.stores.shared.sql_values.join_source_key`), or None.
     """
 
     n: int
@@ -41,14 +41,14 @@ class MemoryRow:
 
 
 class EarlierContent(NamedTuple):
-    """An earlier content of the memory with the number ``n``, as an active one."""
+    """An earlier content of the memory with the number ``n``, as an active memory."""
 
     n: int
     memory: Memory
 
 
 class KeptEdge(NamedTuple):
-    """An edge, or with ``live`` False what is left of one. rev: the journal entry that last changed it."""
+    """An edge, or with ``live`` False its tombstone. rev: the journal entry that last changed it."""
 
     rev: int
     live: bool
@@ -56,7 +56,7 @@ class KeptEdge(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Up to which revision a thread was told what changed, and looked through. None: never."""
+    """The marks of a thread: the revisions up to which it was notified and extracted. None: never."""
 
     thread_id: str
     seen: int | None
@@ -64,7 +64,7 @@ class Mark(NamedTuple):
 
 
 class IdempotentAnswer(NamedTuple):
-    """What is answered when an idempotency key comes again. at: the time of the write."""
+    """The stored answer to an idempotency key. at: the time of the write."""
 
     key: str
     fingerprint: str | None
@@ -74,10 +74,10 @@ class IdempotentAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the revisions after ``since`` and up to ``rev`` hold, in one snapshot.
+    """The contents of the revisions after ``since`` and up to ``rev``, from a single snapshot.
 
     Attributes:
-        head: the namespace's revision in that snapshot; the page is the last one when ``rev`` is ``head``.
+        head: the namespace's revision in that snapshot; the page is the last when ``rev`` is ``head``.
         rows: how many memories were ever written to the namespace.
         changes: the journal entries of these revisions, ascending.
         memories: those that were last changed in these revisions, by revision.
@@ -102,17 +102,17 @@ class Page:
 
 
 CANARY_TENANT = "memwarden-canary-"
-"""Tenants whose names begin so are made by ``memwarden doctor --leaks``, and can be discarded."""
+"""Prefix of the tenants that ``memwarden doctor --leaks`` makes; only these can be discarded."""
 
 
 def check_canary(namespace: Namespace) -> None:
-    """Raise InvalidInput for a namespace that somebody uses."""
+    """Raise InvalidInput unless a namespace is a canary."""
     if not namespace.tenant.startswith(CANARY_TENANT):
         raise InvalidInput(f"{namespace} is no canary of memwarden doctor; only those are discarded")
 
 
 class Tally(NamedTuple):
-    """How many rows a store holds of one namespace, each kind counted by itself. Memories in every state."""
+    """Row counts of a namespace by kind. Memories in every state."""
 
     memories: int
     signals: int
@@ -137,12 +137,12 @@ class About(NamedTuple):
 
 
 def last_revision(since: int, limit: int, head: int) -> int:
-    """Return the revision that a page ends with. There is an entry for each revision."""
+    """Return the last revision of a page. There is an entry for each revision."""
     return max(min(since + max(limit, 1), head), min(since, head))
 
 
 def check_follows(page: Page, rev: int) -> None:
-    """Raise Conflict unless a page begins where the namespace stands."""
+    """Raise Conflict unless a page begins at the namespace's revision."""
     if page.since != rev:
         raise Conflict(
             f"{page.namespace} stands at revision {rev} here, the page begins after {page.since}; somebody else wrote"
@@ -150,13 +150,13 @@ def check_follows(page: Page, rev: int) -> None:
 
 
 def find_archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
-    """Return id and version of the contents that became history with these entries; some may be no longer stored."""
+    """Return id and version of the contents that these entries archived; some may be dropped since."""
     made = ((change.memory_id, change.new_version) for change in changes if change.new_version != change.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
 
 
 def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
-    """Return the ids whose earlier contents went with these entries, and before which version."""
+    """Return the ids whose earlier contents these entries dropped, and below which version."""
     found: dict[str, int] = {}
     for change in changes:
         kept = (change.meta or {}).get(KEPT_VERSIONS)
