@@ -12,7 +12,7 @@ from typing import Any
 
 from memwarden import Warden
 from memwarden.agent.overseer import OverseerSettings
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 
 ACTIVITIES = {"getActivities": ["morning run", "evening ride"], "getActivityKudos": ["athlete_123", "athlete_456"]}
 """What the tools of this example return, where an agent of yours would call an API."""

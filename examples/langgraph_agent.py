@@ -22,7 +22,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 
 MODEL = os.environ.get("MODEL", "gpt-5-mini")

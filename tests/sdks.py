@@ -12,7 +12,7 @@ import anthropic
 import openai
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 
 _NUMBERS = count()
 QUESTION = "Which cake can Ana, who is allergic to hazelnuts, eat?"

@@ -20,19 +20,30 @@ from packaging.markers import Marker
 
 import memwarden
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
-from memwarden.api.blocking_agent import Sessions
-from memwarden.api.blocking_conversation import Chat, Turn
-from memwarden.api.blocking_tiers import (
+from memwarden.api.blocking import (
+    Backend,
+    BoundScope,
+    Chat,
+    Consents,
     ContextAssembler,
     GlobalMemoryStore,
+    Journal,
     ProjectMemoryStore,
+    Review,
+    Sessions,
     TaskMemoryStore,
     Tiers,
     TierStore,
+    Turn,
+    Usage,
+    Warden,
 )
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.api.warden import AsyncWarden
-from memwarden.api.warden_blocking import Backend, BoundScope, Warden
 from memwarden.conversation.chat import AsyncChat
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.tiers.assembler import AsyncContextAssembler
@@ -53,6 +64,10 @@ TIERS = [
     (AsyncGlobalMemoryStore, GlobalMemoryStore),
     (AsyncContextAssembler, ContextAssembler),
     (AsyncSessions, Sessions),
+    (AsyncReview, Review),
+    (AsyncJournal, Journal),
+    (AsyncConsent, Consents),
+    (AsyncUsage, Usage),
     (AsyncTurn, Turn),
     (AsyncChat, Chat),
     (AsyncTiers, Tiers),
@@ -110,7 +125,7 @@ def public_functions(cls: type) -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for name, value in vars(cls).items():
         function = value.__func__ if isinstance(value, classmethod) else value
-        if not name.startswith("_") and inspect.isfunction(function):
+        if not name.startswith("_") and inspect.isfunction(function) and not hasattr(function, "__deprecated__"):
             found[name] = function
     return found
 
@@ -143,6 +158,10 @@ async def test_every_public_name_has_its_blocking_twin() -> None:
                 (calling.scope(), blocking.scope()),
                 (calling.backend("global"), blocking.backend("global")),
                 (calling.sessions, blocking.sessions),
+                (calling.scope().review, blocking.scope().review),
+                (calling.scope().journal, blocking.scope().journal),
+                (calling.scope().consent, blocking.scope().consent),
+                (calling.scope().usage, blocking.scope().usage),
                 (calling.tiers, blocking.tiers),
                 (calling.tiers.task("k"), blocking.tiers.task("k")),
                 (calling.tiers.project(), blocking.tiers.project()),

@@ -15,7 +15,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,10 +123,76 @@ def test_every_setting_and_filter_field_is_documented() -> None:
 
 
 def test_every_command_and_verb_is_documented() -> None:
-    from memwarden.api.warden_blocking import BoundScope
+    from memwarden.api.blocking import BoundScope
     from memwarden.surfaces.cli.main import COMMANDS
 
     cli, python = ((ROOT / "docs/reference" / page).read_text("utf-8") for page in ("cli.md", "python.md"))
     assert all(f"`{command}" in cli for command in COMMANDS)
     verbs = [name for name, value in vars(BoundScope).items() if callable(value) and not name.startswith("_")]
     assert all(f"`{verb}(" in python for verb in verbs), verbs
+
+
+# --- the plan of the code
+
+PLAN_PAGES = [page for page in PAGES if page.name != "CHANGELOG.md"]
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.py)(?::([A-Za-z_][\w.]*))?`")
+MODULE = re.compile(r"`(memwarden(?:_bench)?(?:\.\w+)+)")
+ROWS = {"A": 8, "B": 16, "C": 10, "D": 7, "E": 12, "F": 30}
+
+
+def files_below(start: Path, path: str) -> bool:
+    return (start / path).is_dir() if path.endswith("/") else (start / path).is_file()
+
+
+@pytest.mark.parametrize("page", PLAN_PAGES, ids=name)
+def test_every_path_that_a_page_names_exists(page: Path) -> None:
+    """Paths of the repository, or below ``src/memwarden``; ``path.py:name`` is a name that the file defines."""
+    for path, defined in PATH.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if not re.search(r"\.(py|toml|sql|md)$|/$", path) or path.startswith(("user/", "project/", "task/", "import/")):
+            continue
+        starts = [start for start in (ROOT, ROOT / "src/memwarden", page.parent) if files_below(start, path)]
+        assert starts, f"{name(page)} names {path}, which is not there"
+        if defined:
+            words = (starts[0] / path).read_text("utf-8")
+            for part in defined.split("."):
+                assert re.search(rf"^\s*(async def|def|class) {part}\b|^{part}\b", words, re.MULTILINE), (path, defined)
+
+
+@pytest.mark.parametrize("page", PLAN_PAGES, ids=name)
+def test_every_module_that_a_page_names_exists(page: Path) -> None:
+    for dotted in MODULE.findall(page.read_text("utf-8")):
+        parts = dotted.split(".")
+        for end in range(len(parts), 0, -1):
+            try:
+                found: object = import_module(".".join(parts[:end]))
+            except ImportError:
+                continue
+            for part in parts[end:]:
+                assert hasattr(found, part) or part in getattr(found, "__annotations__", {}), f"{name(page)}: {dotted}"
+                found = getattr(found, part, None)
+            break
+
+
+def test_the_import_order_is_the_same_in_all_three_places() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    checked = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    (drawn,) = (block.text for block in blocks(ROOT / "ARCHITECTURE.md") if block.mark == "layers")
+    assert [re.split(r"\s{2,}", line)[0] for line in drawn.strip().splitlines()] == checked
+    told = re.search(r"^`(surfaces .+ errors)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    assert told
+    assert told[1].split(" > ") == checked
+
+
+def test_the_page_of_the_designs_has_every_row_once() -> None:
+    ids = re.findall(r"^\| ([A-F][\d.]+) \|", (ROOT / "docs/designs.md").read_text("utf-8"), re.MULTILINE)
+    expected = {f"{letter}{number}" for letter, last in ROWS.items() for number in range(1, last + 1)} | {"B6.1"}
+    assert sorted(ids) == sorted(expected)
+
+
+def test_user_pages_and_code_do_without_the_ids_of_the_designs() -> None:
+    code = re.compile(r"\b[A-F]\d{1,2}(?:\.\d)?\b(?! )|\b[Dd]esign [A-E]\b")
+    # D30:5 is a turn of LoCoMo, F1 a figure.
+    allowed = {"designs.md", "CHANGELOG.md", "bench.md", "bench-results.md", "time.md"}
+    for page in PAGES:
+        if page.name not in allowed:
+            assert not code.findall(FENCE.sub("", page.read_text("utf-8"))), name(page)

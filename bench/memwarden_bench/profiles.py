@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.api.warden_blocking import Warden
+from memwarden.api.blocking import Warden
 from memwarden.errors import InvalidInput
 from memwarden.models.wordllama import WordLlamaEmbedder
 from memwarden.recall.nearby import is_near

@@ -7,8 +7,8 @@
 ...     print(me.query("What can't I eat?").text)
 """
 
+from memwarden.api.blocking import Warden
 from memwarden.api.warden import AsyncWarden
-from memwarden.api.warden_blocking import Warden
 from memwarden.errors import MemwardenError
 from memwarden.recall.answer.render import format_context
 

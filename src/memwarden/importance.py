@@ -7,7 +7,7 @@ import math
 from memwarden.errors import InvalidInput
 
 
-def checked(value: object) -> float:
+def check_importance(value: object) -> float:
     """Return ``value`` as a float. Raises InvalidInput unless it is a number 0..1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInput(f"importance is a number from 0 to 1, not {value!r}")

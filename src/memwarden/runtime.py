@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from memwarden.recall.recall import Recall
     from memwarden.remember.extract.extractor import Extractor
     from memwarden.remember.filler import SignalFiller
+    from memwarden.remember.items import ItemWriter
     from memwarden.remember.resolve.consent.proposals import Proposals
+    from memwarden.remember.resolve.review import ReviewQueue
     from memwarden.remember.writer import Writer
 
 
@@ -34,6 +36,8 @@ class Services:
 
     recall: Recall
     writer: Writer
+    items: ItemWriter
+    reviews: ReviewQueue
     extractor: Extractor
     indexes: NamespaceIndexes
     larges: LargeNamespaces
@@ -50,18 +54,29 @@ class OpenTurn(Protocol):
         """Store them."""
 
 
-class Verbs(Protocol):
-    """The verbs of a scope that the tiers stand on. The public API brings them in."""
-
-    who: Scope
-
-    async def get(self, memory_id: str) -> Memory:
-        """Return a memory."""
+class JournalVerbs(Protocol):
+    """The verbs of a scope's journal that the tiers stand on."""
 
     async def history(
         self, memory_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
     ) -> list[HistoryEntry]:
         """Return what happened to a memory, or to all of them."""
+
+    async def undo(self, change: int) -> WriteResult:
+        """Take a decision back."""
+
+
+class ScopeVerbs(Protocol):
+    """The verbs of a scope that the tiers stand on. The public API brings them in."""
+
+    who: Scope
+
+    @property
+    def journal(self) -> JournalVerbs:
+        """The journal of the same place."""
+
+    async def get(self, memory_id: str) -> Memory:
+        """Return a memory."""
 
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Keep a memory from expiring, or let it expire again."""
@@ -69,14 +84,11 @@ class Verbs(Protocol):
     async def restore(self, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back."""
 
-    async def undo(self, change: int) -> WriteResult:
-        """Take a decision back."""
-
 
 class Runtime:
     """A store, its settings and, once it is open, what works on it. One for a warden and all its scopes."""
 
-    def __init__(self, store: Store, settings: Settings, verbs: Callable[[Runtime, Scope], Verbs]) -> None:
+    def __init__(self, store: Store, settings: Settings, verbs: Callable[[Runtime, Scope], ScopeVerbs]) -> None:
         self.store = store
         self.settings = settings
         self._verbs = verbs
@@ -90,7 +102,7 @@ class Runtime:
         self.opened: Services | None = None
         self.closed = False
 
-    def verbs(self, who: Scope) -> Verbs:
+    def verbs(self, who: Scope) -> ScopeVerbs:
         """Return the verbs of somebody who asks."""
         return self._verbs(self, who)
 

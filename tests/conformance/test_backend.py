@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import Backend
+from memwarden.api.blocking import Backend
 from memwarden.errors import InvalidFilter, InvalidInput, MemoryBackendError, StoreError
 from memwarden.models import wordllama
 from memwarden.tiers.backend import ContextItem
@@ -148,7 +148,7 @@ def test_semantic_query_is_by_cosine_nearest_first(backend: Backend) -> None:
     }
     for name, text in texts.items():
         backend.add(item(1, context_item_id=name, payload={"text": text}))
-    model = wordllama.shared()
+    model = wordllama.shared_embedder()
     question = model.embed(["code formatting: spaces or tabs?"])[0]
     expected = sorted(texts, key=lambda name: -float(model.embed([texts[name]])[0] @ question))
     assert ids(backend.query_semantic((question * 3).tolist(), 3)) == expected

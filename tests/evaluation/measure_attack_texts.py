@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memwarden import Warden, format_context
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.security.injection import classifier
-from memwarden.security.injection.obfuscation import fold_lookalikes
 from memwarden.security.injection.detector import LEFT_OUT
+from memwarden.security.injection.obfuscation import fold_lookalikes
 
 INLETS: dict[str, dict[str, Any]] = {
     "tool": {"kind": "tool_output"},
@@ -95,7 +95,8 @@ def _orders(case: Case) -> list[str]:
         return _parts(case.order)
     sentences = classifier.split_sentences(case.text)
     weighed = [
-        (classifier.score_features(classifier.features_of(fold_lookalikes(sentence.words))), sentence.words) for sentence in sentences
+        (classifier.score_features(classifier.features_of(fold_lookalikes(sentence.words))), sentence.words)
+        for sentence in sentences
     ]
     return [max(weighed)[1]] if weighed else [case.text]
 

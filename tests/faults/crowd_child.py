@@ -37,7 +37,7 @@ async def call(me: AsyncScope, chance: random.Random, key: str) -> Any:
         if verb == "update":
             return await me.update(item, summary=key)
         if verb == "undo":
-            return await me.undo(max(1, head - chance.randrange(6)))
+            return await me.journal.undo(max(1, head - chance.randrange(6)))
         return await (me.forget(item) if verb == "forget" else me.restore(item))
     except (Conflict, NotFound):
         return None

@@ -126,7 +126,7 @@ async def answer_to(me: AsyncScope, number: int, messages: list[Message]) -> lis
     """Make a call; its answer without ids, which differ from run to run."""
     told = await me.observe(messages, key=f"call {number}")
     if me._parts.working.extractor.asks_a_model:
-        await me.look_through()  # observe does not wait for a model
+        await me.extract_pending()  # observe does not wait for a model
     return [(None, result.outcome) for result in told.results]
 
 
@@ -193,8 +193,8 @@ async def observe_all(warden: AsyncWarden, user: str, exchanges: int) -> None:
 
 async def look_through(warden: AsyncWarden, user: str) -> None:
     """Look through a user's thread, a few turns at a time."""
-    extractor.MOST_TURNS = AT_A_TIME
-    await warden.scope(user=user, thread=THREADS[0], actor="replay").look_through()
+    extractor.MAX_TURNS = AT_A_TIME
+    await warden.scope(user=user, thread=THREADS[0], actor="replay").extract_pending()
 
 
 def kinds(held: tuple[Tape, Mapping[int, Sequence[Any]], list[int]]) -> dict[str, int]:

@@ -67,7 +67,7 @@ async def _made(me: AsyncScope, number: int, verb: str, given: Any, which: int) 
         return await me.observe([message], key=f"call {number}")
     if verb == "undo":
         rev = (await me._parts.store.head(me.who.namespace)).rev
-        return await me.undo(max(1, rev - which % 12))
+        return await me.journal.undo(max(1, rev - which % 12))
     known = await created(me)
     item = known[-1 - which % min(20, len(known))] if known else "none"
     if verb == "update":

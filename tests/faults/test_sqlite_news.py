@@ -29,9 +29,9 @@ async def write_and_look(file: Path, writes: int) -> None:
         ends = [asyncio.ensure_future(child.communicate()) for child in children]
         deltas = []
         while not all(end.done() for end in ends):
-            deltas.append(await me.delta())
+            deltas.append(await me.journal.delta())
             await asyncio.sleep(0.01)
-        deltas.append(await me.delta())
+        deltas.append(await me.journal.delta())
         assert [child.returncode for child in children] == [0] * PROCESSES
         by_writer = [list(map(int, line.split())) for end in ends for line in end.result()[0].decode().splitlines()]
         head = await warden.store.head(me.who.namespace)

@@ -273,7 +273,7 @@ async def test_nothing_is_written_and_every_fix_can_be_undone(me: AsyncScope) ->
     assert await told(me) == []
     steps = dict.fromkeys(item.step for item in await store.journal(namespace, since=since))
     for step in reversed(steps):
-        await me.undo(step)
+        await me.journal.undo(step)
     assert await contents(me) == before
     assert (await me.audit()).findings == found.findings
 

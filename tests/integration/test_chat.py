@@ -21,8 +21,8 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.agent.tools import AsyncTools, Parameter, Tool
+from memwarden.api.blocking import BoundScope
 from memwarden.api.scope import AsyncScope
-from memwarden.api.warden_blocking import BoundScope
 from memwarden.conversation import exchange, turn, upstreams
 from memwarden.conversation.chat import Action
 from memwarden.conversation.settings import ChatSettings
@@ -182,7 +182,7 @@ def test_no_answer_is_a_warning_and_the_session_is_saved(me: BoundScope, caplog:
         assert (cycle["user_question"], cycle["final_answer"]) == (f"Hello? {number}", None)
     assert exchanges(me) == []
     assert turns(me) == [("user", f"Hello? {number}") for number in range(3)]
-    assert [event.reason for event in me.events(node="session")] == ["no_answer"] * 3
+    assert [event.reason for event in me.journal.events(node="session")] == ["no_answer"] * 3
 
 
 def test_without_memory_the_session_goes_on_alone(me: BoundScope) -> None:
@@ -352,7 +352,7 @@ def test_a_model_that_hangs_is_given_up(me: BoundScope, model: Callable[[Any], A
     with pytest.raises(ModelUnavailable, match=r"longer than 0\.05 seconds"):
         me.chat(model, seconds=0.05).continue_chat("Hello?")
     assert turns(me) == [("user", "Hello?")]
-    assert [event.reason for event in me.events(node="session")] == ["chat_model_late"]
+    assert [event.reason for event in me.journal.events(node="session")] == ["chat_model_late"]
 
 
 def test_a_model_that_says_garbage_ends_nothing(warden: Warden) -> None:

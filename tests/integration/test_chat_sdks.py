@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.conversation import upstreams
 from sdks import (
     APIS,

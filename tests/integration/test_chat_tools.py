@@ -11,7 +11,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.agent.tools import AsyncTools, Parameter, Tool
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.conversation import upstreams
 
 

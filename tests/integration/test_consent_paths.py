@@ -22,7 +22,7 @@ CHANGES = {
     "forget": "forget", "restore": "restore", "pin": "pin", "undo": "undo", "thread": "look_through",
     "consent": "propose_context, decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
-    "waiting": "release, discard", "doctor": "a tenant of its own", "chat": "observe, look_through, and a session",
+    "review": "release, discard", "doctor": "a tenant of its own", "chat": "observe, look_through, and a session",
     "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip
 """The commands that write, and the verbs of ``test_consent`` that they call."""
@@ -72,7 +72,7 @@ async def test_a_model_that_writes_a_profile_changes_nothing(field: str) -> None
         await site.prepare()
         before = await site.sensitive()
         await site.me.observe([{"role": "user", "content": "My daughter Mia is allergic to peanuts."}])
-        await site.me.look_through()
+        await site.me.extract_pending()
         assert model.asked
         assert await site.sensitive() == before
         assert not [item for item in await site.me.find({"category": "profile"}) if item.id != "user-context"]
@@ -83,7 +83,7 @@ async def test_the_fixes_of_an_audit_change_nothing(url: str) -> None:
     async with AsyncWarden.open(url, config=WORDS_ONLY) as warden:
         site = Site(warden)
         await site.prepare()
-        await site.me.decide(str((await site.me.propose_context({"goals_add": PREFIX})).results[0].id), True)
+        await site.me.consent.decide(str((await site.me.consent.propose({"goals_add": PREFIX})).results[0].id), True)
         await site.me.remember(f"{PREFIX} Ana's city is Evilville.", category="profile")
         before = await site.sensitive()
         findings = (await site.me.audit()).findings
@@ -104,7 +104,7 @@ async def test_a_store_that_is_moved_in_changes_nothing(url: str, tmp_path: Path
     async with AsyncWarden.open(other, config=WORDS_ONLY) as theirs, AsyncWarden.open(url, config=WORDS_ONLY) as ours:
         me = theirs.scope(user="ana", thread="t1")
         for field, value in EVIL.items():
-            await me.decide(str((await me.propose_context({field: value})).results[0].id), True)
+            await me.consent.decide(str((await me.consent.propose({field: value})).results[0].id), True)
         site = Site(ours)
         await site.prepare()
         before = await site.sensitive()
@@ -113,4 +113,6 @@ async def test_a_store_that_is_moved_in_changes_nothing(url: str, tmp_path: Path
         assert await site.sensitive() == before
         empty = MemoryStore()
         await empty.open()
-        assert all(item.same for item in await move_namespaces(theirs.store, empty))  # there it goes, with the decisions
+        assert all(
+            item.same for item in await move_namespaces(theirs.store, empty)
+        )  # there it goes, with the decisions

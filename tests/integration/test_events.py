@@ -22,7 +22,7 @@ import pytest
 
 from memwarden import AsyncWarden, Warden, clock
 from memwarden import settings as config
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.errors import InvalidInput, MemwardenError, ModelUnavailable, NotFound, StoreError
 from memwarden.models import json_answers
 from memwarden.observability import queue
@@ -42,7 +42,9 @@ Line = tuple[str, str, str, str]
 
 def lines(me: BoundScope, **wanted: Any) -> list[Line]:
     """What was told of, oldest first: node, op, status and reason."""
-    return [(event.node, event.op, event.status, event.reason) for event in me.events(descending=False, **wanted)]
+    return [
+        (event.node, event.op, event.status, event.reason) for event in me.journal.events(descending=False, **wanted)
+    ]
 
 
 # What is told
@@ -73,7 +75,7 @@ def test_writes_searches_and_skips_are_told(warden: Warden) -> None:
         ("hotpath", "search", "skipped", "nothing_relevant"),
         ("context", "search", "skipped", "nothing_relevant"),
     ]
-    told = me.events(descending=False)
+    told = me.journal.events(descending=False)
     assert [item.count for item in told] == [2, 1, 2, 1, 1, 1, 1, 1, 1]
     assert told[0].rev == 2
     assert (told[3].memory_id, told[3].category, told[3].rev) == (home.id, "activity", 3)
@@ -90,24 +92,26 @@ def test_what_changed_and_when_leads_to_the_journal(warden: Warden) -> None:
     me.remember("Ana resides in Berlin.", created_at="2026-05-01")
     me.remember("Ana lives in Lisbon now.", created_at="2026-06-01")
     first = me.find({"valid_to": {"$ne": None}})[0].id
-    me.undo(me.history(descending=True, limit=1)[0].seq)
+    me.journal.undo(me.journal.history(descending=True, limit=1)[0].seq)
     me.forget(first)
     me.restore(first)
     me.pin(first)
-    of_first = [(event.op, event.reason, event.status) for event in me.events(memory_id=first, descending=False)]
+    of_first = [
+        (event.op, event.reason, event.status) for event in me.journal.events(memory_id=first, descending=False)
+    ]
     assert of_first[:3] == [("create", "", "ok"), ("merge", "", "ok"), ("update", "superseded", "ok")]
     assert of_first[-3:] == [("delete", "", "ok"), ("restore", "", "ok"), ("update", "", "ok")]
     assert ("restore", "undo", "ok") in of_first
-    entries = {item.seq: item for item in me.history(limit=1000)}
-    for event in me.events():
+    entries = {item.seq: item for item in me.journal.history(limit=1000)}
+    for event in me.journal.events():
         assert event.rev is None or abs((event.ts - entries[event.rev].at).total_seconds()) < 5
 
 
 def test_calls_that_are_refused_are_told(warden: Warden) -> None:
     me = warden.scope(user="ana")
     calls: list[Any] = [
-        lambda: me.undo(7), lambda: me.query("x", categories=["nonsense"]), lambda: me.remember("x", importance=7),
-        lambda: me.update("nobody", importance=0.1), lambda: me.decide("nobody", True),
+        lambda: me.journal.undo(7), lambda: me.query("x", categories=["nonsense"]), lambda: me.remember("x", importance=7),
+        lambda: me.update("nobody", importance=0.1), lambda: me.consent.decide("nobody", True),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(MemwardenError):
@@ -124,8 +128,8 @@ def test_calls_that_are_refused_are_told(warden: Warden) -> None:
 def test_looking_through_is_episodic(warden: Warden) -> None:
     me = warden.scope(user="ana", thread="t1")
     me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
-    me.look_through()
-    me.look_through()
+    me.extract_pending()
+    me.extract_pending()
     told = lines(me, node="episodic")
     assert ("episodic", "create", "ok", "") in told or ("episodic", "create", "ok", "candidate") in told
     assert told[-2:] == [("episodic", "classify", "ok", ""), ("episodic", "classify", "skipped", "nothing_new")]
@@ -137,7 +141,7 @@ def test_items_of_a_backend_are_told_with_nobody(warden: Warden) -> None:
     items = warden.backend("user/ana")
     items.add(ContextItem("one", "note", payload={"text": "Water the plants."}))
     items.delete("one")
-    told = warden.scope(user="ana").events(descending=False)
+    told = warden.scope(user="ana").journal.events(descending=False)
     assert [(item.op, item.memory_id, item.category, item.user_id, item.ms) for item in told] == [
         ("create", "one", "activity", None, None), ("delete", "one", "activity", None, None),
     ]  # fmt: skip
@@ -182,7 +186,7 @@ def test_extraction_without_its_model_is_told() -> None:
     with Warden.open("memory://", config=WORDS_ONLY, chat_model=ScriptedModel()) as warden:
         me = warden.scope(user="ana")
         me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
-        me.look_through()
+        me.extract_pending()
         assert ("episodic", "model", "error", "chat_model_unavailable") in lines(me)
         assert ("episodic", "classify", "ok", "") in lines(me)  # by the rules
 
@@ -193,12 +197,12 @@ def test_what_observe_looks_through_by_itself_is_episodic(model: ScriptedModel |
     with Warden.open("memory://", config=settings, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         me.observe({"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"})
-        me.look_through()  # waits for a look beside the call
+        me.extract_pending()  # waits for a look beside the call
         told = [line[:3] for line in lines(me)]
         assert told[0] == ("hotpath", "create", "ok")
         assert ("episodic", "create", "ok") in told
         assert (("episodic", "model", "error") in told) == (model is not None)
-        assert {event.thread_id for event in me.events()} == {"t1"}
+        assert {event.thread_id for event in me.journal.events()} == {"t1"}
 
 
 class BrokenReranker:
@@ -251,13 +255,13 @@ def test_events_hold_no_content(warden: Warden) -> None:
     me.remember(f"Ana likes {secret}.", tags=[secret], summary=secret, source=secret, context=secret)
     item = me.find({"channel": "semantic"})[0]
     me.update(item.id, text=f"Ana loves {secret}.")
-    me.propose_context({"city": secret.title()})
+    me.consent.propose({"city": secret.title()})
     me.query(f"Who likes {secret}?", filters={"tags": [secret]})
     me.context([{"role": "user", "content": f"Who likes {secret}?"}])
     for call in (lambda: me.get(secret), lambda: me.update(secret, text="x"), lambda: me.query(secret, [secret])):
         with pytest.raises(MemwardenError):
             call()
-    told = me.events(limit=1000)
+    told = me.journal.events(limit=1000)
     assert len(told) > 8
     assert secret not in repr(told).lower()
 
@@ -266,8 +270,8 @@ def test_other_users_and_tenants_are_not_told(warden: Warden) -> None:
     warden.scope(user="ana").remember("Ana lives in Berlin.")
     for other in (warden.scope(user="tom"), warden.scope(user="ana", tenant="other")):
         other.query("Where does Ana live?")
-        assert [(event.op, event.memory_id) for event in other.events()] == [("search", None)]
-        assert [(event_count.op, event_count.count) for event_count in other.event_counts()] == [("search", 1)]
+        assert [(event.op, event.memory_id) for event in other.journal.events()] == [("search", None)]
+        assert [(event_count.op, event_count.count) for event_count in other.journal.event_counts()] == [("search", 1)]
 
 
 def test_an_agent_is_told_what_it_may_read_and_its_own_calls(warden: Warden) -> None:
@@ -282,31 +286,31 @@ def test_an_agent_is_told_what_it_may_read_and_its_own_calls(warden: Warden) -> 
     me.query("What is the boiling point of tungsten?")
     planner.query("When does the shop open?")
     planner.query("What is the boiling point of tungsten?")
-    told = planner.events(descending=False)
+    told = planner.journal.events(descending=False)
     assert {item.memory_id for item in told} == {plan, None}
     assert {item.category for item in told} <= {"tasks", None}
     nameless = [(item.op, item.status, item.agent_id) for item in told if item.memory_id is None]
     assert nameless == [("search", "skipped", "planner")]
-    assert planner.events(memory_id=moved) == []
-    assert planner.event_counts(memory_id=moved) == []
+    assert planner.journal.events(memory_id=moved) == []
+    assert planner.journal.event_counts(memory_id=moved) == []
     counts = Counter(
-        {(event_count.op, event_count.status): event_count.count for event_count in planner.event_counts()}
+        {(event_count.op, event_count.status): event_count.count for event_count in planner.journal.event_counts()}
     )
-    assert counts == Counter((event.op, event.status) for event in planner.events())
-    assert len(planner.events(limit=1)) == 1
+    assert counts == Counter((event.op, event.status) for event in planner.journal.events())
+    assert len(planner.journal.events(limit=1)) == 1
     for _ in range(30):
         me.update(moved, importance=0.4)
-    assert [event.memory_id for event in planner.events(limit=2)] == [item.memory_id for item in told[::-1]][:2]
+    assert [event.memory_id for event in planner.journal.events(limit=2)] == [item.memory_id for item in told[::-1]][:2]
 
 
 def test_words_that_are_none_are_refused(warden: Warden) -> None:
     me = warden.scope(user="ana")
     for wrong in ({"op": "sing"}, {"node": ""}, {"status": 7}, {"since": "soon"}, {"limit": 0}, {"memory_id": ""}):
         with pytest.raises(InvalidInput):
-            me.events(**wrong)
+            me.journal.events(**wrong)
     for seconds in (0, 2**40, True):
         with pytest.raises(InvalidInput):
-            me.event_counts(seconds=seconds)
+            me.journal.event_counts(seconds=seconds)
 
 
 # When, how long, how many
@@ -318,7 +322,7 @@ def test_they_are_written_by_themselves_and_seen_by_others(tmp_path: Path, monke
     with Warden.open(url, config=WORDS_ONLY) as item, Warden.open(url, config=WORDS_ONLY) as two:
         item.scope(user="ana").query("Where does Ana live?")
         for _ in range(100):
-            if found := two.scope(user="ana").events():
+            if found := two.scope(user="ana").journal.events():
                 break
             asyncio.run(asyncio.sleep(0.02))
         assert [item.reason for item in found] == ["nothing_relevant"]
@@ -329,7 +333,7 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
     with Warden.open(url, config=WORDS_ONLY) as warden:
         warden.scope(user="ana").query("Where does Ana live?")
     with Warden.open(url, config=WORDS_ONLY) as warden:
-        assert len(warden.scope(user="ana").events()) == 1
+        assert len(warden.scope(user="ana").journal.events()) == 1
 
 
 def test_they_can_be_switched_off(tmp_path: Path) -> None:
@@ -338,7 +342,7 @@ def test_they_can_be_switched_off(tmp_path: Path) -> None:
         me = warden.scope(user="ana")
         me.remember("Ana lives in Berlin.")
         me.query("Where does Ana live?")
-        assert me.events() == []
+        assert me.journal.events() == []
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT count(*) FROM events").fetchone() == (0,)
 
@@ -350,10 +354,10 @@ async def test_the_old_are_not_told_and_removed(url: str) -> None:
         me = warden.scope(user="ana")
         aged = [an_event(n, namespace=ANA, ts=now - timedelta(days=n)) for n in range(8)]
         await warden.store.record(aged)
-        assert [event.id for event in await me.events(since="2020-01-01")] == [f"e{n:06}" for n in range(3)]
-        assert sum(event_count.count for event_count in await me.event_counts()) == 3
+        assert [event.id for event in await me.journal.events(since="2020-01-01")] == [f"e{n:06}" for n in range(3)]
+        assert sum(event_count.count for event_count in await me.journal.event_counts()) == 3
         await me.query("Where does Ana live?")
-        await me.events()  # writes, and removes what is too old
+        await me.journal.events()  # writes, and removes what is too old
         assert len(await warden.store.events(ANA)) == 4
         for _ in range(4):
             await me.query("Where does Ana live?")
@@ -394,13 +398,13 @@ async def test_what_cannot_be_written_is_counted_and_told(error: Exception, capl
         store.fails = error
         for _ in range(3):
             await me.query("Where does Ana live?")
-        assert await me.events() == []
+        assert await me.journal.events() == []
         assert "3 operational events are lost" in caplog.text
         store.fails = None
         await me.query("Where does Ana live?")
-        told = [(event.node, event.op, event.status, event.count) for event in await me.events()]
+        told = [(event.node, event.op, event.status, event.count) for event in await me.journal.events()]
         assert sorted(told) == [("hotpath", "search", "skipped", 1), ("worker", "drop", "error", 3)]
-        assert len(await me.events()) == 2  # told once
+        assert len(await me.journal.events()) == 2  # told once
 
 
 async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,9 +414,9 @@ async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) ->
         for _ in range(8):
             await me.query("Where does Ana live?")
         await tom.query("Where does Tom live?")
-        dropped = await me.events(op="drop")
+        dropped = await me.journal.events(op="drop")
         assert [(item.count, item.reason) for item in dropped] == [(3, "lost")]
-        assert [(event.op, event.count) for event in await tom.events()] == [("drop", 1)]
+        assert [(event.op, event.count) for event in await tom.journal.events()] == [("drop", 1)]
 
 
 async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,10 +433,10 @@ async def test_who_stops_waiting_for_events_loses_none(monkeypatch: pytest.Monke
 
         monkeypatch.setattr(store, "record", slow)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(me.events(), 0.05)
+            await asyncio.wait_for(me.journal.events(), 0.05)
         wait.set()
-        assert [event.op for event in await me.events()].count("create") == 2
-        assert not await me.events(op="drop")
+        assert [event.op for event in await me.journal.events()].count("create") == 2
+        assert not await me.journal.events(op="drop")
 
 
 async def test_what_closing_breaks_off_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,20 +546,22 @@ def test_a_kill_loses_the_last_second_and_no_write(tmp_path: Path) -> None:
     with Warden.open(url, config=WORDS_ONLY) as warden:
         me = warden.scope(user="ana")
         assert [item.text for item in me.find()] == ["Ana lives in Berlin."]
-        told = Counter((event.op, event.status) for event in me.events(node="hotpath") if event.reason != "listed")
+        told = Counter(
+            (event.op, event.status) for event in me.journal.events(node="hotpath") if event.reason != "listed"
+        )
         assert told["search", "skipped"] == 5
         assert told["create", "ok"] <= 1
 
 
 async def test_moving_a_store_leaves_them_behind(tmp_path: Path) -> None:
-    from memwarden.stores.transfer.move import move
+    from memwarden.stores.transfer.move import move_namespaces
 
     source, target = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "b.db")
     for item in (source, target):
         await item.open()
     await source.apply(a_batch(a_put("a")))
     await source.record([an_event(1)])
-    assert [item.same for item in await move(source, target)] == [True]
+    assert [item.same for item in await move_namespaces(source, target)] == [True]
     assert (len(await source.events(NAMESPACE)), await target.events(NAMESPACE)) == (1, [])
     for entry in (source, target):
         await entry.close()
@@ -587,7 +593,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         me.query("Where does Ana live?")
         me.query("What is the boiling point of tungsten?")
         with pytest.raises(NotFound):
-            me.undo(99)
+            me.journal.undo(99)
 
     async def aged() -> None:
         store = store_at(url)

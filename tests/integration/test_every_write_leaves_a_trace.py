@@ -69,23 +69,23 @@ async def _merge_and_supersede(site: Site) -> Any:
 
 
 async def _decide(site: Site) -> Any:
-    (item,) = (await site.me.propose_context({"city": "Lisbon"})).results
+    (item,) = (await site.me.consent.propose({"city": "Lisbon"})).results
     assert item.id is not None
-    return await site.me.decide(item.id, True)
+    return await site.me.consent.decide(item.id, True)
 
 
 async def _acknowledge(site: Site) -> Any:
-    await site.me.propose_context({"city": "Lisbon"})
+    await site.me.consent.propose({"city": "Lisbon"})
     asked = {"role": "assistant", "content": "Shall I remember that you live in Lisbon?"}
     answer = (await site.me.observe([asked, {"role": "user", "content": "Yes."}])).results[1]
     assert answer.id is not None
-    return bool(await site.me.acknowledge(answer.id))
+    return bool(await site.me.consent.acknowledge(answer.id))
 
 
 async def _look_through(site: Site) -> Any:
     """A turn that was not looked through yet gives a fact; before it the thread has a mark and nothing else."""
     await site.me.observe([{"role": "user", "content": "My daughter Mia is allergic to peanuts.", "id": "m9"}])
-    return await site.me.look_through()
+    return await site.me.extract_pending()
 
 
 Call = Callable[[Site], Awaitable[Any]]
@@ -192,7 +192,7 @@ async def test_what_writes_leaves_an_operational_event(verb: str, tmp_path: Path
         last = (await site.journal())[-1].seq
         assert await WRITES[verb](site) is not False
         entries = await site.journal(last)
-        told = [event for event in await site.me.events() if event.rev is not None and event.rev > last]
+        told = [event for event in await site.me.journal.events() if event.rev is not None and event.rev > last]
         assert max(item.rev or 0 for item in told) == entries[-1].seq
         changed = {entry.memory_id for entry in entries if entry.channel != "turn" and entry.event != "MERGE"}
         assert changed <= {item.memory_id for item in told} | {None}

@@ -36,7 +36,7 @@ async def test_every_change_of_a_memory_oldest_first(me: AsyncScope) -> None:
     await me.update(item, text="Ship v1 by September.")
     await me.forget(item)
     await me.restore(item)
-    entries = await me.history(item)
+    entries = await me.journal.history(item)
     assert told(entries) == [
         ("ADD", None, "Ship v1 by August."),
         ("UPDATE", "Ship v1 by August.", "Ship v1 by September."),
@@ -46,21 +46,21 @@ async def test_every_change_of_a_memory_oldest_first(me: AsyncScope) -> None:
     assert [entry.seq for entry in entries] == sorted(entry.seq for entry in entries)
     assert {(entry.actor, entry.thread_id, entry.memory_id) for entry in entries} == {("Ana", "t1", item)}
     assert all(entry.at <= clock.now() for entry in entries)
-    assert told(await me.history(item, since=entries[1].seq, limit=1)) == told(entries)[2:3]
+    assert told(await me.journal.history(item, since=entries[1].seq, limit=1)) == told(entries)[2:3]
 
 
 async def test_a_merged_one_has_a_history_and_says_why(me: AsyncScope) -> None:
     item = await stated(me, "Ana is allergic to peanuts.")
     await stated(me, "Ana has a peanut allergy.")
-    added, merged = await me.history(item)
+    added, merged = await me.journal.history(item)
     other = (merged.meta or {})["of"]
     assert (added.event, merged.event) == ("ADD", "MERGE")
     assert (merged.meta or {})["rule"]
-    assert told(await me.history(other)) == [
+    assert told(await me.journal.history(other)) == [
         ("ADD", None, "Ana has a peanut allergy."),
         ("MERGE", "Ana has a peanut allergy.", None),
     ]
-    (gone,) = [entry for entry in await me.history(other) if entry.event == Event.MERGE]
+    (gone,) = [entry for entry in await me.journal.history(other) if entry.event == Event.MERGE]
     assert gone.step == merged.step
 
 
@@ -68,7 +68,7 @@ async def test_links_have_no_contents(me: AsyncScope) -> None:
     item, other = await stated(me, "Ship v1."), await stated(me, "The dog eats fish.")
     for change in (Link(item, other, strength=0.6), Unlink(item, other)):
         await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
-    entries = await me.history(item)
+    entries = await me.journal.history(item)
     assert [(entry.event, entry.old, entry.new) for entry in entries[1:]] == [
         ("LINK", None, None),
         ("UNLINK", None, None),
@@ -80,10 +80,10 @@ async def test_all_of_a_user_page_by_page(me: AsyncScope) -> None:
     await me.observe([{"role": "user", "content": f"turn number {number}"} for number in range(7)])
     item = await stated(me, "Ship v1 by August.")
     await me.forget(item)
-    whole = await me.history()
+    whole = await me.journal.history()
     assert [entry.seq for entry in whole] == list(range(1, (await me._parts.store.head(me.who.namespace)).rev + 1))
     pages, since = [], 0
-    while page := await me.history(since=since, limit=2):
+    while page := await me.journal.history(since=since, limit=2):
         pages += page
         since = page[-1].seq
     assert pages == whole
@@ -100,13 +100,13 @@ async def test_an_agent_sees_what_it_may_read(me: AsyncScope) -> None:
     await me.update(moved, text="The dog eats meat.")
     planner = warden_of(me).scope(user="ana", agent="planner")
     with pytest.raises(NotFound):
-        await planner.history(private)
-    assert told(await planner.history(moved)) == [("UPDATE", "The dog eats fish.", "The dog eats meat.")]
-    seen = await planner.history()
+        await planner.journal.history(private)
+    assert told(await planner.journal.history(moved)) == [("UPDATE", "The dog eats fish.", "The dog eats meat.")]
+    seen = await planner.journal.history()
     assert {entry.memory_id for entry in seen} == {goal, moved}
     assert [(entry.meta or {})["to"] for entry in seen if entry.event == "LINK"] == [moved]
     one_by_one: list[HistoryEntry] = []
-    while page := await planner.history(since=one_by_one[-1].seq if one_by_one else 0, limit=1):
+    while page := await planner.journal.history(since=one_by_one[-1].seq if one_by_one else 0, limit=1):
         one_by_one += page
     assert one_by_one == seen
 
@@ -120,28 +120,28 @@ async def test_the_newest_first(me: AsyncScope, monkeypatch: pytest.MonkeyPatch,
     await me.update(item, text="Ship v1 by September.")
     await stated(me, "Preferred name is Ana.", category="profile")
     asking = warden_of(me).scope(user="ana", agent=agent)
-    whole = await asking.history()
+    whole = await asking.journal.history()
     assert len(whole) > 4
-    assert await asking.history(descending=True) == whole[::-1]
-    assert await asking.history(descending=True, limit=1) == whole[-1:]
-    assert await asking.history(descending=True, since=whole[2].seq, limit=2) == whole[:-3:-1]
-    assert await asking.history(item, descending=True) == (await asking.history(item))[::-1]
+    assert await asking.journal.history(descending=True) == whole[::-1]
+    assert await asking.journal.history(descending=True, limit=1) == whole[-1:]
+    assert await asking.journal.history(descending=True, since=whole[2].seq, limit=2) == whole[:-3:-1]
+    assert await asking.journal.history(item, descending=True) == (await asking.journal.history(item))[::-1]
     with pytest.raises(InvalidInput, match="descending"):
-        await me.history(descending=1)  # type: ignore[arg-type]
+        await me.journal.history(descending=1)  # type: ignore[arg-type]
 
 
 async def test_what_names_a_hidden_one_says_nothing(me: AsyncScope) -> None:
     old = await stated(me, "Ana lives in Paris.", category="goals")
     new = await stated(me, "Ana lives in Berlin now.", category="goals")
     planner = warden_of(me).scope(user="ana", agent="planner")
-    (_, closing) = await planner.history(old)
+    (_, closing) = await planner.journal.history(old)
     assert (closing.meta or {})["by"] == new
     await me.update(new, category="profile")
-    (added, closing) = await planner.history(old)
+    (added, closing) = await planner.journal.history(old)
     assert (added.event, closing.event, closing.meta) == ("ADD", "SUPERSEDE", None)
     assert closing.new
-    assert (await me.history(old))[1].meta
-    everything = await planner.history()
+    assert (await me.journal.history(old))[1].meta
+    everything = await planner.journal.history()
     assert {entry.memory_id for entry in everything} == {old}
     assert new not in repr(everything)
 
@@ -153,27 +153,27 @@ async def test_undo_does_not_find_what_history_does_not_show(me: AsyncScope) -> 
     moved = (await me.update(private, category="tasks")).rev
     for change in (Link(plan, private, strength=0.6), Unlink(plan, private)):
         await me._parts.store.apply(Batch(me.who.namespace, (change,), clock.now()))
-    linked = [entry.seq for entry in await me.history(plan)][-2:]
+    linked = [entry.seq for entry in await me.journal.history(plan)][-2:]
     away = (await me.update(private, category="preferences")).rev
     await me.forget(private)
     planner = warden_of(me).scope(user="ana", agent="planner")
-    before = await me.history()
+    before = await me.journal.history()
     for hidden in (moved, *linked, away):
         with pytest.raises(NotFound) as error:
-            await planner.undo(hidden)
+            await planner.journal.undo(hidden)
         assert str(error.value) == f"no change {hidden} in user/ana; history lists them"
     with pytest.raises(Conflict, match=private):
-        await me.undo(linked[-1])  # whoever may read the end is told which one to restore
-    assert await me.history() == before
+        await me.journal.undo(linked[-1])  # whoever may read the end is told which one to restore
+    assert await me.journal.history() == before
     shown = (await planner.update(plan, text="The shop opens in June.")).rev
-    await planner.undo(shown)
+    await planner.journal.undo(shown)
     assert (await planner.get(plan)).text == "The shop opens in May."
 
 
 async def test_what_there_is_not(me: AsyncScope) -> None:
-    assert await me.history() == []
+    assert await me.journal.history() == []
     with pytest.raises(NotFound):
-        await me.history("nobody")
+        await me.journal.history("nobody")
     for wrong in ({"since": -1}, {"limit": 0}, {"limit": True}):
         with pytest.raises(InvalidInput):
-            await me.history(**wrong)
+            await me.journal.history(**wrong)

@@ -12,7 +12,7 @@ from memwarden import AsyncWarden, format_context
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import Conflict
 from memwarden.records import Memory, MemoryState
-from memwarden.remember.ingest.intake import value_without_secrets
+from memwarden.remember.ingest.intake import redact_value
 from memwarden.tiers.backend import ContextItem
 from whose import warden_of
 
@@ -56,13 +56,13 @@ async def test_no_secret_reaches_the_disk_by_any_way_in(me: AsyncScope, tmp_path
 
 def test_names_that_hold_secrets_are_cleaned_and_no_value_is_lost() -> None:
     other = "ghp_" + TOKEN[:3:-1]
-    mark = value_without_secrets(TOKEN)[0]
+    mark = redact_value(TOKEN)[0]
     assert mark.startswith("[redacted:")
     given = {TOKEN: 1, other: {"the password": "hunter2x9"}, mark: 3, 4: "four", f"use {other}": [{TOKEN: 5}]}
-    cleaned, kinds = value_without_secrets(given)
-    again, none = value_without_secrets(cleaned)
+    cleaned, kinds = redact_value(given)
+    again, none = redact_value(cleaned)
     assert list(cleaned) == [f"{mark} (2)", f"{mark} (3)", mark, 4, f"use {mark}"]
-    password = value_without_secrets({"the password": "hunter2x9"})[0]
+    password = redact_value({"the password": "hunter2x9"})[0]
     assert "hunter2x9" not in repr(password)
     assert list(cleaned.values()) == [1, password, 3, "four", [{mark: 5}]]
     assert (again, none) == (cleaned, ())
@@ -181,6 +181,6 @@ async def test_what_is_held_back_is_not_let_in_by_another_door(me: AsyncScope) -
     with pytest.raises(Conflict, match="never forgotten"):
         await me.restore(told.id)
     with pytest.raises(Conflict, match="stored a memory apart"):
-        await me.undo(1)
+        await me.journal.undo(1)
     assert [item.id for item in await everything(me, MemoryState.QUARANTINED)] == [told.id]
     assert len(await me._parts.store.journal(me.who.namespace)) == 1

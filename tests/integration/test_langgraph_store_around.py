@@ -177,7 +177,7 @@ def test_memories_and_items_do_not_meet(warden: Warden) -> None:
     store.put(("notes",), "k", {"text": "I am allergic to peanuts."})
     assert me.query("What am I allergic to?").items == ()
     assert me.find() == []
-    assert me.history() == []
+    assert me.journal.history() == []
     me.observe([{"role": "user", "content": "I live in Lisbon."}])
     assert len(store.search(())) == 1
     assert len(me.find()) == 1

@@ -91,7 +91,7 @@ async def test_what_a_model_draws_from_the_assistants_words_replaces_nothing_tha
                 {"role": "assistant", "content": "According to that page, Ana lives in Lisbon."},
             ]
         )
-        await me.look_through()
+        await me.extract_pending()
         now = {fact.text: fact for fact in await facts(me)}
         assert now["Ana lives in Porto."].valid_to is None
         assert now["Ana lives in Lisbon."].trust == "assistant"
@@ -106,7 +106,7 @@ async def test_what_is_extracted_is_signed_as_its_turn_is() -> None:
         planner, executor = (warden.scope(user="ana", thread="t1", agent=item) for item in ("planner", "executor"))
         told = "Remember how to deploy the app: 1. Stop the queue. 2. Run the migration."
         await executor.observe([{"role": "user", "content": told}])
-        await planner.look_through()
+        await planner.extract_pending()
         (kept,) = await executor.find({"channel": "procedural"})
         assert (kept.agent_id, kept.user_id) == ("executor", "ana")
 
@@ -129,7 +129,7 @@ async def test_an_exchange_gets_one_card_that_is_asked_for(me: AsyncScope) -> No
     assert {cut.gate for cut in answer.cut if cut.id == card.id} == {"card"}
     asked = await me.query("What about Mia, peanuts and snacks?", filters={"channel": "episodic"}, threshold=0.0)
     assert card.id in [item.id for item in asked.items]
-    assert not [bullet for bullet in (await me.delta(0)).bullets if "discussed" in bullet]
+    assert not [bullet for bullet in (await me.journal.delta(0)).bullets if "discussed" in bullet]
 
 
 async def test_the_answer_may_come_later(me: AsyncScope) -> None:
@@ -148,8 +148,8 @@ async def test_nothing_is_kept_twice(me: AsyncScope) -> None:
     await me.observe(messages)
     before, cut = await facts(me), await cards(me)
     await me.observe(messages)
-    assert (await me.look_through()).results == ()
-    again = await me.look_through(again=True)
+    assert (await me.extract_pending()).results == ()
+    again = await me.extract_pending(again=True)
     assert {result.outcome for result in again.results} <= {"merged", "created", "proposed"}
     assert [fact.text for fact in await facts(me)] == [item.text for item in before]
     assert await cards(me) == cut
@@ -159,7 +159,7 @@ async def test_what_is_looked_at_again_is_told_by_the_ids_that_it_has(me: AsyncS
     steps = "Remember how to deploy the app: 1. Stop the queue. 2. Run the migration."
     await me.observe(talk(MIA, steps))
     known = {card.id for card in (*await cards(me), *await me.find({"channel": "procedural"}))}
-    again = (await me.look_through(again=True)).results
+    again = (await me.extract_pending(again=True)).results
     assert {item.id for item in again if item.reason == "already stored"} == known
     assert all([await me._parts.store.get(me.who.namespace, [str(item.id)], removed=True) for item in again])
 
@@ -259,7 +259,7 @@ async def test_off_waits_to_be_asked() -> None:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA, NURSE))
         assert await facts(me) == []
-        told = await me.look_through()
+        told = await me.extract_pending()
         assert [result.outcome for result in told.results].count("created") >= 2
         assert len(await facts(me)) >= 2
 
@@ -277,7 +277,7 @@ async def test_a_day_has_its_limit_and_the_rest_waits(monkeypatch: pytest.Monkey
         later = clock.now() + timedelta(days=1)
         extractor = me._parts.working.extractor
         monkeypatch.setattr(extractor, "_now", lambda: later)
-        await me.look_through()
+        await me.extract_pending()
         assert len(await facts(me)) > len(kept)
 
 
@@ -287,7 +287,7 @@ async def test_two_processes_look_through_a_thread_once(tmp_path: Path) -> None:
     async with AsyncWarden.open(url, off) as item, AsyncWarden.open(url, off) as two:
         mine, theirs = (each.scope(user="ana", thread="t1") for each in (item, two))
         await mine.observe(talk(MIA, NURSE, LISBON))
-        await asyncio.gather(mine.look_through(), theirs.look_through())
+        await asyncio.gather(mine.extract_pending(), theirs.extract_pending())
         texts = [memory.text for memory in await facts(mine)]
         assert len(texts) == len(set(texts)) >= 3
         assert len(await cards(mine)) == 3
@@ -302,7 +302,7 @@ async def test_two_threads_that_say_the_same_at_once_leave_one_fact(url: str) ->
         scopes = [item.scope(user="ana", thread=f"t{number}") for number in range(6)]
         for each in scopes:
             await each.observe(talk(MIA))
-        await asyncio.gather(*(each.look_through() for each in scopes))
+        await asyncio.gather(*(each.extract_pending() for each in scopes))
         texts = [memory.text for memory in await facts(scopes[0])]
         assert sorted(texts) == sorted(set(texts))
         assert "The user's daughter Mia is allergic to peanuts." in texts
@@ -327,7 +327,7 @@ async def test_a_look_that_is_always_too_late_costs_no_turn(
             assert [item.outcome for item in result.results] == ["created", "created"]
             assert "somebody was faster" in caplog.text
             with pytest.raises(Stale):
-                await me.look_through()
+                await me.extract_pending()
         await me.observe(talk("Thanks!"))
         assert await facts(me)
 
@@ -346,7 +346,7 @@ async def with_model(model: ChatModel, *said: str) -> list[Memory]:
     async with AsyncWarden.open("memory://", {"extraction": "every_turn"}, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(*said))
-        await me.look_through()
+        await me.extract_pending()
         return await facts(me)
 
 
@@ -398,8 +398,8 @@ async def test_a_model_that_fails_leaves_an_event(garbage: list[Any], reason: st
     async with AsyncWarden.open("memory://", settings, chat_model=ScriptedModel(*garbage)) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA))
-        await me.look_through()
-        told = [(event.node, event.status, event.reason) for event in await me.events(op="model")]
+        await me.extract_pending()
+        told = [(event.node, event.status, event.reason) for event in await me.journal.events(op="model")]
         assert told == [("episodic", "error", reason)]
 
 
@@ -447,7 +447,7 @@ async def test_nobody_who_hands_turns_over_waits_for_a_model() -> None:
         assert len(await me.find({"channel": "turn"})) == 6
         assert await facts(me) == []
         model.let.set()
-        await me.look_through()
+        await me.extract_pending()
         assert len(await facts(me)) == model.asked == 3  # each exchange was read once
 
 
@@ -463,7 +463,7 @@ async def test_a_model_that_is_late_when_the_store_closes_loses_nothing(
     async with AsyncWarden.open(url, settings, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         assert await facts(me) == []
-        await me.look_through()
+        await me.extract_pending()
         assert len(await facts(me)) == 1
 
 
@@ -483,7 +483,7 @@ async def test_a_look_beside_the_calls_that_fails_is_put_off(
             meanwhile.setattr(extractor, "look_through", broken)
             await me.observe(talk(MIA))
             await failed.wait()
-        await me.look_through()
+        await me.extract_pending()
         assert "no disk" in caplog.text
         assert [fact.text for fact in await facts(me)] == ["The user's daughter is called Mia."]
 
@@ -522,7 +522,7 @@ async def test_a_day_has_its_limit_with_a_model_too() -> None:
         me = warden.scope(user="ana", thread="t1")
         for said in (MIA, NURSE, LISBON):
             await me.observe(talk(said))
-            await me.look_through()
+            await me.extract_pending()
         assert len(await facts(me)) == 2
         waiting = [item for item in await me.find({"channel": "turn"}) if item.text == LISBON]
         assert len(waiting) == 1
@@ -537,14 +537,14 @@ async def test_an_exchange_of_more_facts_than_a_day_keeps_the_first_and_a_full_d
     async with AsyncWarden.open("memory://", settings, chat_model=model) as warden:
         me = warden.scope(user="ana", thread="t1")
         await me.observe(talk(MIA))
-        await me.look_through()
+        await me.extract_pending()
         assert [fact.text for fact in await facts(me)] == COUSINS[:2]
         waiting = await warden.store.find(me.who.namespace, state=MemoryState.CANDIDATE)
         assert [item.text for item in waiting] == COUSINS[2:]
         assert await me._parts.working.extractor.waiting(me.who) == 0
         for said in (NURSE, LISBON):
             await me.observe(talk(said))
-            await me.look_through()
+            await me.extract_pending()
         assert sum(item.system == SYSTEM for item in model.asked) == 1  # the others judged pairs of facts
         assert await me._parts.working.extractor.waiting(me.who) == 4
 
@@ -557,7 +557,7 @@ async def test_what_is_merged_takes_nothing_of_a_day() -> None:
         me = warden.scope(user="ana", thread="t1")
         for said in (MIA, NURSE, MIA + " Again.", NURSE + " Again.", LISBON):
             await me.observe(talk(said))
-        await me.look_through()
+        await me.extract_pending()
         assert [fact.text for fact in await facts(me)] == [COUSINS[0], boat]
         assert len(model.asked) == 5
 
@@ -592,8 +592,8 @@ async def test_a_log_that_is_worked_off_later_gives_what_it_gave_turn_by_turn(
             for begin in range(0, len(turns), at_once):
                 await me.observe([turn | {"id": f"m{begin + at}"} for at, turn in enumerate(turns[begin:][:at_once])])
                 if at_once < len(turns):
-                    await me.look_through()
-            await me.look_through()
+                    await me.extract_pending()
+            await me.extract_pending()
             return sorted(card.sources for card in await cards(me))
 
     live = await kept(1, 200)

@@ -11,7 +11,7 @@ import pytest
 from memwarden import AsyncWarden, Warden
 from memwarden.agent import memory_tools
 from memwarden.agent.memory_tools import search_tool
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.conversation.formats import detect_format
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import Denied, InvalidInput, NotFound

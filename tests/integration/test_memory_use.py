@@ -12,11 +12,11 @@ from unittest import mock
 import pytest
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.conversation import memory_use as rules
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import CategoryDenied, InvalidInput, NotFound
-from memwarden.observability.records import MemoryUse, Node, Op, OpEvent, UseVerdict, uses_of
+from memwarden.observability.records import MemoryUse, Node, Op, OpEvent, UseVerdict, summarize_uses
 from memwarden.records import Namespace
 
 ASKED = "Which snacks can my daughter Mia take on the school trip on Friday?"
@@ -46,7 +46,7 @@ def answered(me: BoundScope, answer: str, asked: str = ASKED) -> int:
 
 
 def verdicts(me: BoundScope) -> dict[str, tuple[int, int, int]]:
-    return {me.get(use.memory_id).text: (use.used, use.unused, use.wrong) for use in me.uses()}
+    return {me.get(use.memory_id).text: (use.used, use.unused, use.wrong) for use in me.usage.uses()}
 
 
 def test_a_turn_judges_what_its_answer_used(ana: BoundScope) -> None:
@@ -55,18 +55,18 @@ def test_a_turn_judges_what_its_answer_used(ana: BoundScope) -> None:
     answered(ana, "Something small: the harbour museum has a kiosk.")
     found = verdicts(ana)
     assert (found[FACTS[0]], found[FACTS[1]]) == ((1, 1, 0), (1, 1, 0))
-    told = ana.events(op="use")
+    told = ana.journal.events(op="use")
     assert {item.status for item in told if item.reason == "used"} == {"ok"}
     assert {item.status for item in told if item.reason == "unused"} == {"skipped"}
     assert {item.node for item in told} == {"context"}
     assert all(item.category == "activity" and 0 <= (item.sim or 0) <= 1 for item in told)
-    assert sum(event_count.count for event_count in ana.event_counts(op="use")) == len(told)
+    assert sum(event_count.count for event_count in ana.journal.event_counts(op="use")) == len(told)
 
 
 def test_a_stream_is_judged_when_it_is_over(ana: BoundScope) -> None:
     with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
         for _ in turn.stream(["Rice cakes, no pea", "nuts and no se", "same."]):
-            assert ana.uses() == []
+            assert ana.usage.uses() == []
     assert verdicts(ana)[FACTS[0]] == (1, 0, 0)
 
 
@@ -97,55 +97,55 @@ def test_a_turn_that_failed_or_had_no_answer_judges_nothing(ana: BoundScope) -> 
         turn.record_response(" ")
     with ana.turn([{"role": "user", "content": "What is the boiling point of tungsten?"}]) as turn:
         turn.record_response("3,422 degrees, and no peanuts.")
-    assert ana.uses() == []
+    assert ana.usage.uses() == []
 
 
 def test_the_caller_has_the_last_word_and_can_take_it_back(ana: BoundScope, warden: Warden) -> None:
     rev = answered(ana, "Rice cakes and grapes; no peanuts, and nothing with sesame.")
-    ids = {ana.get(use.memory_id).text: use.memory_id for use in ana.uses()}
+    ids = {ana.get(use.memory_id).text: use.memory_id for use in ana.usage.uses()}
     before = ana.get(ids[FACTS[0]])
-    ana.feedback(ids[FACTS[0]], "wrong", rev=rev)
-    ana.feedback(ids[FACTS[1]], "used", rev=rev)
+    ana.usage.feedback(ids[FACTS[0]], "wrong", rev=rev)
+    ana.usage.feedback(ids[FACTS[1]], "used", rev=rev)
     assert verdicts(ana) == {FACTS[0]: (0, 0, 1), FACTS[1]: (1, 0, 0)}
-    (item,) = ana.uses(memory_id=ids[FACTS[0]])
+    (item,) = ana.usage.uses(memory_id=ids[FACTS[0]])
     assert (item.memory_id, item.category, item.wrong) == (before.id, "activity", 1)
-    assert ana.events(op="use", status="error")[0].memory_id == before.id
-    ana.feedback(ids[FACTS[0]], "unused", rev=rev)
+    assert ana.journal.events(op="use", status="error")[0].memory_id == before.id
+    ana.usage.feedback(ids[FACTS[0]], "unused", rev=rev)
     assert verdicts(ana)[FACTS[0]] == (0, 1, 0)
-    ana.feedback(ids[FACTS[0]], "withdrawn", rev=rev)
+    ana.usage.feedback(ids[FACTS[0]], "withdrawn", rev=rev)
     assert list(verdicts(ana)) == [FACTS[1]]
-    ana.feedback(ids[FACTS[0]], "used", rev=rev + 1)  # another prompt
-    warden.scope(user="ana", thread="t2").feedback(ids[FACTS[0]], "used", rev=rev + 1)  # and another
+    ana.usage.feedback(ids[FACTS[0]], "used", rev=rev + 1)  # another prompt
+    warden.scope(user="ana", thread="t2").usage.feedback(ids[FACTS[0]], "used", rev=rev + 1)  # and another
     assert verdicts(ana)[FACTS[0]] == (2, 0, 0)
-    assert ana.uses(since=datetime.now(UTC) + timedelta(hours=1)) == []
+    assert ana.usage.uses(since=datetime.now(UTC) + timedelta(hours=1)) == []
     assert ana.get(before.id) == before  # nothing that is remembered changed
-    assert [item.event for item in ana.history(before.id)] == ["ADD"]
+    assert [item.event for item in ana.journal.history(before.id)] == ["ADD"]
 
 
 def test_wrong_feedback_is_refused(ana: BoundScope, warden: Warden) -> None:
     item = ana.find()[0].id
     for verdict in ("good", "", None, 1):
         with pytest.raises(InvalidInput, match="used, unused, wrong, withdrawn"):
-            ana.feedback(item, verdict, rev=1)  # type: ignore[arg-type]
+            ana.usage.feedback(item, verdict, rev=1)  # type: ignore[arg-type]
     for rev in (-1, 1.5, True, None):
         with pytest.raises(InvalidInput, match="rev"):
-            ana.feedback(item, "used", rev=rev)  # type: ignore[arg-type]
+            ana.usage.feedback(item, "used", rev=rev)  # type: ignore[arg-type]
     with pytest.raises(NotFound):
-        ana.feedback("no-such-memory", "used", rev=1)
+        ana.usage.feedback("no-such-memory", "used", rev=1)
     with pytest.raises(NotFound):
-        warden.scope(user="ben").feedback(item, "used", rev=1)
-    assert ana.uses() == []
+        warden.scope(user="ben").usage.feedback(item, "used", rev=1)
+    assert ana.usage.uses() == []
 
 
 def test_an_agent_judges_and_sees_what_it_may_read(ana: BoundScope, warden: Warden) -> None:
     (kept,) = ana.remember("Ana wants to visit Lisbon in May.", category="profile").results
-    ana.feedback(str(kept.id), "used", rev=1)
+    ana.usage.feedback(str(kept.id), "used", rev=1)
     planner = warden.scope(user="ana", agent="planner", thread="t1")
-    assert planner.uses() == []
+    assert planner.usage.uses() == []
     with pytest.raises((NotFound, CategoryDenied)):
-        planner.feedback(str(kept.id), "wrong", rev=1)
+        planner.usage.feedback(str(kept.id), "wrong", rev=1)
     assert verdicts(ana) == {"Ana wants to visit Lisbon in May.": (1, 0, 0)}
-    assert warden.scope(user="ben").uses() == []
+    assert warden.scope(user="ben").usage.uses() == []
 
 
 def test_without_events_nothing_is_known_and_nothing_fails() -> None:
@@ -153,8 +153,8 @@ def test_without_events_nothing_is_known_and_nothing_fails() -> None:
         me = warden.scope(user="ana", thread="t1")
         me.remember(list(FACTS))
         rev = answered(me, "No peanuts, no sesame.")
-        me.feedback(me.find()[0].id, "wrong", rev=rev)
-        assert me.uses() == []
+        me.usage.feedback(me.find()[0].id, "wrong", rev=rev)
+        assert me.usage.uses() == []
 
 
 def test_rules_that_fail_do_not_fail_the_turn(ana: BoundScope) -> None:
@@ -177,7 +177,7 @@ def test_a_signal_lies_beside_the_journal_and_outlives_the_process(tmp_path: Pat
     with Warden.open(url) as warden:
         me = warden.scope(user="ana", thread="t9")
         assert verdicts(me) == {FACTS[0]: (1, 0, 0), FACTS[1]: (0, 1, 0)}
-        assert all("use" not in item.event.lower() for item in me.history(limit=1_000))
+        assert all("use" not in item.event.lower() for item in me.journal.history(limit=1_000))
 
 
 def test_on_every_store(url: str) -> None:
@@ -185,8 +185,8 @@ def test_on_every_store(url: str) -> None:
         me = warden.scope(user="ana", thread="t1")
         (kept,) = me.remember(FACTS[0]).results
         for verdict in ("used", "wrong"):
-            me.feedback(str(kept.id), verdict, rev=7)
-        (item,) = me.uses(memory_id=str(kept.id))
+            me.usage.feedback(str(kept.id), verdict, rev=7)
+        (item,) = me.usage.uses(memory_id=str(kept.id))
         assert (item.used, item.unused, item.wrong) == (0, 0, 1)
 
 
@@ -217,4 +217,4 @@ def test_sums_of_events() -> None:
         MemoryUse("d", "profile", 0, 1, 0, start + timedelta(seconds=10)),
         MemoryUse("a", "profile", 1, 1, 1, start + timedelta(seconds=4)),
     ]
-    assert uses_of(told) == uses_of(reversed(told)) == wanted
+    assert summarize_uses(told) == summarize_uses(reversed(told)) == wanted

@@ -28,7 +28,7 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.shared.items import PutItem, StoredItem
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.rows import CONTENT
-from memwarden.stores.transfer.move import move, plan, seal
+from memwarden.stores.transfer.move import move_namespaces, plan_transfer, seal_namespace
 from memwarden.stores.transfer.pages import Page
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
@@ -74,7 +74,7 @@ async def fill(url: str) -> None:
             for text in ("Ana lives in Berlin.", "Ana lives in Lisbon now.", "Tom's bike is red.", "Tom has a van."):
                 await me.remember(text)
             await me.forget((await me.find())[0].id)
-            await me.undo(3)
+            await me.journal.undo(3)
             await me.query(QUESTION)
             await me.observe([{"role": "user", "content": "What was new?", "id": "m2"}])
 
@@ -87,7 +87,7 @@ async def answers(url: str) -> list[Any]:
             me = warden.scope(tenant=tenant, user=user, thread="t1")
             found = await me.query(QUESTION)
             told.append([(item.id, round(item.score, 9)) for item in found.items])
-            told.append((found.rev, found.text, await me.history(), await me.delta(0)))
+            told.append((found.rev, found.text, await me.journal.history(), await me.journal.delta(0)))
             again = [{"role": "user", "content": f"{user} says hello from the garden.", "id": "m1"}]
             told.append(await me.observe(again, key="k"))
             with pytest.raises(Conflict):
@@ -142,7 +142,7 @@ async def test_broken_off_at_every_page_it_finishes_and_doubles_nothing(monkeypa
         breaks = 0
         while True:
             try:
-                (moved,) = await move(source, target)
+                (moved,) = await move_namespaces(source, target)
                 break
             except StoreUnavailable:
                 breaks += 1
@@ -199,7 +199,7 @@ async def test_what_is_written_to_the_source_meanwhile_comes_too() -> None:
 
     async with opened(Growing(), MemoryStore()) as (source, target):
         await a_long_life(source)
-        (moved,) = await move(source, target)
+        (moved,) = await move_namespaces(source, target)
         assert moved.same
         assert moved.target.rev == 22 + 3 * 2
 
@@ -215,7 +215,7 @@ async def test_a_source_that_never_rests_is_told_so() -> None:
     async with opened(Restless(), MemoryStore()) as (source, target):
         await a_long_life(source)
         with pytest.raises(Conflict, match="test:user/ann"):
-            await move(source, target)
+            await move_namespaces(source, target)
 
 
 async def test_a_target_that_holds_something_else_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -224,31 +224,31 @@ async def test_a_target_that_holds_something_else_is_refused_before_anything_is_
         for item in (NAMESPACE, OTHER_USER):
             await source.apply(a_batch(a_put("a", namespace=item), a_put("b", namespace=item), namespace=item))
         await target.apply(a_batch(a_put("z", namespace=OTHER_USER), namespace=OTHER_USER))
-        before = await seal(target, OTHER_USER)
+        before = await seal_namespace(target, OTHER_USER)
         with pytest.raises(Conflict, match="test:user/bob"):
-            await move(source, target)
+            await move_namespaces(source, target)
         assert await target.namespaces() == [OTHER_USER]
-        assert await seal(target, OTHER_USER) == before
+        assert await seal_namespace(target, OTHER_USER) == before
 
 
 async def test_a_target_that_went_on_by_itself_is_refused() -> None:
     async with opened(MemoryStore(), MemoryStore()) as (source, target):
         await a_long_life(source)
-        assert (await move(source, target))[0].same
-        assert (await move(source, target))[0].same  # there is nothing left to do
+        assert (await move_namespaces(source, target))[0].same
+        assert (await move_namespaces(source, target))[0].same  # there is nothing left to do
         await target.apply(a_batch(a_put("own")))
         with pytest.raises(Conflict):
-            await plan(source, target)
+            await plan_transfer(source, target)
         await source.apply(a_batch(a_put("other")))
         with pytest.raises(Conflict):
-            await plan(source, target)
+            await plan_transfer(source, target)
 
 
 async def test_other_namespaces_of_the_target_are_left_alone() -> None:
     async with opened(MemoryStore(), MemoryStore()) as (source, target):
         await source.apply(a_batch(a_put("a")))
         await target.apply(a_batch(a_put("z", namespace=OTHER_USER), namespace=OTHER_USER))
-        assert [item.namespace for item in await move(source, target)] == [NAMESPACE]
+        assert [item.namespace for item in await move_namespaces(source, target)] == [NAMESPACE]
         assert await target.namespaces() == [NAMESPACE, OTHER_USER]
 
 
@@ -256,11 +256,11 @@ async def test_the_model_goes_with_the_vectors() -> None:
     async with opened(MemoryStore(), MemoryStore(), MemoryStore()) as (source, target, other):
         await source.identity("wordllama")
         await source.apply(a_batch(a_put("a")))
-        await move(source, target)
+        await move_namespaces(source, target)
         assert (await target.about()).model == "wordllama"
         await other.identity("minilm")
         with pytest.raises(ModelMismatch, match="minilm"):
-            await move(source, other)
+            await move_namespaces(source, other)
         assert await other.namespaces() == []
 
 
@@ -325,10 +325,10 @@ async def test_both_engines_seal_alike(tmp_path: Path, postgres_url: str) -> Non
     async with opened(MemoryStore(), SqliteStore(tmp_path / "a.db"), store_at(postgres_url)) as stores:
         for store in stores:
             await a_long_life(store)
-        seals = [await seal(store, NAMESPACE) for store in stores]
+        seals = [await seal_namespace(store, NAMESPACE) for store in stores]
         assert len(set(seals)) == 1
         await stores[1].apply(replace(a_batch(a_put("a", WriteMode.UPDATE, text="x"))))
-        assert (await seal(stores[1], NAMESPACE)).digest != seals[0].digest
+        assert (await seal_namespace(stores[1], NAMESPACE)).digest != seals[0].digest
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])

@@ -73,28 +73,28 @@ async def test_news_stand_alone_when_nothing_is_relevant(warden: AsyncWarden) ->
 async def test_a_fact_that_took_the_place_of_another_is_one_update(warden: AsyncWarden) -> None:
     me = scope(warden)
     await me.remember("Ana lives in Paris.")
-    await me.delta()
+    await me.journal.delta()
     written = await me.remember("Ana lives in Berlin now.")
     assert written.results[0].outcome == "superseded"
-    assert (await me.delta()).bullets == ("↑updated: [Activity] Ana lives in Berlin now.",)
+    assert (await me.journal.delta()).bullets == ("↑updated: [Activity] Ana lives in Berlin now.",)
     change = (await warden.store.journal(me.who.namespace, descending=True, limit=1))[0].seq
-    await me.undo(change)
-    assert (await me.delta()).bullets == ("↑updated: [Activity] Ana lives in Paris.",)
+    await me.journal.undo(change)
+    assert (await me.journal.delta()).bullets == ("↑updated: [Activity] Ana lives in Paris.",)
 
 
 async def test_forgotten_restored_and_merged(warden: AsyncWarden) -> None:
     me = scope(warden)
     written = await me.remember("Ana is allergic to peanuts.")
     item = written.results[0].id or ""
-    await me.delta()
+    await me.journal.delta()
     await me.forget(item)
-    assert (await me.delta()).bullets == ("−deleted: [Activity] Ana is allergic to peanuts.",)
+    assert (await me.journal.delta()).bullets == ("−deleted: [Activity] Ana is allergic to peanuts.",)
     await me.restore(item)
-    assert (await me.delta()).bullets == ("↺restored: [Activity] Ana is allergic to peanuts.",)
+    assert (await me.journal.delta()).bullets == ("↺restored: [Activity] Ana is allergic to peanuts.",)
     merged = await me.remember("Ana has a peanut allergy.")
     assert merged.results[0].outcome == "merged"
-    assert (await me.delta()).bullets == ("↔merged: Combined 2 notes: Ana is allergic to peanuts.",)
-    assert not await me.delta()
+    assert (await me.journal.delta()).bullets == ("↔merged: Combined 2 notes: Ana is allergic to peanuts.",)
+    assert not await me.journal.delta()
 
 
 async def test_what_is_older_than_a_thread_is_no_news_to_it(warden: AsyncWarden) -> None:
@@ -104,8 +104,8 @@ async def test_what_is_older_than_a_thread_is_no_news_to_it(warden: AsyncWarden)
     begun = scope(warden, "t1")
     await say(begun, "The key hangs in the hall.")
     await scope(warden, "t0").remember("Ida waters the tomatoes.")
-    assert (await begun.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
-    assert (await silent.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
+    assert (await begun.journal.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
+    assert (await silent.journal.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
 
 
 async def test_a_revision_of_the_callers_overrides(warden: AsyncWarden) -> None:
@@ -115,13 +115,13 @@ async def test_a_revision_of_the_callers_overrides(warden: AsyncWarden) -> None:
     await me.query(QUESTION)
     again = await me.query(QUESTION, since_rev=0)
     assert again.delta
-    assert again.delta == await me.delta(0)
+    assert again.delta == await me.journal.delta(0)
     assert (await me.query(QUESTION, since_rev=rev)).delta is None
     for wrong in (-1, rev + 1, "0", True):
         with pytest.raises(InvalidInput, match="since_rev"):
             await me.query(QUESTION, since_rev=wrong)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="since_rev"):
-            await me.delta(wrong)  # type: ignore[arg-type]
+            await me.journal.delta(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="not both"):
         await me.query(QUESTION, since_rev=0, as_of=0)
 
@@ -140,60 +140,60 @@ async def test_each_agent_is_told_what_it_may_read(warden: AsyncWarden) -> None:
     planner, supervisor = scope(warden, agent="planner"), scope(warden, agent="supervisor")
     await say(supervisor, "The key hangs in the hall.")
     for agent in (planner, supervisor):
-        await agent.delta()
+        await agent.journal.delta()
     writer = scope(warden)
     await writer.remember("Preferred name is Ana.", category="profile")
     await writer.remember("Ship v1 by Sep.", category="goals", importance=0.2)
-    assert (await planner.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=1)",)
-    assert len((await supervisor.delta()).bullets) == 2  # the planner's look took nothing from it
+    assert (await planner.journal.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=1)",)
+    assert len((await supervisor.journal.delta()).bullets) == 2  # the planner's look took nothing from it
 
 
 async def test_a_deleted_one_is_told_in_its_last_words(warden: AsyncWarden) -> None:
     me = scope(warden)
     item = (await me.remember("Ship v1 by Sep.")).results[0].id or ""
-    await me.delta()
+    await me.journal.delta()
     await me.update(item, text="Ship v1 by Oct.")
     await me.forget(item)
-    assert (await me.delta()).bullets == ("−deleted: [Activity] Ship v1 by Oct.",)
+    assert (await me.journal.delta()).bullets == ("−deleted: [Activity] Ship v1 by Oct.",)
 
 
 async def test_nobody_is_told_the_words_of_what_was_moved_away(warden: AsyncWarden) -> None:
     me, planner = scope(warden), scope(warden, agent="planner")
     item = (await me.remember("Ana is pregnant.", category="goals")).results[0].id or ""
     other = (await me.remember("Ana fears dogs.", category="goals")).results[0].id or ""
-    rev = (await planner.delta(0)).rev
+    rev = (await planner.journal.delta(0)).rev
     await me.update(item, category="profile")
     await me.forget(item)
     await me.forget(other)
-    assert (await planner.delta(rev)).bullets == ("−deleted: [Goals] Ana fears dogs.",)
-    assert (await planner.delta(0)).bullets == ()
-    assert len((await me.delta(rev)).bullets) == 2
+    assert (await planner.journal.delta(rev)).bullets == ("−deleted: [Goals] Ana fears dogs.",)
+    assert (await planner.journal.delta(0)).bullets == ()
+    assert len((await me.journal.delta(rev)).bullets) == 2
 
 
 async def test_one_that_may_not_be_told_stands_behind_no_other(warden: AsyncWarden) -> None:
     me, planner = scope(warden), scope(warden, agent="planner")
     old = (await me.remember("Ana lives in Paris.", category="goals")).results[0].id or ""
-    rev = (await planner.delta(0)).rev
+    rev = (await planner.journal.delta(0)).rev
     written = await me.remember("Ana lives in Berlin now.", category="goals")
     assert written.results[0].outcome == "superseded"
-    assert (await planner.delta(rev)).bullets == ("↑updated: [Goals] Ana lives in Berlin now.",)
+    assert (await planner.journal.delta(rev)).bullets == ("↑updated: [Goals] Ana lives in Berlin now.",)
     await me.update(old, category="profile")
-    assert (await planner.delta(rev)).bullets == ("+created: [Goals] Ana lives in Berlin now. (imp=3)",)
+    assert (await planner.journal.delta(rev)).bullets == ("+created: [Goals] Ana lives in Berlin now. (imp=3)",)
     await me.update(old, category="goals")
     await me.update(written.results[0].id or "", category="profile")
-    (line,) = (await planner.delta(rev)).bullets
+    (line,) = (await planner.journal.delta(rev)).bullets
     assert line.startswith("↑updated: [Goals] Ana lives in Paris. (until ")
 
 
 async def test_what_had_its_time_is_told_apart_from_what_was_forgotten(warden: AsyncWarden) -> None:
     me = scope(warden)
     item = (await me.remember("Ben pays the water.")).results[0].id or ""
-    await me.delta()
+    await me.journal.delta()
     gone = Remove(item, event=Event.TTL, purge_at=clock.now() + timedelta(30))
     await warden.store.apply(Batch(me.who.namespace, (gone,), clock.now()))
-    assert (await me.delta()).bullets == ("~soft_deleted: [Activity] Ben pays the water.",)
-    await me.undo((await me.history(item))[-1].seq)
-    assert (await me.delta()).bullets == ("↺restored: [Activity] Ben pays the water.",)
+    assert (await me.journal.delta()).bullets == ("~soft_deleted: [Activity] Ben pays the water.",)
+    await me.journal.undo((await me.journal.history(item))[-1].seq)
+    assert (await me.journal.delta()).bullets == ("↺restored: [Activity] Ben pays the water.",)
 
 
 async def test_an_agent_that_was_not_there_yet_loses_nothing(stored_url: str) -> None:
@@ -202,15 +202,15 @@ async def test_an_agent_that_was_not_there_yet_loses_nothing(stored_url: str) ->
         me = scope(warden)
         await say(me, "The key hangs in the hall.")
         await me.remember("Ship v1 by Sep.", category="goals")
-        assert await scope(warden, agent="supervisor").delta()
-        assert await me.delta()
+        assert await scope(warden, agent="supervisor").journal.delta()
+        assert await me.journal.delta()
         await say(me, "Thanks, and who has the other key?")
     async with AsyncWarden.open(stored_url, config=SETTINGS) as warden:
-        assert not await scope(warden).delta()
-        assert not await scope(warden, agent="supervisor").delta()
+        assert not await scope(warden).journal.delta()
+        assert not await scope(warden, agent="supervisor").journal.delta()
         late = scope(warden, agent="planner")
-        assert (await late.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=3)",)
-        assert not await late.delta()
+        assert (await late.journal.delta()).bullets == ("+created: [Goals] Ship v1 by Sep. (imp=3)",)
+        assert not await late.journal.delta()
 
 
 async def test_an_answer_that_never_left_has_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,14 +276,14 @@ async def test_what_was_told_is_stored_with_the_next_turn(tmp_path: Path) -> Non
         me = scope(warden)
         await say(me, "The key hangs in the hall.")
         await me.remember("Ben pays the water.")
-        assert await me.delta()
+        assert await me.journal.delta()
     async with AsyncWarden.open(url, config=SETTINGS) as warden:
         me = scope(warden)
-        assert await me.delta()  # told once more: no turn was observed after it was told
+        assert await me.journal.delta()  # told once more: no turn was observed after it was told
         await say(me, "Thanks, and who has the other key?")
         await me.remember("Ida has the other key.")
     async with AsyncWarden.open(url, config=SETTINGS) as warden:
-        assert (await scope(warden).delta()).bullets == ("+created: [Activity] Ida has the other key. (imp=3)",)
+        assert (await scope(warden).journal.delta()).bullets == ("+created: [Activity] Ida has the other key. (imp=3)",)
 
 
 async def test_it_is_not_told_further_back_than_twenty_turns(warden: AsyncWarden) -> None:
@@ -293,7 +293,7 @@ async def test_it_is_not_told_further_back_than_twenty_turns(warden: AsyncWarden
     await say(me, *(f"turn {number}" for number in range(10)))
     await me.remember("Ida waters the tomatoes.")
     await say(me, *(f"turn {number}" for number in range(10, 25)))
-    assert (await me.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
+    assert (await me.journal.delta()).bullets == ("+created: [Activity] Ida waters the tomatoes. (imp=3)",)
 
 
 class Counting(MemoryStore):

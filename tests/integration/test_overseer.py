@@ -57,7 +57,7 @@ async def test_the_state_that_a_goal_names_is_loaded_and_nothing_else(without: A
     overseer = without.overseer()
     assert await overseer.relevant(GOAL) == {"kudos_givers_2025": SAVED["kudos_givers_2025"]}
     assert await overseer.relevant("What is the capital of France?") == {}
-    told = [(event.status, event.reason) for event in await without.events(node="overseer")]
+    told = [(event.status, event.reason) for event in await without.journal.events(node="overseer")]
     assert told == [("skipped", "nothing_matches"), ("ok", "listed")]
 
 
@@ -131,7 +131,7 @@ async def test_a_model_without_an_answer_costs_a_warning(
     with caplog.at_level(logging.WARNING):
         async for me in saved(model, **SAVED):
             assert await me.overseer().relevant(GOAL) == {}
-            (event,) = await me.events(node="overseer", op="model")
+            (event,) = await me.journal.events(node="overseer", op="model")
             assert event.status == "error"
             assert event.reason.startswith("chat_model_")
     assert len(caplog.records) == 1
@@ -230,7 +230,7 @@ async def test_rules_save_what_the_goal_asks_to_keep(empty: AsyncScope) -> None:
     assert await empty.state.load("kudos_givers") == ["Ben", "Mia"]
     (key,) = await empty.state.list_keys()
     assert key.description == told.reason
-    (entry,) = await empty.history("state:kudos_givers")
+    (entry,) = await empty.journal.history("state:kudos_givers")
     assert entry.meta == {"tool": "getActivityKudos"}
 
 

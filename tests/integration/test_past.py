@@ -128,10 +128,10 @@ async def test_no_store_is_asked_for_a_number_that_none_counts_to(me: AsyncScope
         me.query(QUESTION, as_of=-number),
         me.find(as_of=number),
         me.find(limit=number),
-        me.delta(number),
-        me.history(since=number),
-        me.history(item, limit=number),
-        me.undo(number),
+        me.journal.delta(number),
+        me.journal.history(since=number),
+        me.journal.history(item, limit=number),
+        me.journal.undo(number),
         me.update(item, importance=0.1, expected_version=number),
     ):
         with pytest.raises(InvalidInput, match="larger than any number"):
@@ -173,7 +173,7 @@ async def test_what_was_moved_out_of_reach_is_not_in_reach_by_its_past(me: Async
         assert await seen(me, as_of) == {entry, other}
     assert await seen(planner, rev) == set()
     with pytest.raises(NotFound):
-        await planner.history(entry)
+        await planner.journal.history(entry)
     await me.forget(entry)  # its last category counts
     await me.forget(other)
     for as_of in (later, moment):

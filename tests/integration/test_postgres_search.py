@@ -207,7 +207,7 @@ async def test_context_delta_and_the_past_of_a_large_namespace(large: str) -> No
         block, wanted = [await item.context(MESSAGES) for item in (me, same)]
         assert "Tomas sings in the choir of Bristol." in block.text
         assert block.rev == wanted.rev
-        assert await me.delta(since_rev=0) == await same.delta(since_rev=0)
+        assert await me.journal.delta(since_rev=0) == await same.journal.delta(since_rev=0)
         past, known = await me.query(QUESTIONS[0], as_of=300), await same.query(QUESTIONS[0], as_of=300)
         assert [item.id for item in past.items] == [item.id for item in known.items]
 

@@ -13,8 +13,8 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.records import Remove
 from memwarden.stores.postgres import PostgresStore, schema
-from memwarden.stores.transfer.backup import read
-from memwarden.stores.transfer.manifest import Stand
+from memwarden.stores.transfer.backup import read_manifest
+from memwarden.stores.transfer.manifest import NamespaceRevision
 from memwarden.testing.examples import a_batch
 from told import Told, check_steps, check_store, replay
 
@@ -51,7 +51,7 @@ def owned(new_database: Callable[[], str]) -> Iterator[str]:
 async def test_a_database_of_every_schema_opens(number: int, owned: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rows came from a backup that the memwarden of that schema made; the tables are those of that schema."""
     backup = OLD / f"postgres_{number:04}.mwbackup"
-    stands = read(backup).namespaces
+    stands = read_manifest(backup).namespaces
     known = schema.migrations()
     with monkeypatch.context() as then:
         then.setattr(schema, "migrations", lambda: known[:number])
@@ -60,7 +60,7 @@ async def test_a_database_of_every_schema_opens(number: int, owned: str, monkeyp
     await store.open()
     assert (await store.about()).schema == known[-1].number
     heads = [(namespace, (await store.head(namespace)).rev) for namespace in await store.namespaces()]
-    assert tuple(Stand(item.tenant, item.path, rev) for item, rev in heads) == stands
+    assert tuple(NamespaceRevision(item.tenant, item.path, rev) for item, rev in heads) == stands
     for namespace, rev in heads:
         states = [Told()]
         journal = await store.journal(namespace, limit=1000)
@@ -84,5 +84,5 @@ async def test_earlier_contents_of_state_leave_a_database_that_kept_all(owned: s
         for item, newest in (("state:count", 16), ("session:A", 26)):
             held = await warden.store.versions(me.who.namespace, [(item, version) for version in range(1, newest + 1)])
             assert [memory.version for memory in held] == list(range(newest - 10, newest + 1))
-            assert len(await me.history(item, limit=100)) == newest
+            assert len(await me.journal.history(item, limit=100)) == newest
         assert (await me.sessions.load("A"))["conversation_memory"]["summary"].startswith("User: q0\n")

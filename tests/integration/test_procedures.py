@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.errors import CategoryDenied, InvalidInput
 
 STEPS = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
@@ -17,7 +17,7 @@ QUESTION = "How do we deploy the shop, with the queue and the migration?"
 
 def told(me: BoundScope) -> BoundScope:
     me.observe([{"role": "user", "content": ASKED}, {"role": "assistant", "content": "I will remember it."}])
-    me.look_through()
+    me.extract_pending()
     return me
 
 
@@ -39,7 +39,7 @@ def test_steps_are_kept_when_somebody_asks_for_that(warden: Warden) -> None:
     assert (kept.category, kept.user_id, kept.thread_id, kept.actor_id) == ("procedural", "ana", "t1", "memwarden")
     assert (kept.agent_id, kept.run_id, kept.tags, kept.importance, kept.pinned) == (None, None, (), 0.5, False)
     assert kept.sources == (me.find({"channel": "turn", "role": "user"})[0].id,)
-    me.look_through(again=True)
+    me.extract_pending(again=True)
     assert len(steps_of(me)) == 1
     assert not [item for item in me.find({"channel": ["semantic", "insight"]}) if "queue" in item.text]
 
@@ -51,7 +51,7 @@ def test_steps_are_kept_when_somebody_asks_for_that(warden: Warden) -> None:
 def test_nothing_is_kept_unasked(warden: Warden, role: str, content: str) -> None:
     me = warden.scope(user="ana", thread="t1")
     me.observe([{"role": role, "content": content}])
-    me.look_through()
+    me.extract_pending()
     assert steps_of(me) == []
 
 
@@ -64,7 +64,7 @@ def test_steps_are_in_no_default_context(warden: Warden) -> None:
         assert "migration" not in them.context([message], threshold=0.0, explain=True).text
         assert "migration" not in them.query(QUESTION, threshold=0.0, top_k=50, since_rev=0).text
         assert "migration" not in them.query(QUESTION, threshold=0.0, filters={"channel": "procedural"}).text
-        assert not [bullet for bullet in them.delta(0).bullets if "migration" in bullet]
+        assert not [bullet for bullet in them.journal.delta(0).bullets if "migration" in bullet]
     explained = me.query(QUESTION, threshold=0.0, explain=True)
     assert {cut.gate for cut in explained.cut if cut.id == kept.id} == {"procedural"}
 

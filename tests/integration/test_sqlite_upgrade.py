@@ -24,9 +24,9 @@ import pytest
 from memwarden.errors import StoreCorrupt, StoreError, StoreFull
 from memwarden.records import Namespace, Remove
 from memwarden.stores.sqlite import SqliteStore, file
-from memwarden.stores.sqlite.upgrade import KEPT, copies
-from memwarden.stores.transfer.backup import read
-from memwarden.stores.transfer.manifest import Stand
+from memwarden.stores.sqlite.upgrade import MAX_COPIES, list_copies
+from memwarden.stores.transfer.backup import read_manifest
+from memwarden.stores.transfer.manifest import NamespaceRevision
 from memwarden.testing.examples import a_batch
 from told import Told, check_steps, check_store, replay
 
@@ -166,11 +166,11 @@ async def test_a_store_of_every_schema_opens_after_a_copy_was_kept(number: int, 
         assert (await store.apply(a_batch(Remove(next(iter(found))), namespace=namespace))).rev == len(journal) + 1
     assert (await store.about()).schema == file.migrations()[-1].number
     await store.close()
-    kept = copies(path)
+    kept = list_copies(path)
     assert len(kept) == (number < file.migrations()[-1].number)
     for item in kept:
         assert item.name.startswith(f"old.db.schema-{number}.")
-        manifest = read(item)
+        manifest = read_manifest(item)
         assert (manifest.schema, [stand.path for stand in manifest.namespaces]) == (number, ["user/ana", "user/tom"])
         shutil.unpack_archive(item, tmp_path / "out", "zip")
         assert dump(tmp_path / "out" / "store.db") == before
@@ -214,7 +214,7 @@ async def test_a_copy_holds_what_was_only_in_the_log(tmp_path: Path) -> None:
         db.execute("UPDATE namespaces SET epoch = 7")
         db.commit()
         await opened(path)
-    (copy,) = copies(path)
+    (copy,) = list_copies(path)
     shutil.unpack_archive(copy, tmp_path / "out", "zip")
     with closing(sqlite3.connect(tmp_path / "out" / "store.db")) as db:
         assert db.execute("SELECT DISTINCT epoch FROM namespaces").fetchall() == [(7,)]
@@ -234,11 +234,11 @@ async def test_only_the_newest_copies_stay(tmp_path: Path) -> None:
     others = [f"{path.name}.schema-1.mwbackup", "other.db.schema-1.20260101T000000000000.mwbackup", "old.db.mwbackup"]
     for name in others:
         (tmp_path / name).touch()
-    for _ in range(KEPT + 2):
+    for _ in range(MAX_COPIES + 2):
         path.unlink(missing_ok=True)
         await opened(an_old_store(1, path))
-    kept = copies(path)
-    assert len(kept) == KEPT
+    kept = list_copies(path)
+    assert len(kept) == MAX_COPIES
     assert kept == sorted(kept)
     assert all((tmp_path / name).exists() for name in others)
 
@@ -253,7 +253,7 @@ async def test_without_room_for_a_copy_nothing_is_changed(tmp_path: Path, monkey
     assert dump(path) == dump(an_old_store(1, tmp_path / "same.db"))
     assert sorted(item.name for item in tmp_path.iterdir()) == ["old.db", "same.db"]
     await opened(path)
-    assert len(copies(path)) == 1
+    assert len(list_copies(path)) == 1
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ async def test_a_half_migrated_store_is_recognised_and_left_alone(number: int, c
     with pytest.raises(StoreCorrupt, match=r"left alone; restore a copy"):
         await opened(path)
     assert sha256(path.read_bytes()).hexdigest() == before
-    assert copies(path) == []
+    assert list_copies(path) == []
 
 
 async def test_a_first_schema_that_nobody_released_is_recognised(tmp_path: Path) -> None:
@@ -353,9 +353,12 @@ def test_a_kill_at_any_point_of_an_upgrade_loses_nothing(points: Sequence[int], 
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             (schema,) = db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         assert schema == file.migrations()[-1].number or dump(path) == before
-        for copy in copies(path):
-            assert read(copy).namespaces == (Stand("default", "user/ana", 8), Stand("firm", "user/tom", 8))
+        for copy in list_copies(path):
+            assert read_manifest(copy).namespaces == (
+                NamespaceRevision("default", "user/ana", 8),
+                NamespaceRevision("firm", "user/tom", 8),
+            )
         asyncio.run(opened(path))
-        assert len(copies(path)) in (1, 2)
+        assert len(list_copies(path)) in (1, 2)
         assert not list(folder.glob("*.partial")), "what a kill left is taken away by the next upgrade"
     assert killed >= 4

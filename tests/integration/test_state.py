@@ -11,7 +11,7 @@ import pytest
 from memwarden import AsyncWarden, Warden, clock
 from memwarden.agent.state import MAX_PREVIEW, words_of
 from memwarden.agent.tools import Parameter, Tool
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, NotFound
 
 GIVERS = ["athlete_123", "athlete_456"]
@@ -40,9 +40,9 @@ def test_state_survives_and_its_history_is_told(tmp_path: Any) -> None:
     with Warden.open(url) as warden:
         assert warden.state.load("a") == 2
         me = warden.scope()
-        first = me.history("state:a")
+        first = me.journal.history("state:a")
         assert [item.event for item in first] == ["ADD", "UPDATE"]
-        me.undo(first[-1].seq)
+        me.journal.undo(first[-1].seq)
         assert warden.state.load("a") == 1
 
 
@@ -137,20 +137,20 @@ def test_state_is_in_no_answer_and_no_context(ana: BoundScope) -> None:
 
 
 def test_a_proposal_for_the_user_context_is_no_state(ana: BoundScope) -> None:
-    ana.propose_context({"city": "Lisbon"})
+    ana.consent.propose({"city": "Lisbon"})
     assert ana.state.list_keys() == []
     assert ana.state.clear("*") == []
-    assert len(ana.consents()) == 1
+    assert len(ana.consent.proposals()) == 1
 
 
 def test_no_key_reaches_the_user_context(ana: BoundScope) -> None:
-    ana.decide(str(ana.propose_context({"city": "Lisbon"}).results[0].id), True)
-    (proposal,) = ana.consents("approved")
+    ana.consent.decide(str(ana.consent.propose({"city": "Lisbon"}).results[0].id), True)
+    (proposal,) = ana.consent.proposals("approved")
     for key in ("user-context", ":user-context", "../user-context", proposal.id):
         ana.state.save(key, {"city": "Evilville"})
-    assert ana.user_context().city == "Lisbon"
+    assert ana.consent.user_context().city == "Lisbon"
     assert len(ana.state.clear("*")) == 4
-    assert ana.user_context().city == "Lisbon"
+    assert ana.consent.user_context().city == "Lisbon"
 
 
 def test_somebody_elses_id_is_not_overwritten(warden: Warden) -> None:

@@ -117,7 +117,7 @@ async def test_a_merge_is_undone_exactly(me: AsyncScope) -> None:
     await said(me, "Ana lives in Berlin.", sources=["m1"], tags=["home"])
     before = await state(me)
     await said(me, "Ana resides in Berlin.", sources=["m2"], importance=0.9, pinned=True)
-    result = await me.undo(await last(me, "MERGE"))
+    result = await me.journal.undo(await last(me, "MERGE"))
     after = await state(me)
     (other,) = set(after) - set(before)
     assert {key: item for key, item in after.items() if key != other} == before
@@ -142,7 +142,7 @@ async def test_a_supersede_is_undone_exactly_and_both_facts_stand(me: AsyncScope
     old = await said(me, "Ana lives in Berlin.", created_at=MAY)
     before, links = await state(me), await edges(me)
     new = await said(me, "Ana lives in Lisbon now.")
-    await me.undo(await last(me, "SUPERSEDE"))
+    await me.journal.undo(await last(me, "SUPERSEDE"))
     after = await state(me)
     assert {key: item for key, item in after.items() if key != new} == before
     assert after[new].text == "Ana lives in Lisbon now."
@@ -163,11 +163,11 @@ async def test_undoing_an_undo_does_it_again(me: AsyncScope) -> None:
     await said(me, "Ana resides in Berlin.", sources=["m2"])
     merged = await state(me)
     merge = await last(me, "MERGE")
-    await me.undo(merge)
+    await me.journal.undo(merge)
     apart = await state(me)
-    await me.undo(await last(me, "RESTORE"))
+    await me.journal.undo(await last(me, "RESTORE"))
     assert await state(me) == merged
-    await me.undo(merge)
+    await me.journal.undo(merge)
     assert await state(me) == apart
 
 
@@ -175,10 +175,10 @@ async def test_a_decision_is_undone_once(me: AsyncScope) -> None:
     await said(me, "Ana lives in Berlin.")
     await said(me, "Ana lives in Lisbon now.")
     change = await last(me, "SUPERSEDE")
-    await me.undo(change)
+    await me.journal.undo(change)
     rev = (await journal(me))[-1].seq
     with pytest.raises(Conflict, match="undone already"):
-        await me.undo(change)
+        await me.journal.undo(change)
     assert (await journal(me))[-1].seq == rev
 
 
@@ -188,14 +188,14 @@ async def test_what_stands_on_a_decision_is_undone_first(me: AsyncScope) -> None
     update = (await journal(me))[-1].seq
     await me.update(item, tags=["home"])
     with pytest.raises(Conflict, match="undo that first"):
-        await me.undo(update)
-    await me.undo((await journal(me))[-1].seq)
-    await me.undo(update)
+        await me.journal.undo(update)
+    await me.journal.undo((await journal(me))[-1].seq)
+    await me.journal.undo(update)
     memory = (await state(me))[item]
     assert (memory.importance, memory.tags) == (0.5, ())
-    await me.undo(1)
+    await me.journal.undo(1)
     assert await state(me) == {}
-    await me.undo((await journal(me))[-1].seq)
+    await me.journal.undo((await journal(me))[-1].seq)
     assert set(await state(me)) == {item}
 
 
@@ -205,7 +205,7 @@ async def test_every_entry_of_a_decision_names_it(me: AsyncScope) -> None:
     supersede = await last(me, "SUPERSEDE")
     link = await last(me, "LINK")
     assert link > supersede
-    await me.undo(link)
+    await me.journal.undo(link)
     assert all(item.valid_to is None for item in (await state(me)).values())
 
 
@@ -231,15 +231,15 @@ async def test_an_undo_that_would_lose_a_link_is_refused(me: AsyncScope) -> None
     """The closing of a fact was undone; to close it again, what had taken its place has to be there."""
     await said(me, "Ana lives in Berlin.")
     new = await said(me, "Ana lives in Lisbon now.")
-    await me.undo(await last(me, "SUPERSEDE"))
+    await me.journal.undo(await last(me, "SUPERSEDE"))
     undone = await last(me, "UNLINK")
     await me.forget(new)
     before = await state(me), await edges(me)
     with pytest.raises(Conflict, match="restore it first"):
-        await me.undo(undone)
+        await me.journal.undo(undone)
     assert (await state(me), await edges(me)) == before
     await me.restore(new)
-    await me.undo(undone)
+    await me.journal.undo(undone)
     assert {kind for _, _, kind in await edges(me)} >= {"supersedes"}
 
 
@@ -251,7 +251,7 @@ async def test_a_forgetting_is_not_undone_when_other_words_were_forgotten_since(
     await me.update(item, summary="Berlin")
     await me.forget(item)
     with pytest.raises(Conflict, match="changed since"):
-        await me.undo(forgotten)
+        await me.journal.undo(forgotten)
 
 
 async def test_a_merged_memory_is_brought_back_by_undo_alone(me: AsyncScope) -> None:
@@ -333,9 +333,9 @@ async def test_unknown_ids(me: AsyncScope, verb: str) -> None:
         await (me.update("no", importance=0.1) if verb == "update" else getattr(me, verb)("no"))
     for change in (1, 99):
         with pytest.raises(NotFound):
-            await me.undo(change)
+            await me.journal.undo(change)
     with pytest.raises(InvalidInput):
-        await me.undo(0)
+        await me.journal.undo(0)
 
 
 async def test_an_agent_touches_what_it_may_read_and_nothing_else(me: AsyncScope) -> None:
@@ -353,7 +353,7 @@ async def test_an_agent_touches_what_it_may_read_and_nothing_else(me: AsyncScope
     with pytest.raises(NotFound):
         await stylist.update(secret, importance=0.1)
     with pytest.raises(NotFound):
-        await stylist.undo(1)
+        await stylist.journal.undo(1)
     own = await said(me, "Ana likes tea.", category="preferences")
     with pytest.raises(CategoryDenied):
         await stylist.update(own, category="goals")
@@ -423,7 +423,7 @@ async def test_a_fact_that_changes_meanwhile_is_judged_anew(tmp_path: Path) -> N
     async with AsyncWarden.open(url) as entry, AsyncWarden.open(url) as two:
         mine, theirs = entry.scope(user="ana"), two.scope(user="ana")
         await mine.remember("Ana lives in Berlin.", created_at=MAY)
-        facts = mine._parts.working.writer._facts
+        facts = mine._parts.working.writer._resolver
         settle, meanwhile = facts._settle, ["Ana lives in Madrid now."]
 
         async def disturbed(*args: Any) -> Any:

@@ -40,7 +40,7 @@ def test_a_session_is_in_no_answer_and_in_nobody_elses_hands(warden: Warden) -> 
     me.sessions.finalize_current_cycle("A", "Where is the harbour of Gdynia?", "By the sea.")
     me.sessions.add_tool_to_cache("A", "salary", {}, "4,200", 5)
     assert me.query("Session A: where is the harbour of Gdynia?").items == ()
-    assert me.delta().more == 0
+    assert me.journal.delta().more == 0
     for other in (warden.scope(user="bo"), warden.scope(user="ana", tenant="b")):
         assert other.sessions.list_ids() == []
         assert other.sessions.lookup_tool_in_cache("A", "salary", {}) is None
@@ -106,7 +106,7 @@ def test_a_session_survives_a_restart(tmp_path: Path, kind: str) -> None:
         before = warden.sessions.load("A")
     with Warden.open(url, config={"embedder": "none"}) as warden:
         assert warden.sessions.load("A") == before
-        assert warden.scope().history("session:A")[-1].event == "UPDATE"
+        assert warden.scope().journal.history("session:A")[-1].event == "UPDATE"
 
 
 async def test_many_at_once_lose_nothing(url: str) -> None:
@@ -137,15 +137,15 @@ def test_the_history_of_a_session_does_not_grow_for_ever(warden: Warden) -> None
         me.sessions.finalize_current_cycle("A", f"q{number}", "a")
         me.state.save("count", number)
     for item in ("session:A", "state:count"):
-        history = me.history(item, limit=100)
+        history = me.journal.history(item, limit=100)
         assert [entry.event for entry in history] == ["ADD", *["UPDATE"] * 29], "the journal stays whole"
         there = [entry.new.version for entry in history if entry.new is not None]
         assert there == list(range(20, 31)), "of the contents the last ten stay, and what it is now"
-    changes = [entry.seq for entry in me.history("state:count", limit=100)]
-    me.undo(changes[-1])
+    changes = [entry.seq for entry in me.journal.history("state:count", limit=100)]
+    me.journal.undo(changes[-1])
     assert me.state.load("count") == 28
     with pytest.raises(Conflict):
-        me.undo(changes[3])
+        me.journal.undo(changes[3])
 
 
 def test_the_model_is_asked_and_counted() -> None:

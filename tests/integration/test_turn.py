@@ -14,7 +14,7 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.api.scope import AsyncScope
-from memwarden.concurrency import tasks
+from memwarden.concurrency import tasks as concurrency_tasks
 from memwarden.conversation import turn as turns
 from memwarden.conversation.settings import ChatSettings
 from memwarden.errors import InvalidInput, NotKept, StoreUnavailable
@@ -85,7 +85,10 @@ def test_memories_are_in_the_prompt_and_both_sides_are_stored(warden: Warden) ->
         assert turn.messages == [{"role": "system", "content": f"Be brief.\n\n{turn.block.text}"}, user(ASKED)]
         assert "allergic to peanuts" in turn.block.text
         assert turns_of(warden) == [("user", ASKED)]  # before the model is asked
-        assert turn.record_response({"choices": [{"message": {"role": "assistant", "content": "Rice cakes."}}]}) == "Rice cakes."
+        assert (
+            turn.record_response({"choices": [{"message": {"role": "assistant", "content": "Rice cakes."}}]})
+            == "Rice cakes."
+        )
     assert messages == [{"role": "system", "content": "Be brief."}, user(ASKED)]
     assert turns_of(warden) == [("user", ASKED), ("assistant", "Rice cakes.")]
     assert [item.outcome for item in turn.stored] == ["created", "created"]
@@ -362,7 +365,7 @@ async def test_work_is_begun_again_when_it_was_broken_off_itself() -> None:
         await asyncio.sleep(0.01)
         return "done"
 
-    task = asyncio.create_task(tasks.shielded(work))
+    task = asyncio.create_task(concurrency_tasks.shielded(work))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert begun[0] is not None
@@ -386,7 +389,7 @@ def test_a_turn_goes_out_without_memories_when_they_cannot_be_found(
     assert turns_of(warden) == [("user", MIA), ("assistant", "Rice cakes.")]
     assert "goes on" in caplog.text
     assert "Mia" not in caplog.text
-    assert any(each.status == "error" and each.reason == "StoreUnavailable" for each in me.events())
+    assert any(each.status == "error" and each.reason == "StoreUnavailable" for each in me.journal.events())
 
 
 def test_what_could_not_be_stored_is_told_after_the_answer(warden: Warden, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,7 +423,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_conversation(warden: Warden, mo
         with pytest.raises(NotKept) as told, me.turn([user(MIA)]) as turn:
             turn.record_response("Rice cakes.")
     assert [each["content"] for each in told.value.messages] == [MIA, "Rice cakes."]
-    reasons = [(each.node, each.reason) for each in me.events()]
+    reasons = [(each.node, each.reason) for each in me.journal.events()]
     assert ("context", "TimeoutError") in reasons
 
 
@@ -529,7 +532,11 @@ def test_a_turn_is_used_once(warden: Warden) -> None:
     with turn:
         turn.end()
         turn.end()
-    uses: list[Callable[[], Any]] = [turn.__enter__, lambda: turn.record_response("late"), lambda: turn.stream(["late"])]
+    uses: list[Callable[[], Any]] = [
+        turn.__enter__,
+        lambda: turn.record_response("late"),
+        lambda: turn.stream(["late"]),
+    ]
     for use in uses:
         with pytest.raises(InvalidInput, match=r"once|not open"):
             use()

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from memwarden import AsyncWarden, Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.conversation.prefix_meter import PrefixMeter
 from memwarden.conversation.settings import ChatSettings, read_chat_settings
 from sdks import (

@@ -104,10 +104,10 @@ def test_nothing_is_written_when_nothing_changes(warden: Warden) -> None:
     history: list[dict[str, Any]] = []
     asked(warden, history, GATE)
     me = warden.scope(user="hero")
-    before = [entry for entry in me.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
+    before = [entry for entry in me.journal.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
     asked(warden, history, "Thanks.")
     asked(warden, history, "Which gate was unguarded at dawn again?")
-    after = [entry for entry in me.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
+    after = [entry for entry in me.journal.history(limit=1000) if entry.memory_id.startswith("in-prompt:")]
     assert len(before) == len(after) == 1
 
 
@@ -248,12 +248,12 @@ def test_no_other_agent_reads_what_stands_in_a_prompt() -> None:
         assert len(records) == 1
         cook = warden.scope(user="hero", agent="cook", thread="quest")
         assert [item.id for item in cook.find() if item.id == records[0]] == []
-        assert "wheezes" not in str(cook.history(limit=1000))
+        assert "wheezes" not in str(cook.journal.history(limit=1000))
         with pytest.raises(NotFound):
             cook.get(records[0])
-        assert records[0] not in str(warden.scope(user="hero", thread="new").delta(0))
+        assert records[0] not in str(warden.scope(user="hero", thread="new").journal.delta(0))
         me = warden.scope(user="hero")
         assert ill.id is not None
         me.forget(ill.id)
         assert "wheezes" not in str(asked(warden, history[:0], "And now?", agent="nurse"))
-        assert "wheezes" not in str([me.get(records[0]), me.history(records[0])])
+        assert "wheezes" not in str([me.get(records[0]), me.journal.history(records[0])])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memwarden import Warden
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.errors import NotFound
 from memwarden.models import wordllama
 from memwarden.tiers.backend import ContextItem
@@ -94,7 +94,7 @@ def test_what_people_said_is_no_item(warden: Warden) -> None:
 
 def test_a_search_by_embedding_finds_items_and_no_turns(warden: Warden) -> None:
     bees(warden)
-    question = wordllama.shared().embed(["Where do the bees live?"])[0].tolist()
+    question = wordllama.shared_embedder().embed(["Where do the bees live?"])[0].tolist()
     found = warden.backend("user/ana").query_semantic(question, 1)
     assert [item.context_item_id for item in found] == ["item-1"]
     assert len(warden.backend("user/ana").query_semantic(question, 10)) == 1

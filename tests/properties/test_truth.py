@@ -26,7 +26,7 @@ from memwarden.errors import Conflict, NotFound
 from memwarden.records import JournalEntry, Link, Memory, Put, Remove, Signals, WriteResult
 from memwarden.remember import writer
 from memwarden.remember.resolve import resolution, resolver
-from memwarden.remember.undo import inverse
+from memwarden.remember.undo import invert
 from memwarden.stores.memory.store import MemoryStore
 from told import Key, Told, check_steps, check_store, content, replay
 
@@ -150,8 +150,8 @@ class Witness:
         if verb in ("release", "discard"):
             waits = sorted(self.states[-1].apart)
             text = waits[number % len(waits)] if waits else text
-            return await (me.discard(text) if verb == "discard" else me.release(text, vouch=given))
-        return await me.undo(self.rev - number % self.rev if self.rev else 1)
+            return await (me.review.reject(text) if verb == "discard" else me.review.approve(text, vouch=given))
+        return await me.journal.undo(self.rev - number % self.rev if self.rev else 1)
 
     async def look(self) -> None:
         """Follow the journal and hold the store against it."""
@@ -294,24 +294,24 @@ def test_the_journal_tells_what_is_there_for_long(script: list[tuple[str, Any, i
 
 
 def _drops_the_last_change(*given: Any) -> tuple[Any, ...]:
-    return inverse(*given)[:-1]
+    return invert(*given)[:-1]
 
 
 def _closes_nothing_again(*given: Any) -> tuple[Any, ...]:
     """Puts old contents back, but leaves a validity that was closed as it is now."""
     return tuple(
         replace(item, memory=replace(item.memory, valid_to=MAY)) if isinstance(item, Put) else item
-        for item in inverse(*given)
+        for item in invert(*given)
     )
 
 
 def _merges_without_removing(*given: Any, **named: Any) -> resolution.Resolution:
-    settled = resolution.settle(*given, **named)
+    settled = resolution.resolve(*given, **named)
     return replace(settled, changes=tuple(change for change in settled.changes if not isinstance(change, Remove)))
 
 
 def _supersedes_without_a_link(*given: Any, **named: Any) -> resolution.Resolution:
-    settled = resolution.settle(*given, **named)
+    settled = resolution.resolve(*given, **named)
     kept = tuple(change for change in settled.changes if not (isinstance(change, Link) and change.type == "supersedes"))
     return replace(settled, changes=kept)
 

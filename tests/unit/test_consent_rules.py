@@ -84,7 +84,10 @@ def test_more_signals_for_what_waits_replace_it() -> None:
 
 
 def test_orders_to_an_assistant_are_not_made_at_once() -> None:
-    assert judge_edit(NOBODY, [], ContextEdit("tone", "x"), TWO, confident=True, suspicious=True).step == ConsentStep.PROPOSE
+    assert (
+        judge_edit(NOBODY, [], ContextEdit("tone", "x"), TWO, confident=True, suspicious=True).step
+        == ConsentStep.PROPOSE
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,10 @@ def test_what_is_so_already_changes_nothing(edit: ContextEdit) -> None:
 
 
 def test_a_name_in_other_letters_is_another_name() -> None:
-    assert decided(ContextEdit("preferred_name", "Ana"), context=UserContext(preferred_name="ana")).step == ConsentStep.PROPOSE
+    assert (
+        decided(ContextEdit("preferred_name", "Ana"), context=UserContext(preferred_name="ana")).step
+        == ConsentStep.PROPOSE
+    )
 
 
 def test_there_are_so_many_goals_at_most() -> None:

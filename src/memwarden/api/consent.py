@@ -1,16 +1,15 @@
-"""The verbs of a scope that are about consent (B10): the user context, proposals for it, and what is decided of them.
-
-They are the methods of :class:`memwarden.api.scope.AsyncScope` under the same names.
-"""
+"""The consent of a scope: the user context, proposals for it, and decisions on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from memwarden.categories import Categories
+from memwarden.api.handle import ScopeHandle
 from memwarden.errors import Denied, InvalidInput
-from memwarden.records import Consent, ConsentState, Scope, UserContext, WriteResult
+from memwarden.observability.instrument import instrumented
+from memwarden.observability.records import Node, Op
+from memwarden.records import Consent, ConsentState, UserContext, WriteResult
 from memwarden.remember.ingest.messages import checked_names
 from memwarden.remember.resolve.consent.user_context import CATEGORY, read_patch
 
@@ -21,117 +20,113 @@ WAYS = ("api", "cli", "ui", "chat")
 """How a person's decision reached us."""
 
 
-class Speaker(Protocol):
-    """What these verbs need of a scope."""
+class AsyncConsent(ScopeHandle):
+    """Reads the user context, proposes changes of it, and records the person's decisions. See ``scope.consent``."""
 
     @property
-    def who(self) -> Scope: ...
+    def _proposals(self) -> Proposals:
+        return self._parts.working.consents
 
-    @property
-    def _consents(self) -> Proposals: ...
+    async def user_context(self) -> UserContext:
+        """Return how the person wants to be called and spoken to, and what they aim for.
 
-    @property
-    def _categories(self) -> Categories: ...
+        All fields are None or empty until something is known. The same text stands in the category ``profile`` among
+        the memories, as ``user-context``, for those agents that may read that category.
 
+        Raises CategoryDenied for an agent that may not read ``profile``.
+        """
+        self._check_readable()
+        return await self._proposals.context(self.who.namespace)
 
-async def user_context(self: Speaker) -> UserContext:
-    """Return how the person wants to be called and spoken to, and what they aim for.
+    @instrumented(Node.HOTPATH, Op.UPDATE)
+    async def propose(
+        self, patch: Mapping[str, Any], *, sources: Sequence[str] = (), confident: bool = False
+    ) -> WriteResult:
+        """Propose a change of the user context.
 
-    All fields are None or empty until something is known. The same text stands in the category ``profile`` among the
-    memories, as ``user-context``, for those agents that may read that category.
+        ``preferred_name``, ``pronouns``, ``city`` and ``language`` change with the person's consent only, and so
+        does what
+        is taken out; a proposal waits for it for 7 days. ``tone`` and ``goals_add`` are changed at once when two
+        different
+        turns of the person speak for them, or a confident insight does; else they wait, too. A tone also waits while
+        another one does, or when the person decided on it before.
 
-    Raises CategoryDenied for an agent that may not read ``profile``.
-    """
-    _check_readable(self)
-    return await self._consents.context(self.who.namespace)
+        Args:
+            patch: field to value; None empties a field. ``goals_add`` and ``goals_remove`` take a goal or a list of
+            them. sources: ids of the turns, or of the memories resting on turns, that speak for it. Those of the person
+            count. confident: it is an insight that is sure of itself; this counts for ``tone`` and ``goals_add`` alone.
 
+        Returns one result for each change, in the order of the patch: ``updated`` (made), ``proposed`` with the id to
+        decide on, or ``rejected`` when there is nothing to change; the reason begins with the field.
 
-async def propose_context(
-    self: Speaker, patch: Mapping[str, Any], *, sources: Sequence[str] = (), confident: bool = False
-) -> WriteResult:
-    """Propose a change of the user context.
+        Raises InvalidInput, CategoryDenied, Conflict, StoreError.
+        """
+        self._check_readable()
+        if not isinstance(confident, bool):
+            raise InvalidInput(f"confident is True or False, not {confident!r:.80}")
+        return await self._proposals.propose(self.who, read_patch(patch), checked_names(sources, "sources"), confident)
 
-    ``preferred_name``, ``pronouns``, ``city`` and ``language`` change with the person's consent only, and so does what
-    is taken out; a proposal waits for it for 7 days. ``tone`` and ``goals_add`` are changed at once when two different
-    turns of the person speak for them, or a confident insight does; else they wait, too. A tone also waits while
-    another one does, or when the person decided on it before.
+    async def proposals(self, state: str | None = "pending", *, limit: int = 100) -> list[Consent]:
+        """List proposed changes of the user context, the newest first.
 
-    Args:
-        patch: field to value; None empties a field. ``goals_add`` and ``goals_remove`` take a goal or a list of them.
-        sources: ids of the turns, or of the memories resting on turns, that speak for it. Those of the person count.
-        confident: it is an insight that is sure of itself; this counts for ``tone`` and ``goals_add`` alone.
+        Args:
+            state: ``pending``, ``approved``, ``declined``, ``expired``, ``applied``, ``replaced``, or None for all.
+            What
+                was decided is listed for 30 days; the journal keeps the decision.
 
-    Returns one result for each change, in the order of the patch: ``updated`` (made), ``proposed`` with the id to
-    decide on, or ``rejected`` when there is nothing to change; the reason begins with the field.
+        Raises InvalidInput, CategoryDenied.
+        """
+        self._check_readable()
+        if state is not None and (not isinstance(state, str) or state not in set(ConsentState)):
+            raise InvalidInput(f"state is one of {', '.join(ConsentState)} or None, not {state!r:.80}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InvalidInput(f"limit is a whole number from 1, not {limit!r:.80}")
+        return await self._proposals.consents(self.who.namespace, state, limit)
 
-    Raises InvalidInput, CategoryDenied, Conflict, StoreError.
-    """
-    _check_readable(self)
-    if not isinstance(confident, bool):
-        raise InvalidInput(f"confident is True or False, not {confident!r:.80}")
-    return await self._consents.propose(self.who, read_patch(patch), checked_names(sources, "sources"), confident)
+    @instrumented(Node.HOTPATH, Op.UPDATE)
+    async def decide(self, consent_id: str, approve: bool, *, way: str = "api") -> Consent:
+        """Write down the person's decision on a proposal, and make the change if they approve.
 
+        The journal tells who decided (the scope's actor, else its user) and how, never the value. An approval can be
+        undone.
 
-async def consents(self: Speaker, state: str | None = "pending", *, limit: int = 100) -> list[Consent]:
-    """List proposed changes of the user context, the newest first.
+        Args:
+            way: how the person decided: ``api``, ``cli``, ``ui`` or ``chat``.
 
-    Args:
-        state: ``pending``, ``approved``, ``declined``, ``expired``, ``applied``, ``replaced``, or None for all. What
-            was decided is listed for 30 days; the journal keeps the decision.
+        Raises NotFound; Conflict for a proposal that was decided on already or has expired; Denied for an agent: nobody
+        consents for somebody else. InvalidInput, StoreError.
+        """
+        if self.who.agent is not None:
+            raise Denied(
+                f"agent {self.who.agent!r} cannot consent for a person; decide in a scope without an agent, or ask in "
+                "the chat and acknowledge the answer"
+            )
+        if not isinstance(consent_id, str) or not consent_id:
+            raise InvalidInput(f"a consent id is a text, not {consent_id!r:.80}")
+        if not isinstance(approve, bool):
+            raise InvalidInput(f"approve is True or False, not {approve!r:.80}")
+        if way not in WAYS:
+            raise InvalidInput(f"way is one of {', '.join(WAYS)}, not {way!r:.80}")
+        return await self._proposals.decide(self.who, consent_id, approve, way=way, by=self.who.actor or self.who.user)
 
-    Raises InvalidInput, CategoryDenied.
-    """
-    _check_readable(self)
-    if state is not None and (not isinstance(state, str) or state not in set(ConsentState)):
-        raise InvalidInput(f"state is one of {', '.join(ConsentState)} or None, not {state!r:.80}")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InvalidInput(f"limit is a whole number from 1, not {limit!r:.80}")
-    return await self._consents.consents(self.who.namespace, state, limit)
+    @instrumented(Node.HOTPATH, Op.UPDATE)
+    async def acknowledge(self, turn_id: str) -> list[Consent]:
+        """Take a person's turn as consent, or as the refusal of it, if it plainly is one. Returns what was decided.
 
+        It is when the turn right before it in the thread is the assistant's, was stored after the proposal, ends
+        with its
+        one question, which asks whether to keep exactly the proposed value for that field, and the person says yes
+        or no and nothing else (English, German, Spanish, French, Japanese). Whatever is less plain decides nothing.
 
-async def decide(self: Speaker, consent_id: str, approve: bool, *, way: str = "api") -> Consent:
-    """Write down the person's decision on a proposal, and make the change if they approve.
+        Args:
+            turn_id: of a turn that :meth:`observe` stored, as it returns it.
 
-    The journal tells who decided (the scope's actor, else its user) and how, never the value. An approval can be
-    undone.
+        Raises NotFound for an id that is no turn of this user.
+        """
+        if not isinstance(turn_id, str) or not turn_id:
+            raise InvalidInput(f"a turn id is a text, not {turn_id!r:.80}")
+        return await self._proposals.acknowledge(self.who, turn_id)
 
-    Args:
-        way: how the person decided: ``api``, ``cli``, ``ui`` or ``chat``.
-
-    Raises NotFound; Conflict for a proposal that was decided on already or has expired; Denied for an agent: nobody
-    consents for somebody else. InvalidInput, StoreError.
-    """
-    if self.who.agent is not None:
-        raise Denied(
-            f"agent {self.who.agent!r} cannot consent for a person; decide in a scope without an agent, or ask in the "
-            "chat and acknowledge the answer"
-        )
-    if not isinstance(consent_id, str) or not consent_id:
-        raise InvalidInput(f"a consent id is a text, not {consent_id!r:.80}")
-    if not isinstance(approve, bool):
-        raise InvalidInput(f"approve is True or False, not {approve!r:.80}")
-    if way not in WAYS:
-        raise InvalidInput(f"way is one of {', '.join(WAYS)}, not {way!r:.80}")
-    return await self._consents.decide(self.who, consent_id, approve, way=way, by=self.who.actor or self.who.user)
-
-
-async def acknowledge(self: Speaker, turn_id: str) -> list[Consent]:
-    """Take a person's turn as consent, or as the refusal of it, if it plainly is one. Returns what was decided.
-
-    It is when the turn right before it in the thread is the assistant's, was stored after the proposal, ends with its
-    one question, which asks whether to keep exactly the proposed value for that field, and the person says yes or no
-    and nothing else (English, German, Spanish, French, Japanese). Whatever is less plain decides nothing.
-
-    Args:
-        turn_id: of a turn that :meth:`observe` stored, as it returns it.
-
-    Raises NotFound for an id that is no turn of this user.
-    """
-    if not isinstance(turn_id, str) or not turn_id:
-        raise InvalidInput(f"a turn id is a text, not {turn_id!r:.80}")
-    return await self._consents.acknowledge(self.who, turn_id)
-
-
-def _check_readable(self: Speaker) -> None:
-    if self.who.agent is not None:
-        self._categories.readable(self.who.agent, (CATEGORY,))
+    def _check_readable(self) -> None:
+        if self.who.agent is not None:
+            self._categories.readable(self.who.agent, (CATEGORY,))

@@ -9,7 +9,7 @@ from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, Values
 from dataclasses import replace
 from typing import Any
 
-from memwarden.api.warden_blocking import Backend
+from memwarden.api.blocking import Backend
 from memwarden.errors import InvalidInput
 from memwarden.tiers.backend import ContextItem
 

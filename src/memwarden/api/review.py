@@ -1,83 +1,71 @@
-"""The verbs of a scope about what waits apart (F9, B13): candidates, and texts that were held back.
-
-They are the methods of :class:`memwarden.api.scope.AsyncScope` under the same names.
-"""
+"""The review of a scope: decisions on candidates and on quarantined texts."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from memwarden import arguments
+from memwarden.api.handle import ScopeHandle
 from memwarden.errors import Denied, InvalidInput
-from memwarden.records import MemoryState, PendingReview, Scope, WriteResult
-from memwarden.runtime import Runtime
+from memwarden.observability.instrument import instrumented
+from memwarden.observability.records import Node, Op
+from memwarden.records import MemoryState, PendingReview, WriteResult
 
 
-class Decider(Protocol):
-    """What these verbs need of a scope."""
+class AsyncReview(ScopeHandle):
+    """Lists and decides on what is stored but in no answer yet: candidates and quarantined texts."""
 
-    _parts: Runtime
+    async def pending(self, state: str | None = None, *, limit: int = 100) -> list[PendingReview]:
+        """List what is stored apart from all answers until somebody decides on it, newest first.
 
-    @property
-    def who(self) -> Scope: ...
+        The list is for a person's eyes: a quarantined text looks like orders for an assistant, so keep it out of
+        prompts. Proposals for the user context are in ``scope.consent.proposals``.
 
-    @property
-    def _readable(self) -> tuple[str, ...] | None: ...
+        Args:
+            state: ``candidate`` (a statement that is not certain enough until it is heard again) or ``quarantined`` (a
+                text that looks like an attack). None: both; for an agent candidates alone, in categories that it may
+                read.
+            limit: the most entries.
 
+        Raises InvalidInput; Denied for an agent that asks for quarantined texts.
+        """
+        from memwarden.remember.resolve.review import REVIEWED_STATES, check_agent, list_pending
 
-async def waiting(self: Decider, state: str | None = None, *, limit: int = 100) -> list[PendingReview]:
-    """List what waits apart, in no answer, until somebody decides on it: the newest first.
+        if state is not None and state not in REVIEWED_STATES:
+            raise InvalidInput(f"state is one of {', '.join(sorted(REVIEWED_STATES))} or None, not {state!r:.80}")
+        if state is not None:
+            check_agent(self.who, state)
+        states = [item for item in REVIEWED_STATES if state in (None, item)]
+        if self.who.agent is not None:
+            states = [MemoryState.CANDIDATE]
+        most = arguments.check_whole(limit, "limit", 1, None)
+        return await list_pending(self._parts.store, self.who.namespace, states, self._readable, most)
 
-    It is for a person's eyes: a text that was held back looks like orders for an assistant, so keep it out of prompts.
-    What is proposed for the user context is listed by :meth:`consents`.
+    @instrumented(Node.HOTPATH, Op.RESTORE)
+    async def approve(self, memory_id: str, *, vouch: bool = False) -> WriteResult:
+        """Make a memory of what is pending; it is compared with what is known, as by ``scope.remember``.
 
-    Args:
-        state: ``candidate`` (a statement that waits until it is heard again) or ``quarantined`` (a text that was held
-            back). None: both; for an agent candidates alone, in categories that it may read.
-        limit: the most of them.
+        A quarantined text keeps its trust: it corrects nothing that a person said, and prompts show it without what
+        reads like an order, even if nothing else is left. The decision is in the journal (CONFIRM). Its undo makes the
+        text pending again.
 
-    Raises InvalidInput; Denied for an agent that asks for what was held back.
-    """
-    from memwarden.remember.resolve.review import REVIEWED_STATES, check_agent
-    from memwarden.remember.resolve.review import list_pending as read_waiting
+        Args:
+            vouch: a person has read the text and answers for its words. From now on they count as a person's: shown
+                whole, and able to correct.
 
-    if state is not None and state not in REVIEWED_STATES:
-        raise InvalidInput(f"state is one of {', '.join(sorted(REVIEWED_STATES))} or None, not {state!r:.80}")
-    if state is not None:
-        check_agent(self.who, state)
-    states = [item for item in REVIEWED_STATES if state in (None, item)]
-    if self.who.agent is not None:
-        states = [MemoryState.CANDIDATE]
-    most = arguments.whole(limit, "limit", 1, None)
-    return await read_waiting(self._parts.store, self.who.namespace, states, self._readable, most)
+        Returns ``created``, ``merged`` or ``superseded``, as ``scope.remember``. Raises NotFound for an unknown id or
+        a category that the agent may not read; Conflict for what is not pending; Denied for an agent that approves a
+        quarantined text or vouches. InvalidInput, StoreError.
+        """
+        vouch = arguments.check_truth(vouch, "vouch")
+        if vouch and self.who.agent is not None:
+            raise Denied(f"agent {self.who.agent!r} cannot vouch for a text: use a scope without an agent for a person")
+        return await self._parts.working.reviews.approve(
+            self.who, arguments.check_memory_id(memory_id), self._readable, vouch=vouch
+        )
 
+    @instrumented(Node.HOTPATH, Op.DELETE)
+    async def reject(self, memory_id: str) -> WriteResult:
+        """Give up what is pending. For 30 days that can be undone: then it is pending again.
 
-async def release(self: Decider, memory_id: str, *, vouch: bool = False) -> WriteResult:
-    """Let in what waits apart: it becomes a memory, and is judged against what is known as :meth:`remember` does.
-
-    A text that was held back keeps its trust: it corrects nothing that a person said, and of it no prompt shows what
-    reads like an order, even if nothing else is left. The decision is in the journal (CONFIRM) and can be undone: then
-    it waits again.
-
-    Args:
-        vouch: a person has read it and answers for its words. From now on they count as a person's: shown whole, and
-            able to correct.
-
-    Returns ``created``, ``merged`` or ``superseded``, as :meth:`remember`. Raises NotFound for an id that there is not,
-    or that the agent may not read; Conflict for what does not wait, or not any more; Denied for an agent that would let
-    in what was held back, or vouch: nobody does that for a person. InvalidInput, StoreError.
-    """
-    vouch = arguments.truth(vouch, "vouch")
-    if vouch and self.who.agent is not None:
-        raise Denied(f"agent {self.who.agent!r} cannot vouch for a text; a person does, in a scope without an agent")
-    return await self._parts.working.writer.release(
-        self.who, arguments.memory_id(memory_id), self._readable, vouch=vouch
-    )
-
-
-async def discard(self: Decider, memory_id: str) -> WriteResult:
-    """Give up what waits apart. For 30 days that can be undone: then it waits again.
-
-    Raises as :meth:`release`.
-    """
-    return await self._parts.working.writer.discard(self.who, arguments.memory_id(memory_id), self._readable)
+        Raises as :meth:`approve`.
+        """
+        return await self._parts.working.reviews.reject(self.who, arguments.check_memory_id(memory_id), self._readable)

@@ -16,27 +16,26 @@ from memwarden.agent.sessions.rules import DEFAULT_WINDOW_TOKENS
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.agent.tools import AsyncTools, Permission, state_tools
-from memwarden.api import consent, review
-from memwarden.api import events as event_reading
-from memwarden.api import usage as use_feedback
-from memwarden.categories import Categories
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.handle import ScopeHandle
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
+from memwarden.api.usage import AsyncUsage
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.conversation.turn_log import TurnLog
+from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotFound
-from memwarden.observability.instrument import told
+from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, Template
-from memwarden.recall.time.history import may_show_all
 from memwarden.recall.time.history import read_history as read_history
 from memwarden.records import (
     Audit,
     Channel,
     ContextBlock,
-    Delta,
-    HistoryEntry,
     Memory,
     MemoryState,
     QueryResult,
@@ -59,7 +58,6 @@ from memwarden.runtime import Runtime
 
 if TYPE_CHECKING:
     from memwarden.recall.recall import Request
-    from memwarden.remember.resolve.consent.proposals import Proposals
 
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
@@ -67,12 +65,33 @@ RETURNS = get_args(Returns)
 MAX_TOP_K = 1_000
 
 
-class AsyncScope:
+OLD_NAMES = {
+    "look_through": "extract_pending",
+    "delta": "journal.delta",
+    "history": "journal.history",
+    "undo": "journal.undo",
+    "events": "journal.events",
+    "event_counts": "journal.event_counts",
+    "waiting": "review.pending",
+    "release": "review.approve",
+    "discard": "review.reject",
+    "user_context": "consent.user_context",
+    "propose_context": "consent.propose",
+    "consents": "consent.proposals",
+    "decide": "consent.decide",
+    "acknowledge": "consent.acknowledge",
+    "feedback": "usage.feedback",
+    "uses": "usage.uses",
+}
+"""Verbs that a scope had before it had handles; they go with the next release."""
+
+
+@add_old_names("scope", OLD_NAMES)
+class AsyncScope(ScopeHandle):
     """The verbs, bound to who asks. Made by :meth:`memwarden.AsyncWarden.scope`; cheap, holds nothing open."""
 
     def __init__(self, parts: Runtime, who: Scope) -> None:
-        self._parts = parts
-        self.who = who
+        super().__init__(parts, who)
         self._log = TurnLog(parts, who)
 
     async def observe(
@@ -99,7 +118,7 @@ class AsyncScope:
             await self._log.look()
         return result
 
-    async def look_through(self, *, again: bool = False) -> WriteResult:
+    async def extract_pending(self, *, again: bool = False) -> WriteResult:
         """Look through what the thread holds beyond its mark, for what is worth keeping (F7, B13).
 
         ``observe`` does it by itself, as the setting ``extraction`` says; with a chat model beside the call, which does
@@ -124,7 +143,7 @@ class AsyncScope:
             return await self._log.waits_for(settings.extraction_turns)
         return settings.extraction == "every_turn"
 
-    @told(Node.HOTPATH, Op.CREATE)
+    @instrumented(Node.HOTPATH, Op.CREATE)
     async def remember(
         self,
         text_or_messages: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
@@ -185,11 +204,11 @@ class AsyncScope:
         draft = Draft(
             text="",
             channel=str(channel),
-            kind=None if kind is None else arguments.kind(kind),
-            category=arguments.category(settings, category),
-            importance=scale.checked(importance),
+            kind=None if kind is None else arguments.check_kind(kind),
+            category=arguments.check_category(settings, category),
+            importance=scale.check_importance(importance),
             tags=checked_names(tags, "tags"),
-            pinned=arguments.truth(pinned, "pinned"),
+            pinned=arguments.check_truth(pinned, "pinned"),
             source=checked_name(source, "source"),
             sources=checked_names(sources, "sources"),
             summary=None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
@@ -200,12 +219,12 @@ class AsyncScope:
             trust=trust,
         )
         if channel == Channel.PROCEDURAL:
-            arguments.category(settings, procedures.CATEGORY)
+            arguments.check_category(settings, procedures.CATEGORY)
         stated_texts = read_stated(text_or_messages, settings.max_text_bytes)
         drafts = [procedures.read_stated_procedure(draft.of(stated_text)) for stated_text in stated_texts]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
-    @told(Node.HOTPATH, Op.CREATE)
+    @instrumented(Node.HOTPATH, Op.CREATE)
     async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
         """Store the memories that a model's answer lists as worth remembering (C8).
 
@@ -220,7 +239,7 @@ class AsyncScope:
         drafts = [
             Draft(
                 text=checked_text(item.text, f"memory {number} of the response", settings.max_text_bytes),
-                category=arguments.category(settings, category),
+                category=arguments.check_category(settings, category),
                 kind=item.kind,
                 importance=item.importance,
                 tags=item.tags,
@@ -231,7 +250,7 @@ class AsyncScope:
         ]
         return await self._parts.working.writer.remember(self.who, drafts, self._readable)
 
-    @told(Node.HOTPATH, Op.SEARCH)
+    @instrumented(Node.HOTPATH, Op.SEARCH)
     async def query(
         self,
         query: str,
@@ -270,12 +289,12 @@ class AsyncScope:
         if as_of is not None and since_rev is not None:
             raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
         if as_of is not None:
-            request = replace(request, as_of=arguments.moment(as_of))
+            request = replace(request, as_of=arguments.check_moment(as_of))
         elif since_rev is not None:
-            request = replace(request, since_rev=arguments.whole(since_rev, "since_rev", 0, None))
+            request = replace(request, since_rev=arguments.check_whole(since_rev, "since_rev", 0, None))
         return await self._parts.working.recall.query(self.who, request)
 
-    @told(Node.CONTEXT, Op.SEARCH)
+    @instrumented(Node.CONTEXT, Op.SEARCH)
     async def context(
         self,
         messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
@@ -309,7 +328,7 @@ class AsyncScope:
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
-        most = arguments.whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
+        most = arguments.check_whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
         if not isinstance(template, Template):
             raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {template!r:.80}")
         request = replace(request, most=most, template=template)
@@ -323,13 +342,9 @@ class AsyncScope:
 
         Raises NotFound, also for one that the agent may not read.
         """
-        found = await self._parts.store.get(self.who.namespace, [arguments.memory_id(memory_id)])
-        allowed = self._parts.settings.categories.readable(self.who.agent, None)
-        if not found or (allowed is not None and found[0].category not in allowed):
-            raise NotFound(f"no memory {memory_id!r} in {self.who.namespace.path}")
-        return found[0]
+        return await self._get(memory_id)
 
-    @told(Node.HOTPATH, Op.SEARCH)
+    @instrumented(Node.HOTPATH, Op.SEARCH)
     async def find(
         self,
         filters: Mapping[str, Any] | None = None,
@@ -350,50 +365,15 @@ class AsyncScope:
         allowed = self._parts.settings.categories.readable(self.who.agent, None)
         if allowed is not None:
             where = (*where, filtering.Condition("category", "$in", allowed))
-        most, by = arguments.whole(limit, "limit", 1, None), filtering.sort_field(order_by)
+        most, by = arguments.check_whole(limit, "limit", 1, None), filtering.sort_field(order_by)
         if as_of is not None:
-            moment = arguments.moment(as_of)
+            moment = arguments.check_moment(as_of)
             return await self._parts.working.recall.list_past(
                 self.who, moment, where, limit=most, order_by=by, descending=descending
             )
         if not any(condition.field == "valid_to" for condition in where):
             where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
         return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
-
-    async def delta(self, since_rev: int | None = None) -> Delta:
-        """Return what changed since this thread looked last, or since a revision (B1): facts, not turns.
-
-        Every answer to a query tells it too, as the first lines of its text. What was told counts as seen when this
-        process answers the next time, and for others when the thread's next turn is observed: it is told at least once,
-        and not further back than 20 turns of the thread. Raises InvalidInput, StoreError.
-        """
-        since = None if since_rev is None else arguments.whole(since_rev, "since_rev", 0, None)
-        return await self._parts.working.recall.delta(self.who, since)
-
-    async def history(
-        self, memory_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
-    ) -> list[HistoryEntry]:
-        """Return what happened to a memory, or to everything of this user: oldest first, the content before and after.
-
-        Memories that were forgotten or merged have a history too. To read all of it, pass the last ``seq`` as ``since``
-        until an answer is empty. An agent sees the entries whose contents are all in categories that it may read; their
-        ``meta`` is None where it names a memory that the agent may not read.
-
-        Args:
-            memory_id: of one memory; None for all. since: a revision; only later entries. limit: the most entries.
-            descending: the newest first.
-
-        Raises NotFound, InvalidInput, StoreError.
-        """
-        return await read_history(
-            self._parts.store,
-            self.who.namespace,
-            None if memory_id is None else arguments.memory_id(memory_id),
-            since=arguments.whole(since, "since", 0, None),
-            limit=arguments.whole(limit, "limit", 1, None),
-            readable=self._readable,
-            descending=arguments.truth(descending, "descending"),
-        )
 
     async def relations(self, memory_id: str) -> list[Relation]:
         """Return what a memory is related to (B2): the edges that begin or end at it, sorted by from, to and type.
@@ -429,11 +409,11 @@ class AsyncScope:
             self._parts.working.indexes,
             self.who.namespace,
             self._readable,
-            limit=arguments.whole(limit, "limit", 1, None),
+            limit=arguments.check_whole(limit, "limit", 1, None),
             progress=progress,
         )
 
-    @told(Node.HOTPATH, Op.DELETE)
+    @instrumented(Node.HOTPATH, Op.DELETE)
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.
 
@@ -446,14 +426,14 @@ class AsyncScope:
             await self.get(item)
         return await self._parts.working.writer.forget(self.who, ids)
 
-    @told(Node.HOTPATH, Op.RESTORE)
+    @instrumented(Node.HOTPATH, Op.RESTORE)
     async def restore(self, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
 
         Raises NotFound for an unknown id, Conflict for a memory that was merged into another one (undo the merge) and
         for one that was held back and never was an answer.
         """
-        (found,) = await self._any_state([arguments.memory_id(memory_id)])
+        (found,) = await self._any_state([arguments.check_memory_id(memory_id)])
         if found.state == MemoryState.MERGED:
             raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
         if found.state not in (MemoryState.ACTIVE, MemoryState.SOFT_DELETED):
@@ -463,7 +443,7 @@ class AsyncScope:
             )
         return await self._parts.working.writer.restore(self.who, memory_id)
 
-    @told(Node.HOTPATH, Op.UPDATE)
+    @instrumented(Node.HOTPATH, Op.UPDATE)
     async def update(
         self,
         memory_id: str,
@@ -500,25 +480,25 @@ class AsyncScope:
             raise InvalidInput(f"{memory_id!r} is something that was said, and stays as it was said; forget it instead")
         given: dict[str, Any] = {
             "text": None if text is None else checked_text(text, "text", settings.max_text_bytes),
-            "kind": None if kind is None else arguments.kind(kind),
+            "kind": None if kind is None else arguments.check_kind(kind),
             "category": None if category is None else self._own_category(category),
-            "importance": None if importance is None else scale.checked(importance),
+            "importance": None if importance is None else scale.check_importance(importance),
             "tags": None if tags is None else checked_names(tags, "tags"),
-            "pinned": None if pinned is None else arguments.truth(pinned, "pinned"),
+            "pinned": None if pinned is None else arguments.check_truth(pinned, "pinned"),
             "summary": None if summary is None else checked_text(summary, "summary", settings.max_text_bytes),
             "context": None if context is None else checked_text(context, "context", settings.max_text_bytes),
             "valid_from": None if valid_from is None else clock.parse(valid_from, "valid_from"),
             "valid_to": None if valid_to is None else clock.parse(valid_to, "valid_to"),
         }
         changes = {name: value for name, value in given.items() if value is not None}
-        changes |= dict.fromkeys(arguments.cleared(clear, changes))
+        changes |= dict.fromkeys(arguments.check_cleared(clear, changes))
         if old.channel == Channel.PROCEDURAL:
             changes = procedures.check_corrected_procedure(changes)
         if not changes:
             raise InvalidInput(f"nothing to change; give one of {', '.join(given)} or clear")
         if (
             expected_version is not None
-            and arguments.whole(expected_version, "expected_version", 1, None) != old.version
+            and arguments.check_whole(expected_version, "expected_version", 1, None) != old.version
         ):
             raise Conflict(f"memory {memory_id!r} has version {old.version}, not {expected_version}; read it again")
         known = [old]
@@ -535,31 +515,6 @@ class AsyncScope:
     async def pin(self, memory_id: str, pinned: bool = True) -> WriteResult:
         """Put a memory first in line for a context block and keep it from expiring; ``False`` takes that back."""
         return await self.update(memory_id, pinned=pinned)
-
-    @told(Node.HOTPATH, Op.RESTORE)
-    async def undo(self, change: int) -> WriteResult:
-        """Take a decision back, whole: everything that was changed together with a journal entry.
-
-        What a memory held before is there again to the byte; what the decision had created is forgotten, what it had
-        removed or merged is there again, links too. An undo is a change like any other, and can be undone.
-
-        Args:
-            change: ``seq`` of one of its entries, as :meth:`history` gives it.
-
-        Raises NotFound for a change that there is not, or when the agent may not read all of what was decided with it
-        (both contents of each entry, both ends of each link); Conflict when it was undone already, when one of its
-        memories was changed later (undo that first), or when a link that it took away leads to a memory that is not
-        there now (restore that first).
-        """
-        wanted = arguments.whole(change, "change", 1, None)
-        store, namespace = self._parts.store, self.who.namespace
-        found = await store.journal(namespace, since=wanted - 1, limit=1)
-        entries = await store.journal(namespace, step=found[0].step, limit=10**9) if found else []
-        if wanted not in [entry.seq for entry in entries]:
-            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
-        if not await may_show_all(store, namespace, entries, self._readable):
-            raise NotFound(f"no change {wanted} in {namespace.path}; history lists them")
-        return await self._parts.working.writer.undo(self.who, entries)
 
     @property
     def state(self) -> AsyncState:
@@ -606,7 +561,8 @@ class AsyncScope:
         """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
 
         On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
-        what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however that
+        what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however
+        that
         happens, it stores what was delivered, word for word, and has the thread looked through as the settings say,
         whatever the warden's setting ``extraction`` is. When memory fails, the turn goes on without it.
 
@@ -676,18 +632,25 @@ class AsyncScope:
             window_tokens=window_tokens,
         )
 
-    waiting = review.waiting
-    release = told(Node.HOTPATH, Op.RESTORE)(review.release)
-    discard = told(Node.HOTPATH, Op.DELETE)(review.discard)
-    user_context = consent.user_context
-    propose_context = told(Node.HOTPATH, Op.UPDATE)(consent.propose_context)
-    consents = consent.consents
-    decide = told(Node.HOTPATH, Op.UPDATE)(consent.decide)
-    acknowledge = told(Node.HOTPATH, Op.UPDATE)(consent.acknowledge)
-    events = event_reading.events
-    event_counts = event_reading.event_counts
-    feedback = use_feedback.feedback
-    uses = use_feedback.uses
+    @property
+    def review(self) -> AsyncReview:
+        """Decisions on candidates and on quarantined texts."""
+        return AsyncReview(self._parts, self.who)
+
+    @property
+    def journal(self) -> AsyncJournal:
+        """History, undo, changes since a revision, and operational events."""
+        return AsyncJournal(self._parts, self.who)
+
+    @property
+    def consent(self) -> AsyncConsent:
+        """The user context, proposals for it, and the person's decisions."""
+        return AsyncConsent(self._parts, self.who)
+
+    @property
+    def usage(self) -> AsyncUsage:
+        """Feedback on memories in prompts, and how often they were of use."""
+        return AsyncUsage(self._parts, self.who)
 
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
         """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""
@@ -701,22 +664,9 @@ class AsyncScope:
 
     def _own_category(self, name: str) -> str:
         """A category that the agent may read. Raises CategoryDenied."""
-        category = arguments.category(self._parts.settings, name)
+        category = arguments.check_category(self._parts.settings, name)
         self._parts.settings.categories.readable(self.who.agent, (category,))
         return category
-
-    @property
-    def _readable(self) -> tuple[str, ...] | None:
-        """The categories that the agent may read; None for all."""
-        return self._parts.settings.categories.readable(self.who.agent, None)
-
-    @property
-    def _consents(self) -> Proposals:
-        return self._parts.working.consents
-
-    @property
-    def _categories(self) -> Categories:
-        return self._parts.settings.categories
 
     def _request(
         self,
@@ -739,9 +689,11 @@ class AsyncScope:
             query=checked_text(query, "query", settings.max_text_bytes),
             categories=settings.categories.readable(self.who.agent, wanted),
             where=self._where(filters),
-            top_k=arguments.whole(top_k, "top_k", 1, MAX_TOP_K),
-            threshold=None if threshold is None else arguments.share(threshold, "threshold"),
-            budget_tokens=None if budget_tokens is None else arguments.whole(budget_tokens, "budget_tokens", 1, None),
+            top_k=arguments.check_whole(top_k, "top_k", 1, MAX_TOP_K),
+            threshold=None if threshold is None else arguments.check_share(threshold, "threshold"),
+            budget_tokens=None
+            if budget_tokens is None
+            else arguments.check_whole(budget_tokens, "budget_tokens", 1, None),
             full=returns == "full",
             explain=bool(explain),
             steps=wanted is not None and procedures.CATEGORY in wanted,

@@ -188,7 +188,7 @@ class AsyncWarden:
         """
         where = parse_namespace(namespace, tenant)
         working = self._parts.working
-        return AsyncBackend(self._parts.store, working.writer, working.indexes, where)
+        return AsyncBackend(self._parts.store, working.items, working.indexes, where)
 
     @property
     def tiers(self) -> AsyncTiers:
@@ -223,10 +223,11 @@ class AsyncWarden:
         from memwarden.recall.recall import RERANK_TIMEOUT, Recall
         from memwarden.remember.extract.extractor import Extractor
         from memwarden.remember.filler import SignalFiller
-        from memwarden.remember.write_store import InstrumentedStore
-        from memwarden.remember.write_store import GuardedStore
+        from memwarden.remember.items import ItemWriter
         from memwarden.remember.resolve.consent.proposals import Proposals
         from memwarden.remember.resolve.resolver import Resolver
+        from memwarden.remember.resolve.review import ReviewQueue
+        from memwarden.remember.write_store import GuardedStore, InstrumentedStore
         from memwarden.remember.writer import Writer
 
         held_bytes = self._parts.settings.index_bytes // HELD_SHARE
@@ -260,12 +261,12 @@ class AsyncWarden:
             relation_weight=self._parts.settings.relation_weight,
             left_out=frozenset(self._parts.settings.leave_out),
         )
-        telling: Any = self._parts.store
-        if self._parts.settings.events == "on":
-            telling = InstrumentedStore(telling, self._parts.events.put)
-        closed: Any = GuardedStore(telling)
-        facts = Resolver(
-            closed,
+        events, raw = self._parts.events, self._parts.store
+        recorded = InstrumentedStore(raw, events.put) if self._parts.settings.events == "on" else raw
+        # Nothing but consent gets a store without the guard.
+        guarded = GuardedStore(recorded)
+        resolver = Resolver(
+            guarded,
             indexes,
             chat=self._chat_model,
             model=embedder.name if embedder else None,
@@ -273,10 +274,10 @@ class AsyncWarden:
             merging=self._parts.settings.merging == "auto",
         )
         extractor = Extractor(
-            closed,
+            guarded,
             indexes,
             embedder,
-            facts,
+            resolver,
             self._parts.settings.categories,
             chat=self._chat_model,
             preset=self._parts.settings.preset,
@@ -289,11 +290,13 @@ class AsyncWarden:
         recall.filler = filler
         self._parts.opened = Services(
             recall=recall,
-            writer=Writer(closed, embedder, facts, filler),
+            writer=Writer(guarded, embedder, resolver, filler),
+            items=ItemWriter(guarded, embedder),
+            reviews=ReviewQueue(guarded, resolver, embedder),
             extractor=extractor,
             indexes=indexes,
             larges=larges,
-            consents=Proposals(telling, embedder),
+            consents=Proposals(recorded, embedder),
             embedder=embedder,
             filler=filler,
             chat=self._chat_model,

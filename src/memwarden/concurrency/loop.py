@@ -1,25 +1,19 @@
-"""An event loop in a thread of its own, and how async methods become blocking ones on it.
-
-A call costs about 50 microseconds more than the async one.
-"""
+"""An event loop in a thread of its own, for blocking calls. A call costs about 50 microseconds more than the async."""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import functools
 import os
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from memwarden.errors import MemwardenError, StoreUnavailable, WrongThread
 
-P = ParamSpec("P")
 R = TypeVar("R")
-A = TypeVar("A")
-LAST_SECONDS = 1.0
-"""Calls of other threads may take this long to end while a warden is closed; then they are broken off."""
+CLOSE_SECONDS = 1.0
+"""How long calls of other threads may take to end while a warden is closed; then they are cancelled."""
 
 
 class Loop:
@@ -127,7 +121,7 @@ class Loop:
         """Let calls that are under way end, and break off those that do not."""
         calls = asyncio.all_tasks() - {asyncio.current_task()}
         if calls:
-            _, late = await asyncio.wait(calls, timeout=LAST_SECONDS)
+            _, late = await asyncio.wait(calls, timeout=CLOSE_SECONDS)
             for call in late:
                 call.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -173,23 +167,3 @@ async def _told(coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Fu
         answer.set_exception(error)
         if not isinstance(error, Exception):
             raise
-
-
-class Facade:
-    """Something of the async API and the loop that its methods run on."""
-
-    def __init__(self, inner: Any, loop: Loop) -> None:
-        self._inner = inner
-        self._loop = loop
-
-
-def blocking(
-    method: Callable[Concatenate[A, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[Facade, P], R]:
-    """Make the blocking twin of an async method, to be called on a :class:`Facade`."""
-
-    def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return facade._loop.run(method(facade._inner, *args, **kwargs))
-
-    functools.update_wrapper(call, method)
-    return call

@@ -1,7 +1,7 @@
-"""One turn of a conversation: memories into the prompt before the model is called, what was said into the store after.
+"""Runs a turn of a conversation: memories into the prompt before the model call, the words said into the store after.
 
-Nothing of memory stands in the way of the turn: when it fails, the prompt goes out without memories. What was
-delivered is stored however the turn ends, and what could not be stored is told to the caller.
+Memory never blocks the turn: when it fails, the prompt goes out without memories. Delivered words are stored however
+the turn ends, and the caller learns of any that could not be stored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import TracebackType
@@ -19,26 +18,27 @@ from memwarden.concurrency.tasks import shielded, with_deadline
 from memwarden.conversation.formats import Request, detect_format
 from memwarden.conversation.formats.reading import messages_since_answer, read_prefill
 from memwarden.conversation.inject import inject_memories
-from memwarden.conversation.own_words import without_block, without_blocks
 from memwarden.conversation.record_response import ResponseRecorder, SpokenAnswer, tee_async_stream, tee_stream
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn_log import TurnLog
+from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, NotKept, Stale
 from memwarden.ids import new_id
-from memwarden.observability.instrument import EventDraft, tell_of
+from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template
 from memwarden.records import ContextBlock, MessageResult, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name
+from memwarden.remember.ingest.strip_context import strip_messages, strip_template_context
 from memwarden.runtime import Runtime
 
 E = TypeVar("E")
 Message = dict[str, Any]
+# Time limit of each step before the model call. A cold start of a large store takes seconds, and a hanging store must
+# not hold up the conversation.
 MAX_SECONDS_BEFORE: Final = 10.0
-"""What is done before the model is called may take so long each: a cold start of a large store takes seconds, and a
-store that hangs must not hold up the conversation."""
+# Time limit for storing what was said: as long as writers of the same store wait for each other.
 MAX_SECONDS_AFTER: Final = 30.0
-"""Storing what was said may take so long, as long as writers of one store wait for each other."""
 NO_BLOCK: Final = ContextBlock("", (), 0, 0, 0)
 WITH_MEMORY: Final = ChatSettings(use_memory=True)
 
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class ContextScope(Protocol):
-    """What a turn needs of a scope."""
+    """The part of a scope that a turn needs."""
 
     @property
     def who(self) -> Scope: ...
@@ -62,15 +62,16 @@ class ContextScope(Protocol):
     ) -> ContextBlock: ...
 
 
+@add_old_names("turn", {"heard": "record_response"})
 class AsyncTurn:
-    """A turn, used once, as a context manager around the call of a model. Made by ``scope.turn``.
+    """A turn, used once, as a context manager around a model call. Made by ``scope.turn``.
 
     >>> async with me.turn(messages) as turn:
     ...     response = await client.chat.completions.create(model=..., messages=turn.messages)
     ...     turn.record_response(response)
 
     Attributes:
-        request: what to give the model: the request with memories put in; equal to the given one without any.
+        request: the request for the model, with memories inserted; equal to the given request without any.
         block: the memories that were found. It is false when nothing was relevant.
         stored: what became of each message that was handed to the store, as ``observe`` tells it.
         kept: what was decided when the thread was looked through at the end of the turn; None when it was not, or when
@@ -115,7 +116,7 @@ class AsyncTurn:
 
     @property
     def messages(self) -> Any:
-        """The messages to give the model: of a request that is a mapping, what stands in it as messages or input."""
+        """The messages to give the model: the list itself, or the ``messages`` or ``input`` of a mapping."""
         request = self.request
         if isinstance(request, Mapping):
             return request["messages"] if "messages" in request else request.get("input")
@@ -123,7 +124,7 @@ class AsyncTurn:
 
     @property
     def answer(self) -> str | None:
-        """The last answer of the model as far as it was heard; None without words."""
+        """The last answer of the model as far as it was recorded; None without words."""
         answers = self._heard.answers
         return answers[-1].text if answers else None
 
@@ -135,7 +136,7 @@ class AsyncTurn:
 
     @property
     def settings(self) -> ChatSettings:
-        """The settings. Others given during the turn decide what is done at its end."""
+        """The settings. Settings assigned during the turn take effect at its end."""
         return self._settings
 
     @settings.setter
@@ -144,7 +145,7 @@ class AsyncTurn:
 
     @property
     def has_more(self) -> bool:
-        """Whether something was heard after the end."""
+        """Whether words were recorded after the end."""
         return self._state == "over" and self._heard.size > self._ended_at
 
     async def __aenter__(self) -> Self:
@@ -153,10 +154,10 @@ class AsyncTurn:
         Raises Conflict for a key that another message had.
         """
         if self._state != "new":
-            raise InvalidInput("a turn is used once; make another one with scope.turn(...)")
+            raise InvalidInput("a turn is used once; make another with scope.turn(...)")
         self._state = "over"
         if self._settings.use_memory:
-            said = without_blocks(self._said, self._settings.template)
+            said = strip_messages(self._said, self._settings.template)
             self._asked = self._to_store(said)
             if unread := self._form.unread(self._given):
                 self._note("without messages that cannot be read", InvalidInput("; ".join(unread)), tell=True)
@@ -169,7 +170,7 @@ class AsyncTurn:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Store what was said; then look through the thread, if it is time and the turn did not fail.
+        """Store what was said, then extract memories from the thread if that is due and the turn did not fail.
 
         Raises NotKept, unless the turn failed itself: then that error goes on, with a note.
         """
@@ -182,7 +183,7 @@ class AsyncTurn:
             log.error("%s", lost)
 
     def record_response(self, response: Any, *, id: str | None = None) -> str:
-        """Take in an answer of the model: a whole response of the form, or its words. Returns the words.
+        """Record an answer of the model: a whole response of the form, or its words. Returns the words.
 
         Call it once for each answer, in order, when the model is called more than once in a turn.
 
@@ -202,11 +203,6 @@ class AsyncTurn:
         answer.pieces.append(words)
         return words
 
-    def heard(self, response: Any, *, id: str | None = None) -> str:
-        """Call :meth:`record_response`, under the name that it had before; goes with the next release."""
-        warnings.warn("turn.heard is now turn.record_response", DeprecationWarning, stacklevel=2)
-        return self.record_response(response, id=id)
-
     @overload
     def stream(self, events: AsyncIterable[E], *, id: str | None = None) -> AsyncIterator[E]: ...
 
@@ -214,7 +210,7 @@ class AsyncTurn:
     def stream(self, events: Iterable[E], *, id: str | None = None) -> Iterator[E]: ...
 
     def stream(self, events: Any, *, id: str | None = None) -> Any:
-        """Pass on the events of a stream as they are, one answer of the model, while its words are taken in.
+        """Pass on the events of a stream unchanged and record their words as a single answer.
 
         What was passed on counts as delivered, however the stream ends. Events may be texts. Raises InvalidInput for
         what comes once the turn, or the warden, is over.
@@ -228,11 +224,11 @@ class AsyncTurn:
     def words(self, events: Iterable[Any], *, id: str | None = None) -> Iterator[str]: ...
 
     def words(self, events: Any, *, id: str | None = None) -> Any:
-        """Pass on the words that the events of a stream bring, as :meth:`stream` passes on the events."""
+        """Pass on the words of a stream's events, as :meth:`stream` passes on the events."""
         return self._passing(events, id, words=True)
 
     async def refresh(self) -> None:
-        """Search for memories again and put them in anew: what was learned since the turn began is in ``request``.
+        """Search again and insert the memories anew, so that ``request`` holds what was learned since the turn began.
 
         With ``cache_stable`` the snapshot is made anew, and what stood before earlier messages is gone. Without memory
         nothing changes. Raises InvalidInput when the turn is not open.
@@ -289,16 +285,16 @@ class AsyncTurn:
         return words
 
     def _to_store(self, said: list[Message]) -> list[Message]:
-        """What was said in this turn; without a key all that was said, since the thread knows what it has."""
+        """Return the messages of this turn; without a key all of them, since the thread knows what it has."""
         if self._new is not None:
-            return without_blocks(self._new, self._settings.template)
+            return strip_messages(self._new, self._settings.template)
         if self._key is None:
             return said
         self._begun = read_prefill(self._given)
         return messages_since_answer(said, self._begun.strip())
 
     async def _put_in(self, *, renew: bool = False) -> None:
-        said = without_blocks(self._said, self._settings.template)
+        said = strip_messages(self._said, self._settings.template)
         if not said:
             return
         settings = self._settings
@@ -320,7 +316,7 @@ class AsyncTurn:
             self._goes_on("without memories", error, Node.CONTEXT, Op.SEARCH)
 
     async def _store_asked_early(self) -> None:
-        """Store what the user said before a model is called. If it fails, it is tried again at the end."""
+        """Store the user's words before the model call. A failure is repeated at the end."""
         try:
             async with asyncio.timeout(MAX_SECONDS_BEFORE):
                 await self._store_asked()
@@ -337,7 +333,7 @@ class AsyncTurn:
         self._asked_stored = True
 
     async def _store(self) -> None:
-        """Store what is not stored yet. May be done again."""
+        """Store what is not stored yet. Repeatable."""
         answers = self._answers()
         try:
             async with asyncio.timeout(MAX_SECONDS_AFTER):
@@ -357,21 +353,24 @@ class AsyncTurn:
     def _answers(self) -> list[Message]:
         template = self._settings.template
         said = [
-            {"role": "assistant", "content": without_block(item.text if place else self._begun + item.text, template)}
+            {
+                "role": "assistant",
+                "content": strip_template_context(item.text if place else self._begun + item.text, template),
+            }
             | ({"id": item.id} if item.id else {})
             for place, item in enumerate(self._heard.answers)
         ]
         return [item for item in said if item["content"].strip()]
 
     def _answer_key(self, number: int, answer: Message) -> str | None:
-        """The key under which an answer is stored once: a turn that is repeated may be answered otherwise."""
+        """Return the idempotency key of an answer: a repeated turn may be answered differently."""
         if "id" in answer:
             return None
         digest = hashlib.blake2b(answer["content"].encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"answer:{hashlib.blake2b(self._own_key.encode(), digest_size=16).hexdigest()}:{number}:{digest}"
 
     def _judge_uses(self) -> None:
-        """Tell which memories of the prompt the answer used (F22): events, which may be lost and never fail a turn."""
+        """Record which memories of the prompt the answer used, as events that may be lost."""
         answer = "\n".join(answer.text for answer in self._heard.answers)
         if not self.block.items or not answer.strip() or not self._parts.events.takes:
             return
@@ -380,18 +379,16 @@ class AsyncTurn:
                 judge_uses,  # its word lists are for those alone who hear answers
             )
 
-            said = [
-                str(without_block["content"]) for without_block in without_blocks(self._said, self._settings.template)
-            ]
+            said = [str(message["content"]) for message in strip_messages(self._said, self._settings.template)]
             for item, used, share in judge_uses(self.block.items, said, answer):
                 verdict = UseVerdict.USED if used else UseVerdict.UNUSED
                 deed = EventDraft(Op.USE, verdict.status, verdict, item.id, item.category, round(share, 3))
-                tell_of(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
+                record_event(self._parts.events.put, self._scope.who, Node.CONTEXT, deed, self.block.rev)
         except Exception as error:  # a signal is no reason to fail
             self._note("without a word on what its memories were of use for", error)
 
     async def _look(self) -> None:
-        """Look through the thread, if it is time (C3). If this fails, the next look does it."""
+        """Extract memories from the thread if that is due. After a failure the next extraction covers it."""
         settings = self._settings
         try:
             async with asyncio.timeout(MAX_SECONDS_AFTER):
@@ -406,11 +403,14 @@ class AsyncTurn:
     def _goes_on(self, how: str, error: Exception, node: Node, op: Op) -> None:
         self._note(how, error)
         if isinstance(error, TimeoutError) and self._parts.events.takes:  # the verb tells what it raises itself
-            tell_of(self._parts.events.put, self._scope.who, node, EventDraft(op, Status.ERROR, "TimeoutError"))
+            record_event(self._parts.events.put, self._scope.who, node, EventDraft(op, Status.ERROR, "TimeoutError"))
 
     def _note(self, how: str, error: Exception, *, tell: bool = False) -> None:
-        """tell: the log names the reason too; of what else fails the error may hold what was said."""
-        if (how, type(error)) not in self._noted:  # of a thousand events that cannot be read one is told
+        """Keep an error and log its kind.
+
+        tell: log the message too; other messages may hold what was said.
+        """
+        if (how, type(error)) not in self._noted:  # a thousand unreadable events make a single warning
             self._noted.add((how, type(error)))
             why = (
                 f"{type(error).__name__}: {error}" if tell and isinstance(error, InvalidInput) else type(error).__name__
@@ -420,7 +420,7 @@ class AsyncTurn:
 
 
 def check_chat_settings(settings: ChatSettings | None) -> ChatSettings:
-    """Return the settings of a chat; with memory, if none are given. Raises InvalidInput."""
+    """Return the settings of a chat, with memory if None is given. Raises InvalidInput."""
     if settings is not None and not isinstance(settings, ChatSettings):
         raise InvalidInput(
             f"settings are ChatSettings, which read_chat_settings makes of a mapping, not {settings!r:.80}"
@@ -434,5 +434,5 @@ def check_chat_settings(settings: ChatSettings | None) -> ChatSettings:
 
 @cache
 def _tell_that_memory_is_off() -> None:
-    """Say so in the log, once a process: whoever sets how memory takes part may not know that it takes none."""
+    """Warn once per process: a caller who sets details of memory may not know that it is off."""
     log.warning("settings of a chat say how memory takes part, but not use_memory=True: nothing is put in or stored")

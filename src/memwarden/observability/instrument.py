@@ -1,9 +1,9 @@
 """What a call does is told while it does it, so that operational events need no hand of each part (B14).
 
-A verb that is marked with :func:`told` opens a :class:`OperationContext`; whatever runs within it, in threads too,
+A verb that is marked with :func:`instrumented` opens a :class:`OperationContext`; whatever runs within it, in threads too,
 finds the call by a context variable: the store that writes
-(:mod:`memwarden.remember.instrumented_store`), and the places where a model fails
-(:func:`model_failed`). Nothing here waits, reads or writes; events go into a queue in memory.
+(:mod:`memwarden.remember.write_store`), and the places where a model fails
+(:func:`record_model_failure`). Nothing here waits, reads or writes; events go into a queue in memory.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class OperationContext:
         self._sink(PendingEvent(time.time_ns() // 1000, self._who, where, self._node, deed, rev, ms))
 
 
-def event_of(noted: PendingEvent) -> OpEvent:
+def event_of_pending(noted: PendingEvent) -> OpEvent:
     """Return the event of what was noted."""
     import uuid_utils  # here, so that importing memwarden does not load it
 
@@ -87,7 +87,7 @@ def event_of(noted: PendingEvent) -> OpEvent:
 _CALL: ContextVar[OperationContext | None] = ContextVar("memwarden_call", default=None)
 
 
-def told(
+def instrumented(
     node: Node, op: Op
 ) -> Callable[
     [Callable[Concatenate[S, P], Coroutine[Any, Any, R]]], Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
@@ -106,7 +106,7 @@ def told(
             events = scope._parts.events
             if not events.takes:
                 return await method(self, *args, **named)
-            with opened(events.put, scope.who, node, op) as call:
+            with open_operation(events.put, scope.who, node, op) as call:
                 result = await method(self, *args, **named)
             for deed in _of_result(op, result):
                 call.tell(deed)
@@ -118,7 +118,7 @@ def told(
 
 
 @contextmanager
-def opened(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[OperationContext]:
+def open_operation(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[OperationContext]:
     """Open a call for what runs within, which finds it; what fails there is told as ``op`` and goes on."""
     call = OperationContext(sink, who, node)
     before = _CALL.set(call)
@@ -131,17 +131,17 @@ def opened(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[OperationCont
         _CALL.reset(before)
 
 
-def call_in(namespace: Namespace, sink: Sink) -> OperationContext:
+def current_operation(namespace: Namespace, sink: Sink) -> OperationContext:
     """The call that is at work; else one of nobody, since a backend of items belongs to no scope."""
     return _CALL.get() or OperationContext(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
 
 
-def tell_of(sink: Sink, who: Scope, node: Node, deed: EventDraft, rev: int | None = None) -> None:
+def record_event(sink: Sink, who: Scope, node: Node, deed: EventDraft, rev: int | None = None) -> None:
     """Tell what no verb can tell itself, since it was broken off or is none."""
     OperationContext(sink, who, node, timed=False).tell(deed, rev=rev)
 
 
-def model_failed(what: str) -> None:
+def record_model_failure(what: str) -> None:
     """Tell that a model gave no answer that can be used, and that the call goes on without it.
 
     what: a word for which model and how, such as ``chat_model_late``.

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from memwarden import clock
 from memwarden.errors import StoreError
-from memwarden.observability.instrument import PendingEvent, event_of
+from memwarden.observability.instrument import PendingEvent, event_of_pending
 from memwarden.observability.records import Node, Op, OpEvent, Status
 from memwarden.records import Memory, Namespace
 from memwarden.settings import Settings
@@ -166,7 +166,7 @@ class EventQueue:
 
 
 def _made(waiting: Sequence[PendingEvent]) -> list[OpEvent]:
-    return [event_of(item) for item in waiting]
+    return [event_of_pending(item) for item in waiting]
 
 
 def _losses(lost: Counter[Namespace]) -> list[OpEvent]:

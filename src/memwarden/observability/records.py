@@ -2,7 +2,7 @@
 
 The journal says what became of memories and is written with them. Events are a second stream beside it, written in
 batches and as well as can be: they cover reads, skips and failures too, and some may be lost. :class:`EventFilter` is
-the meaning of what a store is asked for; :func:`counted` that of its counts.
+the meaning of what a store is asked for; :func:`count_events` that of its counts.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class EventFilter:
 EVERYTHING = EventFilter()
 
 
-def counted(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
+def count_events(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
     """Count events by node, op and status over spans of time of ``seconds``, which begin at whole multiples since 1970.
 
     Sorted by time, node, op and status. Spans without events are left out.
@@ -201,7 +201,7 @@ def counted(events: Iterable[OpEvent], seconds: int) -> list[OpCount]:
     return [OpCount(moment(at), node, op, status, sums[at, node, op, status]) for at, node, op, status in sorted(sums)]
 
 
-def uses_of(events: Iterable[OpEvent]) -> list[MemoryUse]:
+def summarize_uses(events: Iterable[OpEvent]) -> list[MemoryUse]:
     """Sum up events of the use of memories, the memory judged last first.
 
     A prompt is known by its thread and the revision of its block; of several verdicts there the last counts.

@@ -1,6 +1,6 @@
-"""Design E's view of memory: a task's scratch pad, a project's knowledge and what holds everywhere.
+"""Three tiers of memory: a task's scratch pad, a project's knowledge, and global memory.
 
-The three stores are views of the one record and its one way in, and an assembler makes one context of them;
+The three stores are views of ordinary memories, written the ordinary way. An assembler makes a single context of them.
 :attr:`memwarden.api.warden.AsyncWarden.tiers` makes all four.
 """
 

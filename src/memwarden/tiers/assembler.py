@@ -1,4 +1,4 @@
-"""From three tiers to one context within a budget (E6)."""
+"""Assembles the context of a task from three tiers within a token budget."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from memwarden import arguments, clock, filters
 from memwarden.errors import InvalidInput
-from memwarden.observability.instrument import EventDraft, opened
+from memwarden.observability.instrument import EventDraft, open_operation
 from memwarden.observability.records import Node, Op, Status
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of
@@ -32,18 +32,18 @@ from memwarden.tiers.task_store import AsyncTaskMemoryStore
 from memwarden.tiers.usage import ItemUses
 from memwarden.tokens import TokenCounter, estimate
 
+# Tokens of a usual line; a read fetches as many items as such lines fill the budget.
 USUAL_LINE_TOKENS = 20
-"""Tokens of a usual line: so many items are read at once as fill the budget with such."""
+# The category of items, which carry none of their own.
 ITEM_CATEGORY = "activity"
-"""The category of items, since design E knows none."""
+# Items per read at the least, and items considered at the most.
 MIN_READ, MAX_READ = 20, 1_000
-"""So many are read at once at the least, and looked at at the most."""
 
 _STATED = filters.parse({"channel": {"$ne": Channel.TURN}})
 
 
 class TierSearch(NamedTuple):
-    """What was found in a tier. why: for each candidate, in words; score: with a query."""
+    """The candidates of a tier. whys: the reasons, in words; scores: with a query."""
 
     items: Sequence[ContextItem]
     whys: Sequence[Callable[[], str]]
@@ -64,7 +64,7 @@ class ContextPlan(NamedTuple):
 
     @property
     def at_once(self) -> int:
-        """How many items of a tier are read at once."""
+        """Items of a tier per read."""
         return max(MIN_READ, min(MAX_READ, self.budget // USUAL_LINE_TOKENS))
 
 
@@ -88,7 +88,7 @@ class AsyncContextAssembler:
         self._count = count
 
     async def build_context(self, task: Any, request: Any) -> ContextPackage:
-        """Choose from a task, its project and what holds everywhere what fits a budget. Never writes.
+        """Choose from a task, its project and global memory what fits a budget. Never writes a memory.
 
         It leaves an operational event in the task's namespace.
 
@@ -96,8 +96,9 @@ class AsyncContextAssembler:
             task: a :class:`memwarden.tiers.Task`, or anything with ``task_id`` and ``metadata``.
             request: a :class:`memwarden.tiers.ContextRequest`, or anything with ``budget_tokens``.
 
-        The task's memory is always looked at. Of the others what answers the query goes in, in recall's order; without
-        a query pinned items, then the important, then the new. How the budget is shared: :mod:`memwarden.tiers.budget`.
+        The task's memory is always considered. Of the other tiers, answers to the query go in, in recall's order;
+        without a query pinned items, then by importance, then by age. How the budget is shared:
+        :mod:`memwarden.tiers.budget`.
 
         Raises InvalidInput, UnknownAgent, StoreError.
         """
@@ -108,7 +109,7 @@ class AsyncContextAssembler:
         if not events.takes:
             return await self._build(task_id, project_id, plan)
         place = TierScope(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
-        with opened(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
+        with open_operation(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
             package = await self._build(task_id, project_id, plan)
         call.tell(draft_event(package))
         return package
@@ -126,7 +127,7 @@ class AsyncContextAssembler:
         return package
 
     async def cleanup_task(self, task_id: str) -> None:
-        """Clear the memory of a task that is over."""
+        """Clear the memory of a finished task."""
         task_id = check_name(task_id, "task_id")
         place = TierScope(tenant=self._tenant, path=f"task/{task_id}")
         await AsyncTaskMemoryStore(self._parts, place, self._uses, task_id).clear()
@@ -142,13 +143,15 @@ class AsyncContextAssembler:
         ends = (asked.head_tail_preserve, profile.head_tail_preserve, getattr(policy, "head_tail_preserve", None))
         most = self._parts.settings.max_text_bytes
         return ContextPlan(
-            budget=arguments.whole(asked.budget_tokens, "budget_tokens", 1, None),
+            budget=arguments.check_whole(asked.budget_tokens, "budget_tokens", 1, None),
             shares=budget.read_shares(shares),
             query=None if asked.query is None else checked_text(asked.query, "query", most),
             agent=asked.agent,
-            threshold=None if asked.threshold is None else arguments.share(asked.threshold, "threshold"),
-            ends=arguments.whole(next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None),
-            explain=arguments.truth(asked.explain, "explain"),
+            threshold=None if asked.threshold is None else arguments.check_share(asked.threshold, "threshold"),
+            ends=arguments.check_whole(
+                next((end for end in ends if end is not None), 0), "head_tail_preserve", 0, None
+            ),
+            explain=arguments.check_truth(asked.explain, "explain"),
         )
 
     async def _look(self, tier: str, path: str, plan: ContextPlan) -> TierSearch:
@@ -161,7 +164,7 @@ class AsyncContextAssembler:
     async def _ask(
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan, query: str
     ) -> TierSearch:
-        """What answers the query, best first, by the product's recall."""
+        """Return the answers to the query, best first, by recall."""
         from memwarden.recall.recall import SPARE_CANDIDATES, Request
 
         category = self._parts.settings.categories.declared.get(ITEM_CATEGORY)
@@ -180,7 +183,7 @@ class AsyncContextAssembler:
     async def _list(
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan
     ) -> TierSearch:
-        """What matters most, without a question; of a task its two ends first."""
+        """Return the items that matter most without a query; of a task its two ends first."""
         from memwarden.recall.answer.select import GATES
         from memwarden.recall.default_order import order_memories
 
@@ -201,7 +204,7 @@ class AsyncContextAssembler:
         )
 
     async def _enough(self, namespace: Namespace, ids: Sequence[str], plan: ContextPlan) -> tuple[list[Memory], int]:
-        """Read memories in their order until they alone would fill the whole budget. Returns also how many ids."""
+        """Read memories in order until they alone would fill the budget. Returns also the number of ids read."""
         read: list[Memory] = []
         cost, looked_at = 0, 0
         while cost < plan.budget and looked_at < min(MAX_READ, len(ids)):
@@ -214,7 +217,7 @@ class AsyncContextAssembler:
 
 
 def draft_event(package: ContextPackage) -> EventDraft:
-    """What the operational event says of a context that was made: how near the best answer was, never what it is."""
+    """Return the event of a built context: the best answer's score, never its content."""
     near = max((item.score for item in package.included if item.score is not None), default=None)
     if package.included:
         return EventDraft(Op.SEARCH, Status.OK, "", sim=near)
@@ -222,7 +225,7 @@ def draft_event(package: ContextPackage) -> EventDraft:
 
 
 def read_request(request: Any) -> ContextRequest:
-    """Return a request of ours made of anything with ``budget_tokens``. Raises InvalidInput."""
+    """Return a request made of anything with ``budget_tokens``. Raises InvalidInput."""
     if isinstance(request, ContextRequest):
         return request
     if not hasattr(request, "budget_tokens"):
@@ -238,7 +241,7 @@ def _project_id(task: Any) -> Any:
 
 
 def _offers(tier: str, looked: TierSearch) -> list[Offer]:
-    """The candidates as lines. A task's are shown by time, the others in their order."""
+    """Return the candidates as lines. A task's are shown by time, the others in their order."""
     lines = [budget.one_line(item.kind, _prompt_words(item)) for item in looked.items]
     shown = range(len(lines))
     places = dict(enumerate(shown))
@@ -303,7 +306,7 @@ def _matters(memory: Memory, edge: bool, now: datetime) -> str:
 
 
 def _prompt_words(item: ContextItem) -> str:
-    """What of an item stands in a prompt: of a tool's output or a page's words not what reads like orders."""
+    """Return an item's words for a prompt; external words without sentences that read like orders."""
     said = items.item_words(item)
     if trust_of(None, item.kind, item.source) != Trust.EXTERNAL:
         return said

@@ -1,6 +1,6 @@
-"""Design E's storage contract (row E1): seven plain methods over one namespace, and a search by embedding (E9).
+"""A storage contract over a namespace: seven plain methods, and a search by embedding.
 
-For code that keeps items of its own making and wants storage, not recall. What is added is a memory like any other:
+For code that keeps items of its own making and wants storage, not recall. An added item is a memory like any other:
 journaled, found by the scopes of its namespace.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
 from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFound, StoreError
-from memwarden.importance import checked
+from memwarden.importance import check_importance
 from memwarden.records import Channel, Memory, Namespace
 from memwarden.remember.ingest.intake import redact_value, trust_of
 from memwarden.remember.ingest.messages import checked_name, checked_names
@@ -23,20 +23,20 @@ from memwarden.stores.protocol import Store
 
 if TYPE_CHECKING:
     from memwarden.recall.index.namespace_index import NamespaceIndexes
-    from memwarden.remember.writer import Writer
+    from memwarden.remember.items import ItemWriter
 
+# The kind of namespace that items are promoted to, by their own.
 PROMOTION_TARGETS: Mapping[str, str] = {"task": "project", "project": "global"}
-"""Where items of a kind of namespace can be promoted to."""
 KINDS_OF_NAMESPACE = ("user", "project", "task")
+# Maximum nesting of a payload's lists and objects.
 MAX_DEPTH = 100
-"""A payload's lists and objects lie in one another at most this deep."""
 _MAX_TOKENS = 2**63 - 1
 _MAX_NUMBER = 1e18
 
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """An item as design E names its fields; the same record as :class:`memwarden.records.Memory`.
+    """An item of a tier; the same record as :class:`memwarden.records.Memory` under other names.
 
     Attributes:
         context_item_id: the caller's id, unique in the namespace.
@@ -60,7 +60,7 @@ class ContextItem:
         moment = clock.parse(self.timestamp, "timestamp") if self.timestamp else clock.now()
         object.__setattr__(self, "timestamp", moment.isoformat())
         object.__setattr__(self, "tags", checked_names(self.tags, "tags"))
-        object.__setattr__(self, "importance", checked(self.importance))
+        object.__setattr__(self, "importance", check_importance(self.importance))
         for name in ("context_item_id", "kind"):
             value = checked_name(getattr(self, name), name)
             if value is None:
@@ -75,21 +75,21 @@ class ContextItem:
 
 
 class AsyncBackend:
-    """The contract, bound to one namespace. Made by :meth:`memwarden.api.warden.AsyncWarden.backend`."""
+    """The contract, bound to a namespace. Made by :meth:`memwarden.api.warden.AsyncWarden.backend`."""
 
-    def __init__(self, store: Store, writer: Writer, indexes: NamespaceIndexes, namespace: Namespace) -> None:
+    def __init__(self, store: Store, items: ItemWriter, indexes: NamespaceIndexes, namespace: Namespace) -> None:
         self._store = store
-        self._writer = writer
+        self._items = items
         self._indexes = indexes
         self.namespace = namespace
 
     async def add(self, item: ContextItem) -> None:
-        """Store an item, in place of one with the same id.
+        """Store an item, in place of an item with the same id.
 
-        A tool's output, or what names a page or a document as its source, is held back when it looks like orders for an
-        assistant: then there is no item of that id, and the journal tells of a QUARANTINE.
+        A tool's output, or an item with a page or a document as its source, is quarantined when it looks like orders
+        for an assistant: then there is no item of that id, and the journal has a QUARANTINE.
 
-        Raises InvalidInput for a payload that is no JSON object, Conflict for the id of something that is no item;
+        Raises InvalidInput for a payload other than a JSON object, Conflict for an id in use by anything but an item;
         MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
         memory = as_memory(item, self.namespace)
@@ -97,7 +97,7 @@ class AsyncBackend:
             found = await self._store.get(self.namespace, [memory.id])
             if found and found[0].channel in (Channel.TURN, Channel.STATE):
                 raise Conflict(f"the id {memory.id!r} is in use in {self.namespace.path} by something that is no item")
-            await self._writer.put(memory)
+            await self._items.put(memory)
         except StoreError as error:
             raise MemoryBackendError(str(error)) from error
 
@@ -116,18 +116,18 @@ class AsyncBackend:
         return as_item(found) if found else None
 
     async def delete(self, item_id: str) -> bool:
-        """Take an item out. Returns whether it was there."""
+        """Remove an item. Returns whether it existed."""
         found = await self._read_stored(item_id)
-        return found is not None and await self._writer.remove(self.namespace, [found.id]) > 0
+        return found is not None and await self._items.remove(self.namespace, [found.id]) > 0
 
     async def promote(self, item_id: str, to: str) -> str:
-        """Copy an item of a task to its project, or of a project to ``global``, on purpose (E7); return the copy's id.
+        """Copy an item of a task to its project, or of a project to ``global``; return the copy's id.
 
-        Copied, confirmed and then noted in both journals; after a kill a second call goes on where the first one was,
-        and one item is copied once for each of its contents. The item stays where it is.
+        Copied, confirmed and then noted in both journals. After a kill a second call continues where the first stopped,
+        and each content of an item is copied once. The item stays where it is.
 
-        Raises NotFound for an unknown item, Conflict when somebody changes it meanwhile, InvalidInput for another way
-        than task to project or project to global.
+        Raises NotFound for an unknown item, Conflict when somebody changes it meanwhile, InvalidInput for another
+        direction.
         """
         target = parse_namespace(to, self.namespace.tenant)
         kinds = [item.path.partition("/")[0] for item in (self.namespace, target)]
@@ -139,24 +139,24 @@ class AsyncBackend:
         found = await self._read_stored(item_id)
         if found is None:
             raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
-        return await self._writer.promote(found, target)
+        return await self._items.promote(found, target)
 
     async def list_all(self) -> list[ContextItem]:
         """Return every item, the first added first."""
         return [as_item(item) for item in await self._find({}, await self._store.count(self.namespace), "-written")]
 
     async def clear(self) -> None:
-        """Take every item out, in one batch."""
-        await self._writer.remove(self.namespace, [item.context_item_id for item in await self.list_all()])
+        """Remove every item, in a single batch."""
+        await self._items.remove(self.namespace, [item.context_item_id for item in await self.list_all()])
 
     async def count(self) -> int:
-        """Return how many items there are."""
+        """Return the number of items."""
         return await self._store.count(self.namespace, ITEMS)
 
     async def query_semantic(self, query_embedding: Sequence[float], limit: int) -> list[ContextItem]:
-        """Return the items nearest to an embedding by cosine, nearest first (E9). Exact, no approximation.
+        """Return the items nearest to an embedding by cosine, nearest first. Exact, no approximation.
 
-        Raises InvalidInput for an embedding of another size than the store's model makes, or a store without one.
+        Raises InvalidInput for an embedding of a size other than the model's, or a store without a model.
         """
         embedding, most = _numbers(query_embedding), _whole(limit, "limit")
         index = await self._indexes.current(self.namespace)
@@ -178,7 +178,7 @@ class AsyncBackend:
 
 
 async def stored_item(store: Store, namespace: Namespace, item_id: str) -> Memory | None:
-    """Return the memory of an item, or None; what people said and saved state are no items. Raises InvalidInput."""
+    """Return the memory of an item, or None; turns and saved state are no items. Raises InvalidInput."""
     name = checked_name(item_id, "item_id")
     if name is None:
         raise InvalidInput("item_id is a text, not None")
@@ -187,12 +187,12 @@ async def stored_item(store: Store, namespace: Namespace, item_id: str) -> Memor
     return found[0] if known else None
 
 
+# Excludes turns, state saved by key, and the user context, which are no items.
 ITEMS = tuple(
     condition
     for field, value in (("channel", Channel.TURN), ("channel", Channel.STATE), ("id", CONTEXT_ID))
     for condition in filters.parse({field: {"$ne": value}})
 )
-"""What people said is no item of design E, nor is state saved by key, nor how they want to be spoken to."""
 
 
 def parse_namespace(path: str, tenant: str) -> Namespace:
@@ -208,7 +208,7 @@ def parse_namespace(path: str, tenant: str) -> Namespace:
 
 
 def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
-    """Return an item as the memory that is stored of it. Raises InvalidInput for a payload that is no JSON object."""
+    """Return an item as the memory to store. Raises InvalidInput for a payload other than a JSON object."""
     payload = _payload(item)
     return Memory(
         id=item.context_item_id,
@@ -228,7 +228,7 @@ def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
 
 
 def as_item(memory: Memory) -> ContextItem:
-    """Return a memory as an item, unchecked: that was done when it was written, and takes longer than all the rest."""
+    """Return a memory as an item, unchecked: it was checked when written, and a check takes longer than the rest."""
     item = object.__new__(ContextItem)
     fill = object.__setattr__
     fill(item, "context_item_id", memory.id)
@@ -243,7 +243,7 @@ def as_item(memory: Memory) -> ContextItem:
 
 
 def _payload(item: ContextItem) -> dict[str, Any]:
-    """The payload as JSON, without the secrets in it."""
+    """Return the payload as JSON, without secrets."""
     try:
         json.dumps(dict(item.payload), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -253,7 +253,7 @@ def _payload(item: ContextItem) -> dict[str, Any]:
 
 
 def _text(item: ContextItem, payload: Mapping[str, Any]) -> str:
-    """The texts of a payload, one a line; the kind when there are none."""
+    """Return the texts of a payload, each on a line; the kind when there are none."""
     return "\n".join(_texts(payload, MAX_DEPTH)).strip() or item.kind
 
 
@@ -274,7 +274,7 @@ def _whole(value: Any, what: str, most: int | None = None) -> int:
 
 
 def _numbers(embedding: Any) -> list[float]:
-    """An embedding as plain numbers; its size and zeros are the index's business. Raises InvalidInput."""
+    """Return an embedding as plain numbers; the index checks its size and zeros. Raises InvalidInput."""
     try:
         given = list(embedding)
         if isinstance(embedding, str | bytes | Mapping) or not all(isinstance(item, numbers.Real) for item in given):

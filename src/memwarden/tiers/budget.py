@@ -1,9 +1,9 @@
-"""How a token budget is shared among the tiers, and what goes in (E6). Pure functions, no I/O.
+"""Shares a token budget among the tiers and chooses what goes in. Pure functions, no I/O.
 
-The rule: the task, the project and what holds everywhere get 40, 40 and 20 % of the budget, or the shares that are
-asked for. Each takes its items in their order as long as they fit its share; one that does not fit is passed over.
-What shares leave unused flows on: to the task first, then to the project, then to what holds everywhere, for what was
-passed over. A tier with a share of 0 takes part in neither.
+The task, the project and global memory get 40, 40 and 20 % of the budget, or the requested shares. Each takes its items
+in their order as long as they fit its share; an item that does not fit is skipped. Unused parts of the shares go to
+skipped items: of the task first, then of the project, then of global memory. A tier with a share of 0 takes part in
+neither.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from memwarden.recall.answer.render import TASK_OPEN as OPEN
 from memwarden.tokens import TokenCounter
 
 TIERS: Final = ("task", "project", "global")
+# The default shares of the budget.
 DEFAULT_SHARES: Final[Mapping[str, float]] = {"task": 0.4, "project": 0.4, "global": 0.2}
-"""Design E's shares of the budget."""
+# What can leave an item out besides the gates of recall, with its meaning.
 GATES: Final[Mapping[str, str]] = {
     "budget": "it does not fit into what is left of the token budget",
     "share": "its tier has no share of the budget",
     "rank": "enough others that matter more were looked at to fill the budget",
 }
-"""What can leave an item out beside the gates of recall, and what it means."""
+# Rounds of filling the room that is left since lines take fewer tokens together than counted apart.
 MAX_ROUNDS = 3
-"""Lines take less together than one by one: so often the room that this leaves is looked for."""
 _TAG = re.compile(r"<(?=/?task_context)", re.IGNORECASE)
 
 
 class Offer(NamedTuple):
     """An item that could go in.
 
-    line: its words, on one line. place: where it stands among those of its tier that are shown.
+    line: its words, without line breaks. place: its position among the shown items of its tier.
     """
 
     item_id: str
@@ -44,14 +44,14 @@ class Offer(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """What a tier offers, what matters most first. title: the line above its items."""
+    """The offers of a tier, most important first. title: the line above its items."""
 
     title: str
     offers: Sequence[Offer]
 
 
 class ChosenOffer(NamedTuple):
-    """An offer that went in. unused: in what other shares left. tokens: what its line takes."""
+    """An offer that went in. unused: it fills room of other shares. tokens: the size of its line."""
 
     tier: str
     offer: Offer
@@ -61,11 +61,11 @@ class ChosenOffer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BudgetFill:
-    """What fits.
+    """The result of filling a budget.
 
     Attributes:
         taken: by tier, in the order in which they are shown. dropped: (tier, offer, gate) for every other offer.
-        text: what goes into a prompt; empty when nothing fits. tokens: its size, never above the budget.
+        text: the text for a prompt; empty when nothing fits. tokens: its size, never above the budget.
         allotted: the tokens of each share. used: the tokens that each tier took, with its title.
     """
 
@@ -78,7 +78,7 @@ class BudgetFill:
 
 
 def read_shares(shares: Any) -> Mapping[str, float]:
-    """Return checked shares: ``{"task": 0.5, "project": 0.5}``; a tier that is not named gets 0.
+    """Return checked shares: ``{"task": 0.5, "project": 0.5}``; a missing tier gets 0.
 
     Raises InvalidInput for unknown tiers, numbers outside 0..1, and a sum of 0 or above 1.
     """
@@ -94,8 +94,10 @@ def read_shares(shares: Any) -> Mapping[str, float]:
 
 
 def fill_budget(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter) -> BudgetFill:
-    """Choose what goes in, by the rule of this module. The size of the whole text, tags and titles included, never
-    exceeds ``budget``, whatever the counter."""
+    """Choose what goes in, by the rule of this module.
+
+    The size of the whole text, tags and titles included, never exceeds ``budget``, whatever the counter.
+    """
     filling = _Filling(tiers, shares, budget, count)
     for name in TIERS:
         filling.within_share(name)
@@ -108,7 +110,7 @@ def fill_budget(tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: 
 
 
 class _Filling:
-    """A budget being spent. Lines are counted one by one; the whole is counted at the end."""
+    """A budget being spent. Lines are counted separately; the whole is counted at the end."""
 
     def __init__(
         self, tiers: Mapping[str, Tier], shares: Mapping[str, float], budget: int, count: TokenCounter
@@ -136,20 +138,20 @@ class _Filling:
                 self._passed[name].append((offer, cost))
 
     def what_is_unused(self, name: str) -> None:
-        """Take what was passed over as long as it fits what all shares left."""
+        """Take skipped offers as long as they fit the room left by all shares."""
         passed, self._passed[name] = self._passed[name], []
         for offer, cost in passed:
             if not self._take(name, offer, cost, self._room - sum(self._used.values()), unused=True):
                 self._passed[name].append((offer, cost))
 
     def finds_room(self) -> bool:
-        """Count the whole, and say whether it leaves more room than its parts did."""
+        """Count the whole text, and return whether it leaves more room than its parts did."""
         before, spare = self._room, self._budget - self._count(self._render())
         self._room = max(before, sum(self._used.values()) + spare) if self._taken else before
         return self._room > before
 
     def finish(self) -> BudgetFill:
-        """Render, and drop what was taken last as long as the whole is too large."""
+        """Render, and drop the last offers as long as the whole is too large."""
         text = self._render()
         while self._taken and self._count(text) > self._budget:
             last = self._taken.pop()
@@ -190,10 +192,10 @@ def _line(offer: Offer) -> str:
 
 
 def one_line(kind: str, words: str) -> str:
-    """An item's words as the one line that stands for it; they cannot pass for a line or a tag of ours."""
+    """Return an item's words on a single line that cannot pass for another line or a tag of ours."""
     return _TAG.sub("‹", " ".join(f"[{kind}] {words}".split()))
 
 
 def title(name: str, of: str = "") -> str:
-    """The line above a tier's items."""
+    """Return the line above a tier's items."""
     return _TAG.sub("‹", f"{name.capitalize()} {of}:" if of else f"{name.capitalize()}:")

@@ -1,4 +1,4 @@
-"""What went wrong, as design E's stores take it: a code and whatever else is known of it."""
+"""Reads a failure worth remembering: a code, a message and details."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class FailureSignature:
     """A failure that is worth remembering.
 
     Attributes:
-        code: what sort of failure, a short text or a member of an enum of texts, such as ``"timeout"``.
-        message: what was said about it. details: a JSON object.
+        code: the kind of failure, a short text or a member of an enum of texts, such as ``"timeout"``.
+        message: a description. details: a JSON object.
     """
 
     code: str | Enum
@@ -33,8 +33,8 @@ class FailureSignature:
 def read_failure(failure: Any) -> tuple[str, dict[str, Any]]:
     """Return the code of a failure and all of it as a JSON object.
 
-    A :class:`FailureSignature`, or anything like design E's: with ``code`` and with ``dict()`` or ``model_dump()``, or
-    a dataclass. Raises InvalidInput for anything else.
+    failure: a :class:`FailureSignature`, an object with ``code`` and with ``dict()`` or ``model_dump()``, or a
+    dataclass. Raises InvalidInput for anything else.
     """
     code = _code(getattr(failure, "code", None))
     whole = _fields(failure)

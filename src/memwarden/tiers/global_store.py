@@ -1,4 +1,4 @@
-"""What holds for all projects of a tenant (E4): changed only when a person said yes."""
+"""The memory of all projects of a tenant, changed only with a person's consent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
     async def add_preference(
         self, preference: str, category: str, require_confirmation: bool = False, *, confirm: bool = False
     ) -> ContextItem | None:
-        """Keep how somebody wants it everywhere; importance 0.9. None when they declined: then nothing was written.
+        """Keep a preference for all projects; importance 0.9. None when the person declined: then nothing was written.
 
         Args:
             category: such as ``style``, ``verbosity``, ``tools``.
@@ -47,9 +47,9 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         return await self._add(item)
 
     async def modify_preference(self, item_id: str, preference: str, *, confirm: bool = False) -> ContextItem | None:
-        """Put other words in the place of a preference's. None when the person declined.
+        """Replace the words of a preference. None when the person declined.
 
-        Raises NotFound for what is no preference, Denied, Conflict when somebody changed it while the person was asked,
+        Raises NotFound unless it is a preference, Denied, Conflict when somebody changed it while the person was asked,
         InvalidInput, StoreError.
         """
         old = await self._scope.get(item_id)
@@ -68,17 +68,17 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         return await self.get(item_id)
 
     async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
-        """Keep what works again and again, whatever the project; importance 0.7. Nobody is asked."""
+        """Keep a pattern that works in every project; importance 0.7. Nobody is asked."""
         return await self._add(items.pattern(None, self._text(pattern, "pattern"), check_name(domain, "domain")))
 
     async def query_preferences(self, category: str | None = None) -> list[ContextItem]:
-        """Return preferences, the newest first, at most 100; with a category, those of it."""
+        """Return preferences of a category, or all, the newest first, at most 100."""
         return await self.query(
             tags_filter("preference", None if category is None else [check_name(category, "category")])
         )
 
     async def remove(self, item_id: str, *, confirm: bool = False) -> bool:
-        """Take one item out. Returns whether it went: False when the person declined.
+        """Remove an item. Returns False when the person declined.
 
         Raises NotFound, Denied, Conflict when somebody changed it while the person was asked.
         """
@@ -86,27 +86,29 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
         found = await self._read_stored(item_id)
         if not await self._may(asking.remove_question(items.item_words(as_item(found))), confirm):
             return False
-        return await self._parts.working.writer.remove(self.namespace, [found.id], decided_at=head.rev) > 0
+        return await self._parts.working.items.remove(self.namespace, [found.id], decided_at=head.rev) > 0
 
     async def clear_all(self, *, confirm: bool = False) -> bool:
-        """Take everything out. Returns False when the person declined. Raises Denied, StoreError.
+        """Remove everything. Returns False when the person declined. Raises Denied, StoreError.
 
-        Whatever the question says, :meth:`undo` can take it back as long as the store keeps what was removed.
+        Whatever the question says, :meth:`undo` can reverse it as long as the store keeps removed items.
         """
         if not await self._may(asking.CLEAR_QUESTION, confirm):
             return False
         found = await self._parts.store.find(self.namespace, ITEMS, limit=10**9)
-        await self._parts.working.writer.remove(self.namespace, [item.id for item in found])
+        await self._parts.working.items.remove(self.namespace, [item.id for item in found])
         return True
 
     async def undo(self, change: int, *, confirm: bool = False) -> WriteResult | None:
-        """Take a decision back, whole. None when the person declined.
+        """Undo a change, whole. None when the person declined.
 
         See :meth:`memwarden.api.scope.AsyncScope.undo`; raises Denied as well.
         """
         if isinstance(change, bool) or not isinstance(change, int):
             raise InvalidInput(f"change is the number of a change, not {change!r:.80}")
-        return await self._scope.undo(change) if await self._may(asking.undo_question(change), confirm) else None
+        if not await self._may(asking.undo_question(change), confirm):
+            return None
+        return await self._scope.journal.undo(change)
 
     async def _may(self, question: str, vouched: bool, *, must_ask: bool = False) -> bool:
         return await asking.ask_confirmation(question, self.confirmation_callback, vouched, must_ask=must_ask)

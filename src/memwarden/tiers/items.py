@@ -1,6 +1,6 @@
-"""The items that the three stores keep, as design E gives them: ids, sources, tags, importances and payloads.
+"""The items of the three stores: ids, sources, tags, importances and payloads.
 
-Pure functions. A token cost is what the product's counter says of the words, never a split on spaces.
+Pure functions. A token cost is counted by the product's counter, never by splitting on spaces.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.tiers.backend import ContextItem
 from memwarden.tokens import TokenCounter, estimate
 
+# The importance of each kind, 0..1.
 IMPORTANCE: Final[Mapping[str, float]] = {
     Kind.REASONING: 0.5,
     Kind.TOOL_OUTPUT: 0.7,
@@ -25,7 +26,7 @@ IMPORTANCE: Final[Mapping[str, float]] = {
     Kind.PREFERENCE: 0.9,
     Kind.PATTERN: 0.7,
 }
-"""Design E's importance of each kind, 0..1."""
+# The sections of a project's memory, and the kind of their items.
 SECTIONS: Final[Mapping[str, str]] = {
     "decisions": Kind.DECISION,
     "conventions": Kind.CONVENTION,
@@ -33,11 +34,10 @@ SECTIONS: Final[Mapping[str, str]] = {
     "patterns": Kind.PATTERN,
     "preferences": Kind.PREFERENCE,
 }
-"""The parts of a project's memory, as design E's folders name them, and the kind of what lies in each."""
 
 
 def reasoning(task_id: str, stage_id: str, text: str, count: TokenCounter = estimate) -> ContextItem:
-    """What an agent thought in a stage."""
+    """Return the item of an agent's thought in a stage."""
     return _item(
         Kind.REASONING,
         f"reasoning-{stage_id}",
@@ -49,7 +49,7 @@ def reasoning(task_id: str, stage_id: str, text: str, count: TokenCounter = esti
 
 
 def tool_output(task_id: str, tool_id: str, output: Any, count: TokenCounter = estimate) -> ContextItem:
-    """What a tool answered; any JSON value. Raises InvalidInput for another one."""
+    """Return the item of a tool's answer, any JSON value. Raises InvalidInput for other values."""
     try:
         said = json.dumps(output, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -61,20 +61,20 @@ def tool_output(task_id: str, tool_id: str, output: Any, count: TokenCounter = e
 
 
 def decision(project_id: str, text: str, tags: Sequence[str], count: TokenCounter = estimate) -> ContextItem:
-    """What was decided in a project."""
+    """Return the item of a project's decision."""
     given = checked_names(tags, "tags")
     return _of_project(Kind.DECISION, project_id, given, {"decision": text}, count(text))
 
 
 def convention(project_id: str, text: str, scope: str, count: TokenCounter = estimate) -> ContextItem:
-    """How things are done in a project, and where this holds."""
+    """Return the item of a project's convention, and where it applies."""
     return _of_project(Kind.CONVENTION, project_id, (scope,), {"convention": text, "scope": scope}, count(text))
 
 
 def failure(
     project_id: str, code: str, whole: Mapping[str, Any], lesson: str, count: TokenCounter = estimate
 ) -> ContextItem:
-    """What went wrong in a project, and what to learn of it."""
+    """Return the item of a project's failure and its lesson."""
     payload = {"failure": dict(whole), "lesson": lesson}
     return _of_project(Kind.FAILURE, project_id, (code,), payload, count(lesson))
 
@@ -86,12 +86,12 @@ def preference(project_id: str | None, text: str, category: str, count: TokenCou
 
 
 def pattern(project_id: str | None, text: str, domain: str, count: TokenCounter = estimate) -> ContextItem:
-    """What works again and again, in a project or (None) everywhere."""
+    """Return the item of a pattern that works in a project or (None) everywhere."""
     return _of_project(Kind.PATTERN, project_id, (domain,), {"pattern": text, "domain": domain}, count(text))
 
 
 def item_words(item: ContextItem) -> str:
-    """What an item says, in the words that stand for it in a prompt: its payload by its kind, else all its texts."""
+    """Return the words that stand for an item in a prompt: its payload by its kind, else all its texts."""
     told = item.payload
     if item.kind == Kind.TOOL_OUTPUT and "output" in told:
         output = told["output"]

@@ -1,4 +1,4 @@
-"""What an assembler is asked for, and what it hands back (E6)."""
+"""The request for a task's context, and the context."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from memwarden.tiers.backend import ContextItem
 
+# The project of tasks that name none.
 DEFAULT_PROJECT = "default"
-"""The project of tasks that name none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A task, as the assembler needs it; any object with these attributes will do.
 
-    metadata: ``project_id`` in it names the project; without it that is ``default``.
+    metadata: ``project_id`` in it names the project; the default is ``default``.
     """
 
     task_id: str
@@ -26,19 +26,19 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """What is asked for; any object with ``budget_tokens`` will do.
+    """A request for a context; any object with ``budget_tokens`` will do.
 
     Attributes:
-        budget_tokens: the most tokens that the rendered text may take, titles and tags included.
-        query: choose from project and global memory what answers this. None: what matters most there.
+        budget_tokens: maximum tokens of the rendered text, titles and tags included.
+        query: choose answers to it from project and global memory. None: what matters most there.
         shares: of the budget, such as ``{"task": 0.4, "project": 0.4, "global": 0.2}``. None: those of the profile.
-        profile: the name of one of the assembler's profiles. None: design E's shares.
+        profile: the name of a profile of the assembler. None: the default shares.
         agent: only what this agent's allowlist lets it read. None: everything.
-        threshold: with a query, the least score, 0..1; None: the calibrated bar, 0: no bar.
-        head_tail_preserve: so many of the task's first and of its last items go before all others of it. None: as the
-            profile or the assembler's ``memory_config`` says.
-        explain: with a query, name every item of project and global memory that is left out, not only those that answer
-            and the 20 nearest of the others in each. Without a query all are named anyway.
+        threshold: with a query, the minimum score, 0..1; None: the calibrated bar, 0: no bar.
+        head_tail_preserve: so many of the task's first and of its last items precede its others. None: as the profile
+            or the assembler's ``memory_config`` says.
+        explain: with a query, name every omitted item of project and global memory, not only answers and the 20 nearest
+            others in each. Without a query all are named anyway.
     """
 
     budget_tokens: int
@@ -53,7 +53,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How the context of a sort of agent is made. See :class:`ContextRequest`."""
+    """How the context of a kind of agent is made. See :class:`ContextRequest`."""
 
     shares: Mapping[str, float] | None = None
     head_tail_preserve: int | None = None
@@ -61,20 +61,20 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ContextPolicy:
-    """Design E's policy. head_tail_preserve: see :class:`ContextRequest`."""
+    """The policy of an assembler. head_tail_preserve: see :class:`ContextRequest`."""
 
     head_tail_preserve: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """Design E's configuration of an assembler."""
+    """The configuration of an assembler."""
 
     context_policy: ContextPolicy | None = None
 
 
 class IncludedItem(NamedTuple):
-    """An item that is in, and why. tokens: what its line takes. score: 0..1 with a query, else None."""
+    """An item of a context, and why. tokens: the size of its line. score: 0..1 with a query, else None."""
 
     tier: str
     item: ContextItem
@@ -84,7 +84,7 @@ class IncludedItem(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """An item that is not in. gate: the name of what stopped it, ``reason`` says it in words."""
+    """An omitted item. gate: the name of what stopped it; ``reason`` says it in words."""
 
     tier: str
     item_id: str
@@ -100,10 +100,10 @@ class ContextPackage:
     Attributes:
         context_package_id: ``ctx-<task id>``.
         items: in the order of the text: the task's by time, the others by what matters most.
-        summary: None; kept for design E's shape.
-        compression_ratio: cost of the items over the cost of all that were looked at, 0..1; 0.0 for none.
+        summary: always None; part of the contract's shape.
+        compression_ratio: cost of the items over the cost of all candidates, 0..1; 0.0 for none.
         text: the items as they go into a prompt; empty for none. tokens: its size, never above ``budget_tokens``.
-        included: why each item is in, in their order. find_left_out: gives ``left_out``.
+        included: why each item is in, in their order. omissions: see ``left_out``.
         allotted: the tokens of each tier's share. used: what each tier took.
     """
 

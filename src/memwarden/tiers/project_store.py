@@ -1,4 +1,4 @@
-"""What is known of one project: it lasts, nobody else's project sees it, and it never grows without end."""
+"""The lasting memory of a project, of limited size and hidden from other projects."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memwarden.tiers.failure import read_failure
 from memwarden.tiers.store import AsyncTierStore, TierScope, check_name, tags_filter
 from memwarden.tiers.usage import ItemUses
 
+# A project with more items than this loses some.
 DEFAULT_MAX_ITEMS = 1000
-"""A project with more items than this loses some."""
+# An eviction takes the tenth part.
 EVICTED_PART = 10
-"""One of so many goes."""
 
 
 class AsyncProjectMemoryStore(AsyncTierStore):
@@ -46,12 +46,12 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return await self._keep(items.decision(self.project_id, self._text(decision, "decision"), tags))
 
     async def add_convention(self, convention: str, scope: str) -> ContextItem:
-        """Keep how things are done here, and where it holds (``scope``, such as ``python``); importance 0.8."""
+        """Keep a convention and where it applies (``scope``, such as ``python``); importance 0.8."""
         text = self._text(convention, "convention")
         return await self._keep(items.convention(self.project_id, text, check_name(scope, "scope")))
 
     async def add_failure(self, failure: Any, lesson: str) -> ContextItem:
-        """Keep what went wrong and what to learn of it; importance 0.85.
+        """Keep a failure and its lesson; importance 0.85.
 
         failure: a :class:`memwarden.tiers.FailureSignature`, or anything with ``code`` and ``dict()``.
         """
@@ -60,22 +60,22 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return await self._keep(items.failure(self.project_id, check_name(code, "failure.code"), whole, text))
 
     async def add_preference(self, preference: str, category: str) -> ContextItem:
-        """Keep how somebody wants it in this project; importance 0.9. Only what holds everywhere needs consent."""
+        """Keep a preference for this project; importance 0.9. Only global preferences need consent."""
         text = self._text(preference, "preference")
         return await self._keep(items.preference(self.project_id, text, check_name(category, "category")))
 
     async def add_pattern(self, pattern: str, domain: str) -> ContextItem:
-        """Keep what works again and again in this project; importance 0.7."""
+        """Keep a pattern that works in this project; importance 0.7."""
         return await self._keep(
             items.pattern(self.project_id, self._text(pattern, "pattern"), check_name(domain, "domain"))
         )
 
     async def query_decisions(self, tags: Sequence[str] | None = None) -> list[ContextItem]:
-        """Return decisions, the newest first, at most 100; with tags, those that have at least one of them."""
+        """Return decisions with at least any of these tags, or all, the newest first, at most 100."""
         return await self.query(tags_filter("decision", tags))
 
     async def section(self, section: str, limit: int = 100) -> list[ContextItem]:
-        """Return what lies in a part of the project's memory, the newest first.
+        """Return the items of a section of the project's memory, the newest first.
 
         section: ``decisions``, ``conventions``, ``failures``, ``patterns`` or ``preferences``; a slash may follow.
         """
@@ -85,41 +85,41 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return await self.query({"kind": kind}, limit=limit)
 
     async def remove(self, item_id: str) -> bool:
-        """Take an item out. Returns whether it was there; :meth:`restore` brings it back."""
+        """Remove an item. Returns whether it existed; :meth:`restore` brings it back."""
         return await self._backend.delete(item_id)
 
     async def pin(self, item_id: str, pinned: bool = True) -> WriteResult:
-        """Keep an item from being evicted; ``False`` takes that back. Raises NotFound."""
+        """Protect an item from eviction; ``False`` ends that. Raises NotFound."""
         return await self._scope.pin(item_id, pinned)
 
     async def restore(self, item_id: str) -> WriteResult:
-        """Bring back what was removed or evicted, as it was. Pin it as well when it shall not be evicted again."""
+        """Bring back a removed or evicted item, unchanged. Pin it as well to protect it from eviction."""
         return await self._scope.restore(item_id)
 
     async def undo(self, change: int) -> WriteResult:
-        """Take a decision back, whole, such as an  See :meth:`memwarden.api.scope.AsyncScope.undo`."""
-        return await self._scope.undo(change)
+        """Undo a change, whole, such as an eviction. See :meth:`memwarden.api.scope.AsyncScope.undo`."""
+        return await self._scope.journal.undo(change)
 
     async def promote(self, item_id: str, *, confirm: bool = False) -> str | None:
-        """Copy an item to what holds for all projects, on purpose. Returns the id of the copy.
+        """Copy an item to global memory. Returns the id of the copy.
 
-        A preference needs a person's word, as a new one for all projects does; None when they declined. What they were
-        shown is what is copied.
+        A preference needs a person's word, like a new global preference; None when they declined. The copy has the
+        words that they were shown.
 
         Raises NotFound, Denied, Conflict when somebody changed it while the person was asked, StoreError.
         """
         found = await self._read_stored(item_id)
         if found.kind == "preference" and not await self._may_add(as_item(found), confirm):
             return None
-        return await self._parts.working.writer.promote(found, Namespace(self.namespace.tenant, "global"))
+        return await self._parts.working.items.promote(found, Namespace(self.namespace.tenant, "global"))
 
     async def make_room(self, *, new: str | None = None) -> int:
-        """Evict the tenth that matters least when there are more than ``max_items``. Returns how many went.
+        """Evict the least important tenth when there are more than ``max_items``. Returns how many went.
 
-        Every adding does this by itself. What goes is journaled as one decision with the event EVICT, and can be
-        brought back for 30 days.
+        Every addition does this by itself. An eviction is a single change in the journal, with the event EVICT, and can
+        be undone for 30 days.
 
-        new: the id of what room is made for, which goes only where nothing else may.
+        new: the id of the new item, which goes only where nothing else may.
         """
         store = self._parts.store
 
@@ -135,7 +135,7 @@ class AsyncProjectMemoryStore(AsyncTierStore):
             found = await store.find(self.namespace, ITEMS, limit=10**9)
             used = self._uses.of(self.namespace, [item.id for item in found])
             going = choose_victims(found, used, self.max_items, () if new is None else (new,))
-            await self._parts.working.writer.evict(going, head.rev, self.max_items)
+            await self._parts.working.items.evict(going, head.rev, self.max_items)
             return len(going)
 
         try:
@@ -155,19 +155,19 @@ class AsyncProjectMemoryStore(AsyncTierStore):
 
 
 def check_max_items(max_items: Any) -> int:
-    """How many items a project may hold. Raises InvalidInput."""
-    return arguments.whole(max_items, "max_items", 1, None)
+    """Return the maximum number of items of a project. Raises InvalidInput."""
+    return arguments.check_whole(max_items, "max_items", 1, None)
 
 
 def choose_victims(
     items: Sequence[Memory], last_used: Mapping[str, datetime], max_items: int, new: Collection[str] = ()
 ) -> list[Memory]:
-    """Return the tenth of all items that matters least, at least one, when there are too many; else nothing.
+    """Return the least important tenth of all items, at least a single item, when there are too many; else none.
 
-    The least important first, of equally important ones the one whose last use, or else its making, is longest ago.
-    Pinned ones and those that no eviction ends (:mod:`memwarden.lifecycle`) stay, however many there are.
+    The least important first; of equally important items the least recently used first, counting from their creation.
+    Pinned items stay however many there are, and so do those that no eviction ends (:mod:`memwarden.lifecycle`).
 
-    new: ids of what room is made for: it goes only where nothing else may.
+    new: ids of new items: they go only where nothing else may.
     """
     if len(items) <= max_items:
         return []

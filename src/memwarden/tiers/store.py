@@ -1,4 +1,4 @@
-"""What the three stores of design E share: a view of one namespace, its items and its journal."""
+"""The common part of the three stores: a view of a namespace, its items and its journal."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from memwarden.runtime import Runtime
 from memwarden.tiers.backend import AsyncBackend, ContextItem, as_item, as_memory, parse_namespace, stored_item
 from memwarden.tiers.usage import ItemUses
 
+# The tag of a quarantined item, which no query returns.
 QUARANTINED_TAG = "quarantined"
-"""The tag of an item that was held back: it is stored apart, and nobody who asks is given it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierScope(Scope):
-    """Who asks in a namespace that is nobody's own: a task's, a project's, or the one of all. No user is named."""
+    """The scope of a namespace without a user: a task's, a project's, or the global namespace."""
 
     user: str = ""
     path: str = "global"
 
     @property
     def namespace(self) -> Namespace:
-        """Where it reads and writes."""
+        """The namespace that it reads and writes."""
         return parse_namespace(self.path, self.tenant)
 
 
 class AsyncTierStore:
-    """Items of one tier."""
+    """The items of a tier."""
 
     def __init__(self, parts: Runtime, place: TierScope, uses: ItemUses) -> None:
         self._parts = parts
@@ -43,8 +43,7 @@ class AsyncTierStore:
     async def query(
         self, filters: Mapping[str, Any], limit: int = 100, order_by: str = "timestamp"
     ) -> list[ContextItem]:
-        """Return items that match every filter, newest or largest first. See
-        :meth:`memwarden.tiers.backend.AsyncBackend.query`."""
+        """Return items that match every filter, newest or largest first."""
         found = await self._backend.query(filters, limit, order_by)
         self._uses.record_use(self.namespace, [item.context_item_id for item in found], clock.now())
         return found
@@ -61,30 +60,30 @@ class AsyncTierStore:
         return await self._backend.list_all()
 
     async def count(self) -> int:
-        """Return how many items there are."""
+        """Return the number of items."""
         return await self._backend.count()
 
     async def history(
         self, item_id: str | None = None, *, since: int = 0, limit: int = 100, descending: bool = False
     ) -> list[HistoryEntry]:
-        """Return what happened to an item, or in the whole tier. See :meth:`memwarden.api.scope.AsyncScope.history`."""
-        return await self._scope.history(item_id, since=since, limit=limit, descending=descending)
+        """Return the journal of an item or of the tier. See :meth:`memwarden.api.scope.AsyncScope.history`."""
+        return await self._scope.journal.history(item_id, since=since, limit=limit, descending=descending)
 
     @property
     def _backend(self) -> AsyncBackend:
         working = self._parts.working
-        return AsyncBackend(self._parts.store, working.writer, working.indexes, self.namespace)
+        return AsyncBackend(self._parts.store, working.items, working.indexes, self.namespace)
 
     async def _read_stored(self, item_id: str) -> Memory:
-        """What is stored of an item, for what is decided on it. Raises NotFound."""
+        """Return the stored memory of an item, for a decision about it. Raises NotFound."""
         found = await stored_item(self._parts.store, self.namespace, item_id)
         if found is None:
             raise NotFound(f"no item {item_id!r} in {self.namespace.path}")
         return found
 
     async def _add(self, item: ContextItem) -> ContextItem:
-        """Store an item and return it as it is stored; with the tag ``quarantined`` when it was held back."""
-        memory, look = await self._parts.working.writer.put(as_memory(item, self.namespace))
+        """Store an item and return it as stored; with the tag ``quarantined`` when it was held back."""
+        memory, look = await self._parts.working.items.put(as_memory(item, self.namespace))
         stored = as_item(memory)
         if not look.kinds:
             return stored
@@ -95,7 +94,7 @@ class AsyncTierStore:
 
 
 def check_name(value: Any, what: str) -> str:
-    """A short text that is there. Raises InvalidInput."""
+    """Return a short text. Raises InvalidInput, also for None."""
     found = checked_name(value, what)
     if found is None:
         raise InvalidInput(f"{what} is a text, not None")
@@ -103,7 +102,7 @@ def check_name(value: Any, what: str) -> str:
 
 
 def tags_filter(kind: str, tags: Sequence[str] | None) -> dict[str, Any]:
-    """The filter for items of a kind that have at least one of these tags; None or no tags: any."""
+    """Return the filter for items of a kind with at least any of these tags; None or no tags: all."""
     return {"kind": kind, "tags": list(tags)} if tags else {"kind": kind}
 
 

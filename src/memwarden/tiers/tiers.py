@@ -1,4 +1,4 @@
-"""From a warden to the stores of design E."""
+"""Makes the stores of the three tiers from a warden."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from memwarden.tiers.usage import ItemUses
 
 
 class AsyncTiers:
-    """Makes the stores of tasks, projects and what holds everywhere: :attr:`memwarden.api.warden.AsyncWarden.tiers`.
+    """Makes the stores of tasks, projects and global memory: :attr:`memwarden.api.warden.AsyncWarden.tiers`.
 
-    Each is a view of one namespace; nothing is copied, and two of one namespace see the same.
+    Each is a view of a namespace; nothing is copied, and two views of the same namespace see the same.
     """
 
     def __init__(self, parts: Runtime) -> None:
@@ -42,8 +42,8 @@ class AsyncTiers:
         """Return the memory of a project, the namespace ``project/<project_id>``.
 
         Args:
-            max_items: with more, the tenth that matters least is evicted. confirmation_callback: is asked before a
-                preference is promoted to all projects.
+            max_items: with more, the least important tenth is evicted.
+            confirmation_callback: is asked before a preference is promoted to all projects.
 
         Raises InvalidInput.
         """
@@ -68,11 +68,11 @@ class AsyncTiers:
         profiles: Mapping[str, Profile] | None = None,
         tenant: str = "default",
     ) -> AsyncContextAssembler:
-        """Return what makes the contexts of tasks.
+        """Return the assembler of the contexts of tasks.
 
         Args:
-            memory_config: design E's: how many items at both ends of a task come first. profiles: how the contexts of
-                sorts of agents are made, by name.
+            memory_config: how many items at both ends of a task come first.
+            profiles: how the contexts of kinds of agents are made, by name.
 
         Raises InvalidInput.
         """

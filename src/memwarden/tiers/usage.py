@@ -1,6 +1,6 @@
-"""What this process knows of items without asking the store: when they were used last, and how many there can be.
+"""What this process knows of items without asking the store: their last use, and their maximum number.
 
-Reads never write, so nobody else is told of a use.
+Reads never write, so no other process learns of a use.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from datetime import datetime
 
 from memwarden.records import Head, Namespace
 
+# Maximum items with a remembered last use; for others the creation time counts.
 MAX_REMEMBERED = 100_000
-"""Of so many items a process remembers the last use; of others the time of making counts."""
 
 
 class ItemUses:
-    """The last uses of items, the oldest dropped first when there are too many."""
+    """The last uses of items; beyond the limit the oldest are dropped."""
 
     def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
@@ -24,16 +24,16 @@ class ItemUses:
         self._counted: dict[Namespace, tuple[Head, int]] = {}
 
     def record_count(self, namespace: Namespace, head: Head, count: int) -> None:
-        """So many items there were at a revision."""
+        """Record the number of items at a revision."""
         self._counted[namespace] = head, count
 
     def at_most(self, namespace: Namespace, head: Head) -> int | None:
-        """How many items there can be at a revision, since one that was counted: each entry adds one at most."""
+        """Return an upper bound of the items at a revision: each journal entry since the count adds at most an item."""
         known, count = self._counted.get(namespace, (head, None))
         return None if count is None or known.epoch != head.epoch else count + head.rev - known.rev
 
     def record_use(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
-        """Items were given to somebody."""
+        """Record that items were returned to a caller."""
         for item in ids:
             self._at[namespace, item] = at
             self._at.move_to_end((namespace, item))
@@ -41,6 +41,6 @@ class ItemUses:
             self._at.popitem(last=False)
 
     def of(self, namespace: Namespace, ids: Iterable[str]) -> Mapping[str, datetime]:
-        """Return when each of these was used last, if that is known."""
+        """Return when each of these was used last, if known."""
         known = ((item, self._at.get((namespace, item))) for item in ids)
         return {item: at for item, at in known if at is not None}

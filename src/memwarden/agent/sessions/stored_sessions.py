@@ -1,8 +1,8 @@
-"""Sessions in the store: they survive a restart, and several processes may serve one without losing an exchange (D7).
+"""Sessions in the store: they survive a restart, and several processes may serve a session without losing an exchange.
 
-A session is a memory of the channel ``state`` in the person's namespace, the dict of
-:class:`memwarden.agent.sessions.plain_sessions.SessionMemory` in its payload. Every change is read, decided and
-written only if nobody wrote in between; otherwise it is decided again on what is there now.
+A session is a memory of the channel ``state`` in the person's namespace, with the dict of
+:class:`memwarden.agent.sessions.plain_sessions.SessionMemory` in its payload. Every change is read, decided and written
+only if nobody wrote in between; otherwise it is decided again on the new state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import asyncio
 import json
 import random
 import time
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -22,6 +21,7 @@ from memwarden.agent.sessions.plain_sessions import ChannelLogger, ProactiveTool
 from memwarden.agent.sessions.rules import Message
 from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
 from memwarden.agent.state import CATEGORY
+from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, Stale
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import ChatModel
@@ -35,22 +35,23 @@ Session = dict[str, Any]
 
 PREFIX: Final = "session:"
 SOURCE: Final = "session"
+# Time limit of the retries of a change while others keep writing the same session.
 MAX_SECONDS: Final = 30.0
-"""So long a change is tried again while others keep writing the same session."""
 _MAX_PAUSE: Final = 0.1
 _ALL: Final = 10**9
+# Separates session and key in the namespace's idempotency keys; names are printable and cannot hold it.
 SEPARATOR: Final = "\x1f"
-"""Stands between session and key in what is unique in the namespace; names are printable and cannot hold it."""
 SESSIONS: Final = filters.parse({"channel": Channel.STATE, "source": SOURCE})
 
 
+@add_old_names("sessions", {"configured": "with_options"})
 class AsyncSessions:
-    """The stored sessions of one person, by their ids. Made by :attr:`memwarden.api.scope.AsyncScope.sessions`.
+    """The stored sessions of a person, by their ids. Made by :attr:`memwarden.api.scope.AsyncScope.sessions`.
 
-    The methods are design D's, with the id of a session in place of its dict. An agent with an allowlist needs the
-    category ``state`` in it. Secrets are taken out before anything is stored. Each change is a version in the history
-    of the memory ``session:<id>``. All raise InvalidInput, CategoryDenied and StoreError; Conflict when others kept
-    changing the same session for 30 seconds.
+    The methods are those of :class:`memwarden.agent.sessions.plain_sessions.SessionMemory`, with the id of a session in
+    place of its dict. An agent with an allowlist needs the category ``state`` in it. Secrets are removed before
+    anything is stored. Each change is a version in the history of the memory ``session:<id>``. All raise InvalidInput,
+    CategoryDenied and StoreError; Conflict when others kept changing the same session for 30 seconds.
     """
 
     def __init__(
@@ -81,17 +82,12 @@ class AsyncSessions:
             self._parts, self.who, get_proactive_tool_messages=get_proactive_tool_messages, window_tokens=window_tokens
         )
 
-    def configured(self, **options: Any) -> AsyncSessions:
-        """Call :meth:`with_options`, under the name that it had before; goes with the next release."""
-        warnings.warn("sessions.configured is now sessions.with_options", DeprecationWarning, stacklevel=2)
-        return self.with_options(**options)
-
     async def initialize_session_memory(self, session_id: str) -> None:
-        """Make a session. One that is there stays as it is."""
+        """Make a session unless it exists."""
         await self._change(session_id, _as_async(lambda session: None))
 
     async def prepare_messages_for_agent(self, session_id: str, user_message: str) -> list[Message]:
-        """Return the messages to give an agent, the user's last, and begin the cycle of this message.
+        """Return the messages for an agent, the user's last, and begin the cycle of this message.
 
         See :meth:`memwarden.agent.sessions.plain_sessions.SessionMemory.prepare_messages_for_agent`.
         """
@@ -115,7 +111,7 @@ class AsyncSessions:
     ) -> None:
         """Take an exchange in and end the cycle; it is durable on return.
 
-        The warden's chat model makes shorter what is too long; without one, or when it fails, rules do.
+        The warden's chat model shortens long texts; without a model, or when it fails, rules do.
 
         Args:
             key: idempotency key of the exchange, for this session. The same key with the same question and answer takes
@@ -148,7 +144,7 @@ class AsyncSessions:
         llm_cache_duration: int,
         channel_logger: ChannelLogger | None = None,
     ) -> None:
-        """Keep what a tool returned for so many exchanges of this session; 0 or less keeps nothing."""
+        """Keep a tool's result for this many exchanges of this session; 0 or less keeps nothing."""
 
         def add(session: Session) -> Session:
             self._memory.add_tool_to_cache(session, tool_name, parameters, result, llm_cache_duration, _SilentLogger())
@@ -160,7 +156,7 @@ class AsyncSessions:
     async def lookup_tool_in_cache(
         self, session_id: str, tool_name: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Return the entry of a call, or None. One that is found lives its whole duration again."""
+        """Return the cached entry of a call, or None. A hit renews its whole duration."""
         return await self._change(
             session_id, _as_async(lambda session: self._memory.lookup_tool_in_cache(session, tool_name, parameters))
         )
@@ -168,10 +164,10 @@ class AsyncSessions:
     async def inject_screen_context(
         self, session_id: str, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
     ) -> list[Message]:
-        """Run the tools of a screen, once a session, and return what they gave as messages; later calls return none.
+        """Run the tools of a screen, once per session, and return their messages; later calls return none.
 
-        Of two calls at the same time one returns messages, though both may run the tools. Raises InvalidInput without
-        tools (:meth:`configured`).
+        Of two simultaneous calls a single call returns messages, though both may run the tools. Raises InvalidInput
+        without tools (:meth:`with_options`).
         """
         if (await self.load(session_id))[rules.MEMORY]["screen_injection_done"]:
             return []
@@ -188,24 +184,23 @@ class AsyncSessions:
         return messages
 
     async def load(self, session_id: str) -> dict[str, Any]:
-        """Return a session as a dict, as :class:`memwarden.agent.sessions.plain_sessions.SessionMemory` takes it; a
-        new one if there is none. Nothing is written."""
+        """Return a session as a plain dict, a new session if there is none. Nothing is written."""
         self._check_allowed()
         name = _check_id(session_id)
         return _session_of(name, await self._read_stored(name))
 
     async def list_ids(self) -> list[str]:
-        """Return the ids of all sessions, the last one changed first."""
+        """Return the ids of all sessions, the last changed first."""
         self._check_allowed()
         found = await self._parts.store.find(self.who.namespace, SESSIONS, limit=_ALL, order_by="updated_at")
         return [item.id.removeprefix(PREFIX) for item in found if item.id.startswith(PREFIX)]
 
     async def clear(self, session_id: str) -> bool:
-        """Take a session out; return whether it was there. Later calls begin it anew."""
+        """Remove a session and return whether it existed. Later calls begin it anew."""
         self._check_allowed()
         actor = self.who.actor or self.who.agent
         ids = [PREFIX + _check_id(session_id)]
-        return await self._parts.working.writer.remove(self.who.namespace, ids, actor=actor) > 0
+        return await self._parts.working.items.remove(self.who.namespace, ids, actor=actor) > 0
 
     async def _change(
         self, session_id: str, change: Callable[[Session], Awaitable[T]], once: _IdempotentChange | None = None
@@ -240,7 +235,7 @@ class AsyncSessions:
 
     async def _swap(self, memory: Memory, rev: int, once: _IdempotentChange | None) -> bool:
         key, asked = (None, ()) if once is None else once
-        return await self._parts.working.writer.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
+        return await self._parts.working.items.swap(memory, rev, keep=EARLIER_STATES, key=key, asked=asked)
 
     async def _read_stored(self, name: str) -> Memory | None:
         found = await self._parts.store.get(self.who.namespace, [PREFIX + name])
@@ -279,12 +274,12 @@ class AsyncSessions:
 
 
 def check_allowed(parts: Runtime, who: Scope) -> None:
-    """Raise CategoryDenied for an agent that may not read sessions, UnknownAgent for one without an allowlist."""
+    """Raise CategoryDenied for an agent that may not read sessions, UnknownAgent for an agent without an allowlist."""
     parts.settings.categories.readable(who.agent, (CATEGORY,) if who.agent else None)
 
 
 def _session_of(name: str, stored: Memory | None) -> Session:
-    """A copy of a session as it is stored; a new one if it is not."""
+    """Return a copy of a stored session; a new session if there is none."""
     payload = {} if stored is None else json.loads(json.dumps(dict(stored.payload or {})))
     session: Session = payload | {rules.SESSION_ID: name}
     rules.memory_of(session)
@@ -306,25 +301,25 @@ def _as_async(change: Callable[[Session], T]) -> Callable[[Session], Awaitable[T
 
 
 class _IdempotentChange(NamedTuple):
-    """A change that is made once. key: of the namespace. asked: what the caller gave; JSON."""
+    """A change that is made once. key: of the namespace. asked: the caller's arguments; JSON."""
 
     key: str
     asked: tuple[str, ...]
 
 
 class _AlreadyTakenIn(Exception):
-    """What was asked for was done before, and nothing is changed by it now."""
+    """The change was made before, and changes nothing now."""
 
 
 class _SilentLogger:
-    """Hears nothing: what is decided may be decided again, and is told once it is written."""
+    """A logger that drops views: a decision may be repeated, and is logged after it is written."""
 
     def info(self, msg: str, /) -> None:
         pass
 
 
 class _CachedChatModel:
-    """A chat model that is asked the same thing once, however often a change is decided again."""
+    """A chat model that answers a repeated prompt once, however often a change is decided again."""
 
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name

@@ -80,9 +80,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "consent": CommandPlace(
         f"{_HERE}.commands.consent:app", "Decide what may change in how you are called and spoken to."
     ),
-    "waiting": CommandPlace(
-        f"{_HERE}.commands.review:app", "Decide on candidates, and on texts that were held back as attacks."
-    ),
+    "review": CommandPlace(f"{_HERE}.commands.review:app", "Decide on candidates and on quarantined texts."),
     "state": CommandPlace(f"{_HERE}.commands.state:app", "Values that agents saved by key: list, show, set, clear."),
     "sessions": CommandPlace(
         f"{_HERE}.commands.sessions:app", "Stored sessions: list them, show what their agent receives."
@@ -100,6 +98,8 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "config": CommandPlace(f"{_HERE}.admin.settings:app", "Show the settings in force and where they come from."),
     "version": CommandPlace(f"{_HERE}.admin.settings:version", "Show the version."),
 }
+RENAMED: Mapping[str, CommandPlace] = {"waiting": CommandPlace(f"{_HERE}.commands.review:renamed_app", "Now: review.")}
+"""Commands of the release before, which say their new name and do not stand in the help."""
 
 
 class LazyCommands(TyperGroup):
@@ -110,7 +110,7 @@ class LazyCommands(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        place = COMMANDS.get(cmd_name)
+        place = COMMANDS.get(cmd_name) or RENAMED.get(cmd_name)
         return None if place is None else _load(cmd_name, place)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

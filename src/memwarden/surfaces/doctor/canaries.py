@@ -42,7 +42,7 @@ async def plant_user(warden: AsyncWarden, tenant: str, user: str) -> Canary:
     secret, me = _secret(), warden.scope(tenant=tenant, user=user, thread=THREAD, actor="canary")
     await me.observe([{"role": "user", "content": f"{HOME}. {secret}", "id": MESSAGE}], key=KEY)
     await _state_facts(me, secret, "activity")
-    await me.propose_context({"preferred_name": f"Ana {secret}"})
+    await me.consent.propose({"preferred_name": f"Ana {secret}"})
     await _add_item(warden, tenant, f"user/{user}", secret)
     return await _canary(warden.store, me.who.namespace, secret)
 
@@ -55,7 +55,7 @@ async def plant_facts(warden: AsyncWarden, tenant: str, user: str, category: str
     secret, me = _secret(), warden.scope(tenant=tenant, user=user, thread=THREAD, actor="canary")
     await _state_facts(me, secret, category)
     if category == PROFILE:
-        await me.propose_context({"preferred_name": f"Ana {secret}"})
+        await me.consent.propose({"preferred_name": f"Ana {secret}"})
     return await _canary(warden.store, me.who.namespace, secret)
 
 

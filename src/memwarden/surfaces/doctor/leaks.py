@@ -52,7 +52,7 @@ async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
     try:
         tried = await _try_all(warden, *tenants)
     finally:
-        await warden.scope(tenant=tenants[0]).events(limit=1)  # what waits to be written is removed, too
+        await warden.scope(tenant=tenants[0]).journal.events(limit=1)  # what waits to be written is removed, too
         left = await canaries.remove(warden.store, tenants)
     return LeakReport(tuple(tried), left)
 
@@ -145,19 +145,19 @@ def scope_paths(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "observe with the same id": [lambda: _first_time(victim, me.observe(turn))],
         "remember the same": [lambda: _first_time(victim, me.remember("The canary bike is red."))],
         "extract the same": [lambda: _first_time(victim, me.extract('["The canary bike is red."]'))],
-        "look through": [partial(me.look_through, again=True)],
+        "look through": [partial(me.extract_pending, again=True)],
         "remember with sources": [lambda: me.remember("The canary sings.", sources=[*victim.ids])],
-        "decide": [partial(me.decide, i, True) for i in victim.ids],
-        "acknowledge": [partial(me.acknowledge, i) for i in victim.ids],
-        "propose context": [partial(me.propose_context, {"tone": "curt"}, sources=[*victim.ids])],
+        "decide": [partial(me.consent.decide, i, True) for i in victim.ids],
+        "acknowledge": [partial(me.consent.acknowledge, i) for i in victim.ids],
+        "propose context": [partial(me.consent.propose, {"tone": "curt"}, sources=[*victim.ids])],
         "update": [partial(me.update, i, importance=0.1) for i in victim.ids],
         "pin": [partial(me.pin, i) for i in victim.ids],
         "forget": [partial(me.forget, i) for i in victim.ids],
         "restore": [partial(me.restore, i) for i in victim.ids],
-        "release": [partial(me.release, i, vouch=vouch) for i in victim.ids for vouch in (False, True)],
-        "discard": [partial(me.discard, i) for i in victim.ids],
-        "feedback": [partial(me.feedback, i, "wrong", rev=1) for i in victim.ids],
-        "undo": [partial(me.undo, n) for n in range(victim.rev, victim.rev + 3)],
+        "release": [partial(me.review.approve, i, vouch=vouch) for i in victim.ids for vouch in (False, True)],
+        "discard": [partial(me.review.reject, i) for i in victim.ids],
+        "feedback": [partial(me.usage.feedback, i, "wrong", rev=1) for i in victim.ids],
+        "undo": [partial(me.journal.undo, n) for n in range(victim.rev, victim.rev + 3)],
     }
 
 
@@ -173,17 +173,17 @@ def _reading(me: AsyncScope, victim: Canary) -> dict[str, list[Attempt]]:
         "query by crafted filters": [partial(_everything, me, HOME, filters=f) for f in _filters(victim)],
         "query in the past": [partial(_everything, me, HOME, as_of=p) for p in past],
         "context": [partial(me.context, [m], 5000, threshold=0.0) for m in said],
-        "delta": [partial(me.delta, n) for n in (0, 1, None)],
-        "history": [lambda: me.history(limit=10_000)],
-        "history of a guessed id": [partial(me.history, i) for i in victim.ids],
+        "delta": [partial(me.journal.delta, n) for n in (0, 1, None)],
+        "history": [lambda: me.journal.history(limit=10_000)],
+        "history of a guessed id": [partial(me.journal.history, i) for i in victim.ids],
         "relations": [partial(me.relations, i) for i in victim.ids],
         "audit": [me.audit],
-        "waiting": [partial(me.waiting, limit=1000)],
-        "uses": [me.uses, *(partial(me.uses, memory_id=i) for i in victim.ids)],
-        "events": [lambda: _no_events(me.events(limit=10_000), victim)],
+        "waiting": [partial(me.review.pending, limit=1000)],
+        "uses": [me.usage.uses, *(partial(me.usage.uses, memory_id=i) for i in victim.ids)],
+        "events": [lambda: _no_events(me.journal.events(limit=10_000), victim)],
         "events of a guessed id": [partial(_no_events_of, me, i) for i in victim.ids if i != ITEM],
-        "user context": [me.user_context],
-        "consents": [partial(me.consents, None)],
+        "user context": [me.consent.user_context],
+        "consents": [partial(me.consent.proposals, None)],
     }
 
 
@@ -200,10 +200,10 @@ def agent_paths(me: AsyncScope, victim: Canary, hidden: str) -> dict[str, list[A
         "update to a hidden category": [partial(me.update, i, category=hidden) for i in victim.ids],
         "forget": [partial(me.forget, i) for i in victim.ids],
         "restore": [partial(me.restore, i) for i in victim.ids],
-        "release": [partial(me.release, i) for i in victim.ids],
-        "discard": [partial(me.discard, i) for i in victim.ids],
-        "feedback": [partial(me.feedback, i, "wrong", rev=1) for i in victim.ids],
-        "undo": [partial(me.undo, n) for n in range(1, victim.rev + 1)],
+        "release": [partial(me.review.approve, i) for i in victim.ids],
+        "discard": [partial(me.review.reject, i) for i in victim.ids],
+        "feedback": [partial(me.usage.feedback, i, "wrong", rev=1) for i in victim.ids],
+        "undo": [partial(me.journal.undo, n) for n in range(1, victim.rev + 1)],
     }
 
 
@@ -285,7 +285,7 @@ async def _no_entries(store: Store, own: Namespace, memory_id: str) -> object:
 
 
 async def _no_events_of(me: AsyncScope, memory_id: str) -> object:
-    listed, counts = await me.events(memory_id=memory_id), await me.event_counts(memory_id=memory_id)
+    listed, counts = await me.journal.events(memory_id=memory_id), await me.journal.event_counts(memory_id=memory_id)
     return Leak(f"tells {len(listed)} events of another's memory") if listed or counts else ""
 
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from memwarden.api.blocking import BoundScope, Warden
 from memwarden.api.scope import AsyncScope
 from memwarden.api.warden import AsyncWarden
-from memwarden.api.warden_blocking import BoundScope, Warden
 from memwarden.concurrency.loop import Loop
 from memwarden.errors import InvalidInput
 from memwarden.records import Scope

@@ -54,12 +54,12 @@ async def events(
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
         if counts:
-            counted = await me.event_counts(
+            counted = await me.journal.event_counts(
                 seconds=SPANS[every], since=_time(since), until=_time(until), node=node, op=op, status=status,
                 thread=thread, memory_id=memory,
             )  # fmt: skip
         else:
-            found = await me.events(
+            found = await me.journal.events(
                 since=_time(since), until=_time(until), node=node, op=op, status=status, thread=thread,
                 memory_id=memory, limit=limit,
             )  # fmt: skip

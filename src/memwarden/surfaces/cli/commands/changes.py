@@ -114,7 +114,7 @@ async def undo(
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
         number = change if change is not None else await _last(me)
-        result = await me.undo(number)
+        result = await me.journal.undo(number)
     if options.as_json:
         print_json(result)
         return
@@ -141,7 +141,7 @@ async def history(
       memwarden history --since 40 --json
     """
     async with options.open(existing=True) as warden:
-        entries = await options.scope(warden).history(memory_id, since=since, limit=limit)
+        entries = await options.scope(warden).journal.history(memory_id, since=since, limit=limit)
     if options.as_json:
         print_json(entries)
         return
@@ -208,7 +208,7 @@ async def delta(
       memwarden delta --since 40
     """
     async with options.open(existing=True) as warden:
-        told = await options.scope(warden, thread=thread).delta(since)
+        told = await options.scope(warden, thread=thread).journal.delta(since)
     if options.as_json:
         print_json(told)
     else:
@@ -217,7 +217,7 @@ async def delta(
 
 async def _last(me: AsyncScope) -> int:
     """Return the last change that the scope may see."""
-    found = await me.history(descending=True, limit=1)
+    found = await me.journal.history(descending=True, limit=1)
     if not found:
         raise NotFound(f"nothing was ever changed in {me.who.namespace.path}")
     return found[0].seq

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from memwarden import Warden
 from memwarden import settings as config
-from memwarden.api.warden_blocking import BoundScope
+from memwarden.api.blocking import BoundScope
 from memwarden.conversation.chat import Action, Reply
 from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.upstreams import Upstream, openai_chat

@@ -36,7 +36,7 @@ async def list_(
       memwarden consent list --state all --json
     """
     async with options.open(existing=True) as warden:
-        found = await options.scope(warden).consents(None if state == "all" else state)
+        found = await options.scope(warden).consent.proposals(None if state == "all" else state)
     if options.as_json:
         print_json(found)
     else:
@@ -84,7 +84,7 @@ async def propose(
     """
     patch = _patch(changes)
     async with options.open() as warden:
-        result = await options.scope(warden).propose_context(patch)
+        result = await options.scope(warden).consent.propose(patch)
     if options.as_json:
         print_json(result)
         return
@@ -102,7 +102,7 @@ async def context(options: Options) -> None:
       memwarden consent context
     """
     async with options.open(existing=True) as warden:
-        known = await options.scope(warden).user_context()
+        known = await options.scope(warden).consent.user_context()
     if options.as_json:
         print_json(known)
     else:
@@ -111,7 +111,7 @@ async def context(options: Options) -> None:
 
 async def _decide(options: Options, consent_id: str, approved: bool) -> None:
     async with options.open(existing=True) as warden:
-        decided = await options.scope(warden).decide(consent_id, approved, way="cli")
+        decided = await options.scope(warden).consent.decide(consent_id, approved, way="cli")
     if options.as_json:
         print_json(decided)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -14,9 +15,11 @@ from memwarden.surfaces.cli.output import clean, print_json, printer
 
 MAX_SHOWN_TEXT = 1_000
 """So many characters of a text are printed; --json has all of them."""
-HELP = "Decide on candidates, and on texts that were held back as attacks."
+HELP = "Decide on candidates and on quarantined texts."
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of what waits, as waiting list shows it.")]
+renamed_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+"""The commands under their names of 0.1.0."""
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id that memwarden review list shows.")]
 
 
 @app.command("list")
@@ -30,53 +33,64 @@ async def list_(
 
     \b
     Examples:
-      memwarden waiting list
-      memwarden waiting list --state quarantined --json
+      memwarden review list
+      memwarden review list --state quarantined --json
     """
     async with options.open(existing=True) as warden:
-        found = await options.scope(warden).waiting(None if state == "all" else state, limit=limit)
+        found = await options.scope(warden).review.pending(None if state == "all" else state, limit=limit)
     if options.as_json:
         print_json(found)
     else:
         _list(found)
 
 
-@app.command("release")
+@app.command("approve")
 @command
-async def release(
+async def approve(
     options: Options,
     memory_id: Id,
     vouch: Annotated[
-        bool, typer.Option("--vouch", help="Answer for its words: they count as a person's and are shown whole.")
+        bool, typer.Option("--vouch", help="Vouch for its words: they count as a person's and are shown whole.")
     ] = False,
 ) -> None:
-    """Let it in: from now on it is a memory like others. Of what was held back prompts show nothing like an order.
+    """Make it a memory like others. Of a quarantined text prompts still leave out what reads like an order.
 
     \b
     Examples:
-      memwarden waiting release 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
-      memwarden waiting release 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --vouch
+      memwarden review approve 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+      memwarden review approve 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69 --vouch
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).release(memory_id, vouch=vouch)
+        result = await options.scope(warden).review.approve(memory_id, vouch=vouch)
     (written,) = result.results
     reason = f": {written.reason}" if written.reason else ""
     known = written.outcome == Outcome.MERGED
-    _say(options, result, f"Known already as {written.id}{reason}." if known else f"Released: {written.id}{reason}.")
+    _say(options, result, f"Known already as {written.id}{reason}." if known else f"Approved: {written.id}{reason}.")
 
 
-@app.command("discard")
+@app.command("reject")
 @command
-async def discard(options: Options, memory_id: Id) -> None:
-    """Give it up. For 30 days that can be undone.
+async def reject(options: Options, memory_id: Id) -> None:
+    """Remove it. For 30 days that can be undone.
 
     \b
     Example:
-      memwarden waiting discard 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
+      memwarden review reject 019e2f6e-7c1d-7f03-9a62-1f2d3c4b5a69
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden).discard(memory_id)
-    _say(options, result, f"Discarded: {memory_id}.")
+        result = await options.scope(warden).review.reject(memory_id)
+    _say(options, result, f"Rejected: {memory_id}.")
+
+
+@renamed_app.callback()
+def _say_new_name() -> None:
+    """Use memwarden review; this name goes with the next release."""
+    printer(sys.stderr).print("memwarden: waiting list, release and discard are now review list, approve and reject")
+
+
+renamed_app.command("list")(list_)
+renamed_app.command("release")(approve)
+renamed_app.command("discard")(reject)
 
 
 def _say(options: Options, result: WriteResult, words: str) -> None:

@@ -98,7 +98,7 @@ async def look_through(
       memwarden thread look-through 2026-05-08 --again
     """
     async with options.open(existing=True) as warden:
-        result = await options.scope(warden, thread=thread).look_through(again=again)
+        result = await options.scope(warden, thread=thread).extract_pending(again=again)
     if options.as_json:
         print_json(result)
         return

@@ -55,10 +55,10 @@ async def play_change_scene(me: AsyncScope) -> ChangeScene:
     assert first is not None
     return ChangeScene(
         became=tuple(became),
-        delta=await me.delta(before),
+        delta=await me.journal.delta(before),
         now=await me.query(QUESTION, top_k=1, filters={"channel": "semantic"}),
         then=await me.query(QUESTION, top_k=1, filters={"channel": "semantic"}, as_of=THEN),
-        history=tuple(await me.history(first)),
+        history=tuple(await me.journal.history(first)),
     )
 
 

@@ -30,8 +30,8 @@ class ConsentScene:
 async def play_consent_scene(me: AsyncScope, memories: Mapping[str, Memory]) -> ConsentScene:
     """Propose a change as an eager assistant would."""
     (turn,) = [memory for memory in memories.values() if SAID in memory.text]
-    await me.propose_context(PATCH, sources=[turn.id], confident=True)
-    return ConsentScene(turn.text, tuple(await me.consents()), await me.user_context())
+    await me.consent.propose(PATCH, sources=[turn.id], confident=True)
+    return ConsentScene(turn.text, tuple(await me.consent.proposals()), await me.consent.user_context())
 
 
 def show_consent_scene(console: Printer, asked: ConsentScene) -> None:

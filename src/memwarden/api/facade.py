@@ -1,0 +1,106 @@
+"""Makes blocking classes out of async ones: each method runs on a loop in a thread of its own.
+
+Nothing is written twice. Signatures and docstrings are those of the async methods, visible to type checkers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from memwarden.concurrency.loop import Loop
+
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
+F = TypeVar("F", bound="Facade")
+
+
+class Facade:
+    """Base of a blocking object: the async object and the loop that its methods run on."""
+
+    def __init__(self, inner: Any, loop: Loop) -> None:
+        self._inner = inner
+        self._loop = loop
+
+
+def blocking(method: Callable[Concatenate[A, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[Facade, P], R]:
+    """Return the blocking twin of an async method."""
+
+    def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return facade._loop.run(method(facade._inner, *args, **kwargs))
+
+    return functools.update_wrapper(call, method)
+
+
+def direct(method: Callable[Concatenate[A, P], R]) -> Callable[Concatenate[Facade, P], R]:
+    """Return the twin of a method that waits for nothing: it is called as it is."""
+
+    def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(facade._inner, *args, **kwargs)
+
+    return functools.update_wrapper(call, method)
+
+
+def making(kind: type[F], method: Callable[Concatenate[A, P], Any]) -> Callable[Concatenate[Facade, P], F]:
+    """Return the twin of a method that makes an async object: it makes the blocking object."""
+
+    def call(facade: Facade, /, *args: P.args, **kwargs: P.kwargs) -> F:
+        return kind(method(facade._inner, *args, **kwargs), facade._loop)
+
+    return functools.update_wrapper(call, method)
+
+
+def documented(method: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a method that is written out the docstring of its async twin."""
+
+    def document(twin: Callable[P, R]) -> Callable[P, R]:
+        twin.__doc__ = method.__doc__
+        return twin
+
+    return document
+
+
+class Attribute(Generic[R]):
+    """An attribute of the async object, which can be read and is never set."""
+
+    def __init__(self, doc: str = "") -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, facade: None, owner: type) -> Attribute[R]: ...
+
+    @overload
+    def __get__(self, facade: Facade, owner: type) -> R: ...
+
+    def __get__(self, facade: Facade | None, owner: type) -> Attribute[R] | R:
+        return self if facade is None else self._read(facade)
+
+    def __set__(self, facade: Facade, value: R) -> None:
+        raise AttributeError(f"{self._name} of {type(facade).__name__} cannot be set")
+
+    def _read(self, facade: Facade) -> R:
+        value: R = getattr(facade._inner, self._name)
+        return value
+
+
+class SettableAttribute(Attribute[R]):
+    """An attribute of the async object that can be set."""
+
+    def __set__(self, facade: Facade, value: R) -> None:
+        setattr(facade._inner, self._name, value)
+
+
+class Handle(Attribute[F]):
+    """A handle of the async object, such as ``scope.review``, as a blocking object."""
+
+    def __init__(self, kind: type[F], doc: str = "") -> None:
+        super().__init__(doc)
+        self._kind = kind
+
+    def _read(self, facade: Facade) -> F:
+        return self._kind(getattr(facade._inner, self._name), facade._loop)
