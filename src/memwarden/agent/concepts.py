@@ -1,7 +1,7 @@
-"""Concepts that join a goal to saved values that share no word with it: "doctor" and "Hausarzt", dinner and allergies.
+"""Concepts that connect a goal to saved values in other words: "doctor" and "Hausarzt", dinner and allergies.
 
-The words stand in ``concepts.toml``, and which concepts a goal about another one needs. Pure functions; the file is
-read when it is first asked for.
+``concepts.toml`` holds the words of each concept, and the concepts that goals about a concept need. Pure functions; the
+file is read on first use.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from memwarden.text.tokenizer import fold, normal
 
 _NOT_WORDS = re.compile(r"[\W_]+")
 _NONE: frozenset[str] = frozenset()
+# Minimum length of a beginning or ending in the file.
 _MIN_AFFIX = 2
-"""No beginning or ending of a word in the file is shorter."""
 
 
 class Lexicon(NamedTuple):
-    """What words show: concepts by whole word, by beginning, by ending, and by the first word of a phrase.
+    """Concepts by whole word, by beginning, by ending, and by the first word of a phrase.
 
-    needs: concepts by the concept of a goal.
+    needs: needed concepts by the concept of a goal.
     """
 
     whole: Mapping[str, frozenset[str]]
@@ -35,19 +35,19 @@ class Lexicon(NamedTuple):
 
 
 def plain_words(text: str) -> str:
-    """Return a text in small letters without accents, its words set apart by one space each, none at the ends."""
+    """Return a text in small letters without accents, its words separated by single spaces."""
     return _NOT_WORDS.sub(" ", fold(normal(text))).strip()
 
 
 def compile_pattern(words: str) -> re.Pattern[str]:
-    """Return the pattern of a list of words and beginnings ("exam*"), endings ("*plan") and phrases ("on_call")."""
+    """Return the pattern of a list of words, beginnings ("exam*"), endings ("*plan") and phrases ("on_call")."""
     entries = (re.escape(word).replace(r"\*", r"\w*").replace("_", " ").strip() for word in words.split())
     return re.compile(rf"\b(?:{'|'.join(sorted(set(entries), key=len, reverse=True))})\b")
 
 
 @cache
 def load_lexicon() -> Lexicon:
-    """Return what the file says."""
+    """Read the lexicon from its file."""
     listed = tomllib.loads(Path(__file__).with_name("concepts.toml").read_text(encoding="utf-8"))
     tables: tuple[dict[str, set[str]], ...] = ({}, {}, {})
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -66,7 +66,7 @@ def load_lexicon() -> Lexicon:
 
 
 def concepts_of(words: Sequence[str]) -> list[frozenset[str]]:
-    """Return the concepts that each word of a plain text shows; those of a phrase at each word of it."""
+    """Return the concepts of each word of a plain text; a phrase counts for each of its words."""
     found = [_of_word(word) for word in words]
     for place, word in enumerate(words):
         for others, concept in load_lexicon().phrases.get(word, ()):
@@ -78,7 +78,7 @@ def concepts_of(words: Sequence[str]) -> list[frozenset[str]]:
 
 @lru_cache(maxsize=4_096)
 def needed_by(concepts: frozenset[str]) -> frozenset[str]:
-    """Return what goals about these concepts need, as a rule."""
+    """Return the concepts that goals about these concepts usually need."""
     needs = load_lexicon().needs
     return frozenset().union(*(needs.get(concept, _NONE) for concept in concepts))
 
@@ -97,7 +97,7 @@ def _hits(word: str) -> Iterator[frozenset[str]]:
 
 
 def _goes_on(words: Sequence[str], place: int, others: Sequence[str]) -> bool:
-    """Whether a phrase's other words follow; the last one may be a beginning."""
+    """Return whether a phrase's other words follow; the last may be a beginning."""
     if len(words) < place + len(others):
         return False
     return all(

@@ -1,7 +1,6 @@
-"""Tools by which a model finds memories and makes them: ``searchMemories`` and ``createMemory`` (C3, C8, C10, B11).
+"""Tools for a model to search and create memories: ``searchMemories`` and ``createMemory``.
 
-``searchMemories`` is :meth:`memwarden.api.scope.AsyncScope.query` under design C's name, ``createMemory`` is
-``remember``.
+``searchMemories`` calls :meth:`memwarden.api.scope.AsyncScope.query`, ``createMemory`` calls ``remember``.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from memwarden.records import (
 from memwarden.remember.ingest.messages import checked_names
 
 SEARCH_TOOL, CREATE_TOOL = "searchMemories", "createMemory"
+# The number and tokens of a search when the model asks for no others.
 DEFAULT_TOP_K, DEFAULT_BUDGET = 3, 512
-"""What a search finds when the model asks for no other numbers: design B's."""
+# What a model may ask for at most: it reads the answer in its prompt.
 MAX_RESULTS, MAX_BUDGET = 20, 2_000
-"""What a model may ask for at most: it reads the answer in its prompt."""
+# Three bullets of 280 characters fit, with who said them and when.
 RECALL_BUDGET = 300
-"""Design B's N for recall on demand: three bullets of 280 characters, with who said them and when, fit."""
 CREATED_BY = f"tool:{CREATE_TOOL}"
 _KEPT = frozenset({Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED})
+# The kinds offered to a model; other kinds are accepted.
 _KINDS = (Kind.NOTE, Kind.PREFERENCE, Kind.DECISION, Kind.OUTCOME, Kind.DISCOVERY, Kind.INSIGHT, Kind.BEHAVIOR)
-"""What a model is told to choose from; the other kinds are taken as well."""
 
 
 class MemoryVerbs(Protocol):
-    """What the tools need of a scope."""
+    """The part of a scope that the tools need."""
 
     @property
     def who(self) -> Scope: ...
@@ -74,10 +73,10 @@ class MemoryVerbs(Protocol):
 
 
 def memory_tools(memories: MemoryVerbs, block: ContextBlock | None = None) -> tuple[Tool, ...]:
-    """Return searchMemories and createMemory over what somebody remembers.
+    """Return searchMemories and createMemory over a scope's memories.
 
-    block: what the turn has already. With one, searchMemories is there only when the block is unsure, and finds three
-    bullets within 300 tokens (B11); without one it is always there (C10).
+    block: the memories that the turn has already. With a block, searchMemories is offered only when the block is
+    unsure, and finds three bullets within 300 tokens; without a block it is always offered.
     """
     if block is None:
         return search_tool(memories), create_tool(memories)
@@ -85,7 +84,7 @@ def memory_tools(memories: MemoryVerbs, block: ContextBlock | None = None) -> tu
 
 
 def select_tools(tools: Sequence[Tool], only: Sequence[str] | None) -> tuple[Tool, ...]:
-    """Return the tools of some names, in their own order; all for None. Raises InvalidInput for an unknown name."""
+    """Return the tools of the given names, in their own order; all for None. Raises InvalidInput for unknown names."""
     if only is None:
         return tuple(tools)
     names = checked_names(only, "only")
@@ -100,7 +99,7 @@ _QUESTION = Parameter("query", "string", "What you want to know, as a question o
 
 
 def search_tool(memories: MemoryVerbs, name: str = SEARCH_TOOL) -> Tool:
-    """Return the tool that searches, under any of its registered names (decisions 4.23)."""
+    """Return the search tool, under any of its registered names."""
 
     async def search(
         query: str,
@@ -137,7 +136,7 @@ def search_tool(memories: MemoryVerbs, name: str = SEARCH_TOOL) -> Tool:
 
 
 def recall_tool(memories: MemoryVerbs) -> Tool:
-    """Return searchMemories as it is offered in a turn that is unsure: with a question and nothing to choose."""
+    """Return searchMemories for an unsure turn: its only parameter is the question."""
 
     async def recall(query: str) -> dict[str, Any]:
         where = await _exclude_question(memories, None)
@@ -156,7 +155,7 @@ def recall_tool(memories: MemoryVerbs) -> Tool:
 
 
 def create_tool(memories: MemoryVerbs) -> Tool:
-    """Return the tool by which a model keeps something."""
+    """Return the tool by which a model keeps a memory."""
 
     async def create(
         content: str,
@@ -201,7 +200,7 @@ def create_tool(memories: MemoryVerbs) -> Tool:
 
 
 async def _exclude_question(memories: MemoryVerbs, filters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Filters that leave out the message that is being answered: the model has it, and it answers nothing."""
+    """Return filters without the message being answered: the model has it, and it answers nothing."""
     if filters and "id" in filters:
         return filters
     thread = {"thread_id": memories.who.thread or DEFAULT_THREAD, "channel": str(Channel.TURN)}
@@ -236,7 +235,7 @@ def _kind(type: str) -> str:
 
 
 def _share(importance: float) -> float:
-    """Design C's 1..10 as 0..1."""
+    """Return an importance of 1..10 as 0..1."""
     if not 1 <= importance <= 10:
         raise InvalidInput(f"importance is a number from 1 to 10, not {importance!r:.80}")
     return importance / 10

@@ -1,7 +1,7 @@
-"""The overseer: which saved state a goal needs, before it runs; and whether a tool's result is worth saving (A1 to A4).
+"""Decides which saved state a goal needs before it runs, and whether a tool's result is saved.
 
-With a chat model it is asked, in a prompt of at most 200 tokens; without one search and rules decide. A model that
-fails, is late or answers garbage costs a warning: nothing is loaded, nothing is saved, the goal runs.
+With a chat model it asks, in a prompt of at most 200 tokens; without a model, search and rules decide. A model that
+fails, is late or answers garbage costs a warning: nothing is loaded or saved, and the goal runs.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from memwarden.agent.state import MAX_CANDIDATES, AsyncState, StateKey
 from memwarden.errors import InvalidInput, MemwardenError
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
-from memwarden.observability.instrument import model_failed, told
+from memwarden.observability.instrument import instrumented, record_model_failure
 from memwarden.observability.records import Node, Op
 from memwarden.tokens import TokenCounter, estimate
 
+# Limit of the question about a goal, system text included.
 MAX_PROMPT_TOKENS = 200
-"""The question about a goal takes at most so many tokens, system text included."""
+# Maximum values loaded for a goal without a model.
 MAX_LOADED = 5
-"""Without a model at most so many values are loaded for one goal."""
+# Characters of a tool's result that a model sees.
 MAX_PREVIEW = 500
-"""Characters of a tool's result that a model sees."""
 MAX_GOAL_TOKENS = 60
 _MAX_ANSWER_TOKENS = 150
 
@@ -51,13 +51,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OverseerSettings:
-    """How an overseer works.
+    """The settings of an overseer.
 
     Attributes:
-        check: ``every_goal``, or ``words`` for goals that hold one of ``words`` (A3).
+        check: ``every_goal``, or ``words`` for goals that hold any of ``words``.
         inject: relevant state is put after the goal (``context``) or into the system prompt (``system``).
-        auto_save: whether results of tools are looked at at all (design A starts manual).
-        skip_tools: tools whose results are never saved. only_tools: if there are any, only results of these are.
+        auto_save: whether results of tools may be saved; off by default.
+        skip_tools: tools whose results are never saved. only_tools: if not empty, only their results are saved.
     """
 
     check: Literal["every_goal", "words"] = "every_goal"
@@ -75,10 +75,10 @@ class OverseerSettings:
 
 
 class PreparedGoal(NamedTuple):
-    """A goal made ready to run.
+    """A goal that is ready to run.
 
-    goal: with the relevant state after it, or unchanged. system: what belongs into the system prompt, or "".
-    state: what was loaded, by key.
+    goal: the goal, followed by relevant state in mode ``context``. system: text for the system prompt, or "". state:
+    the loaded values by key.
     """
 
     goal: str
@@ -87,7 +87,7 @@ class PreparedGoal(NamedTuple):
 
 
 class AsyncOverseer:
-    """Decides for one person's state. Made by :meth:`memwarden.api.scope.AsyncScope.overseer`."""
+    """Loads and saves a person's state for an agent. Made by :meth:`memwarden.api.scope.AsyncScope.overseer`."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class AsyncOverseer:
         self._count = count
 
     async def prepare(self, goal: str) -> PreparedGoal:
-        """Return a goal with the state that it needs, as design A lays it out; unchanged when it needs none (A2)."""
+        """Return a goal with the state that it needs; unchanged when it needs none."""
         state = await self.relevant(goal)
         if not state:
             return PreparedGoal(goal, "", {})
@@ -116,9 +116,9 @@ class AsyncOverseer:
             return PreparedGoal(goal, block, state)
         return PreparedGoal(f"{goal}\n\n{block}", "", state)
 
-    @told(Node.OVERSEER, Op.SEARCH)
+    @instrumented(Node.OVERSEER, Op.SEARCH)
     async def relevant(self, goal: str) -> dict[str, Any]:
-        """Return the saved values that are relevant to a goal, by key (A1); ``{}`` when none is, or the model fails.
+        """Return the saved values relevant to a goal, by key; ``{}`` for none, or when the model fails.
 
         Only the values that are returned are loaded. Raises InvalidInput for a goal that is no text, StoreError.
         """
@@ -146,9 +146,9 @@ class AsyncOverseer:
         )
         return await self._state.load_for_model(chosen or ())
 
-    @told(Node.OVERSEER, Op.CREATE)
+    @instrumented(Node.OVERSEER, Op.CREATE)
     async def after(self, tool: str, result: Any, goal: str) -> SaveDecision:
-        """Decide whether a tool's result is saved, and save it (A4). Returns what was decided, and why.
+        """Decide whether a tool's result is saved, and save it. Returns the decision with its reason.
 
         The whole result is the saved value. Nothing is saved while ``auto_save`` is off, for tools that are skipped,
         for what looks like orders to an assistant, and when a model fails.
@@ -188,7 +188,7 @@ class AsyncOverseer:
             preview = json.dumps(result, ensure_ascii=False, allow_nan=False)[:MAX_PREVIEW]
         except (TypeError, ValueError, RecursionError):
             return SaveDecision(False, "", "the result is not JSON")
-        told = await ask_json(
+        instrumented = await ask_json(
             self._chat,
             SAVE_SYSTEM,
             save_prompt(tool, preview, goal),
@@ -197,18 +197,18 @@ class AsyncOverseer:
             max_tokens=_MAX_ANSWER_TOKENS,
             seconds=self._seconds,
         )
-        return told or SaveDecision(False, "", "the model had no usable answer")
+        return instrumented or SaveDecision(False, "", "the model had no usable answer")
 
 
 def relevant_block(state: Mapping[str, Any]) -> str:
-    """Return state as it is put before a model."""
+    """Render state for a prompt."""
     return f"[Relevant Memory]\n{json.dumps(dict(state), indent=2, ensure_ascii=False)}"
 
 
 def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter = estimate) -> tuple[str, list[str]]:
     """Return the question about a goal and the keys in it, within 200 tokens with the system text.
 
-    Keys stand in the order in which they were offered; what does not fit is left out, descriptions before keys.
+    Keys keep the order in which they were offered. What does not fit is left out, descriptions before keys.
     """
     room = MAX_PROMPT_TOKENS - count(SYSTEM)
     said = _shorten(goal, MAX_GOAL_TOKENS, count)
@@ -234,7 +234,7 @@ def _relevance_question(goal: str, keys: Sequence[str]) -> str:
 
 
 def _quote_key(key: str) -> str:
-    """A key that could be taken for two is put in quotation marks."""
+    """Quote a key that could be read as two."""
     return json.dumps(key, ensure_ascii=False) if "," in key else key
 
 
@@ -246,14 +246,14 @@ def _shorten(text: str, tokens: int, count: TokenCounter) -> str:
 
 
 def read_chosen_keys(answer: Any, offered: Sequence[str]) -> list[str]:
-    """Return the keys that a model chose and that were offered. Raises TypeError, KeyError, ValueError."""
+    """Return the offered keys that a model chose. Raises TypeError, KeyError, ValueError."""
     keys = answer["relevant_keys"]
     if not isinstance(keys, list):
         raise ValueError("relevant_keys is no list")
     unknown = sum(1 for key in keys if key not in offered)
     if unknown:
         log.warning("the model chose %d keys that were not offered", unknown)
-        model_failed("chat_model_unknown_keys")
+        record_model_failure("chat_model_unknown_keys")
     return [fromkey for fromkey in dict.fromkeys(map(str, keys)) if fromkey in offered]
 
 
@@ -269,7 +269,7 @@ def save_prompt(tool: str, preview: str, goal: str) -> str:
 
 
 def read_verdict(answer: Any) -> SaveDecision:
-    """Return what a model decided. Raises TypeError, KeyError, ValueError for what is no decision."""
+    """Return a model's decision. Raises TypeError, KeyError, ValueError."""
     save, key, reason = answer["save"], answer["key"], answer["reason"]
     if not isinstance(save, bool) or not isinstance(key, str) or not isinstance(reason, str):
         raise TypeError("save is true or false, key and reason are texts")

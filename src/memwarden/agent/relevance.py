@@ -1,14 +1,13 @@
-"""How much a saved value has to do with a goal, told without a model (A1).
+"""Scores without a model how relevant a saved value is to a goal.
 
-A key is a few words, so the calibrated scale of recall, made for sentences, says little here. What counts: how much of
-a key's words the goal meets, and how much of the goal's words meets the key or its description, where words meet that
-are the same, that begin alike, that show one concept, or of which one needs the other
-(:mod:`memwarden.agent.concepts`);
-words of the goal in the value; how near both are in meaning, alone and beside the other keys; and whether the goal asks
-about the world only (:mod:`memwarden.agent.relevance`). Pure functions.
+A key is a few words, so the calibrated scale of recall, made for sentences, says little here. The features are: how
+much of a key's words the goal meets, and how much of the goal's words meets the key or its description, where words
+meet that are equal, begin alike, show the same concept, or need each other (:mod:`memwarden.agent.concepts`); words of
+the goal in the value; the similarity of both embeddings, alone and beside the other keys; and whether the goal asks
+about the world only. Pure functions.
 
-The weights are a logistic regression's, rounded; ``tests/evaluation/fit_relevance.py`` fits them and says what they are
-worth on goals of people that they were not fitted to.
+The weights are a rounded logistic regression. ``tests/evaluation/fit_relevance.py`` fits them and measures them on
+goals of people whose goals were left out of the fit.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from memwarden.agent.concepts import concepts_of, needed_by, plain_words
 from memwarden.recall.query_analysis import everyday_share
 from memwarden.text.tokenizer import language_of, terms
 
+# How well a word of the goal meets a word of a key: the same term, the same concept, a shared beginning, a need.
 SAME_TERM, SAME_CONCEPT, SHARED_BEGINNING, NEEDED = 1.0, 0.9, 0.8, 0.45
-"""How well a word of the goal meets one of a key: the same term, one concept, a shared beginning, what it needs."""
+# Weight of a met word in the description, relative to the key.
 IN_DESCRIPTION = 0.6
-"""What a met word is worth in the description, beside one in the key."""
+# Weight of a met word that is as telling as possible.
 MATCH_WEIGHT = 0.9
-"""What one met word that tells all is worth."""
+# Factor for a goal about the world only: it keeps scores below the bar and the order of the keys.
 GENERAL_FACTOR = 0.1
-"""What is left for a goal that asks about the world only: never the bar, but the order of the keys stays."""
+# A key or goal whose words tell less than this together is never met in full.
 _MIN_TELLING = 0.5
-"""A key or goal whose words tell less than this together is not met in full by meeting all of them."""
+# Two words begin alike when they share so many letters, and this part of the shorter word.
 _MIN_SHARED_LETTERS, _MIN_SHARED_PART = 5, 0.6
-"""So many letters two words have to share, and such a part of the shorter one when they begin alike."""
 _RAREST = math.log(1 / 2e-4)
 _QUOTED: Final = re.compile(r"[\"“”«»„].*?[\"“”«»„]|(?<!\w)'[^']*'(?!\w)|‘[^’]*’(?!\w)")
 _LITTLE_WORDS = {
@@ -60,7 +59,7 @@ _LITTLE_WEIGHT = 0.3
 
 
 class GoalWord(NamedTuple):
-    """A word of a goal, key or description: folded, its term, what it shows, and 0..1, how much it tells."""
+    """A word of a goal, key or description: folded, its term, its concepts, and how telling it is, 0..1."""
 
     text: str
     term: str
@@ -69,7 +68,7 @@ class GoalWord(NamedTuple):
 
 
 class GoalText(NamedTuple):
-    """A goal, as it is looked at: its language and words, and whether it asks about the world only."""
+    """A goal ready for matching: its language and words, and whether it asks about the world only."""
 
     language: str
     words: tuple[GoalWord, ...]
@@ -77,7 +76,7 @@ class GoalText(NamedTuple):
 
 
 class KeyWording(NamedTuple):
-    """The words of a saved value's key and of its description, and the terms of its own texts."""
+    """The words of a saved value's key and description, and the terms of its texts."""
 
     key: tuple[GoalWord, ...]
     description: tuple[GoalWord, ...]
@@ -85,13 +84,13 @@ class KeyWording(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What is known of a key beside a goal.
+    """The features of a key beside a goal.
 
     Attributes:
         key: 0..1, how much of its words the goal meets; a word of the goal that meets many keys counts less.
         goal: 0..1, how much of the goal's words meets the key or its description.
-        behind: 0..1, how far what the met words are worth together is behind the best key's.
-        value: 0..1, what words of the goal are worth that stand in the value alone.
+        behind: 0..1, distance to the best key in the combined weight of met words.
+        value: 0..1, combined weight of the goal's words that stand in the value alone.
         near: cosine of goal and key. stands_out: standard deviations of that over the mean of all keys.
     """
 
@@ -108,18 +107,18 @@ CONSTANT = -3.0
 
 
 def read_goal(goal: str) -> GoalText:
-    """Return a goal as it is looked at."""
+    """Return a goal ready for matching."""
     language = language_of(goal)
     return GoalText(language, read_words(goal, language), asks_generally(goal))
 
 
 def read_wording(key: str, description: str, value: str, language: str) -> KeyWording:
-    """Return the wording of a saved value; texts that show no language of their own are read in the goal's."""
+    """Return the wording of a saved value; texts without a language of their own are read in the goal's."""
     return KeyWording(read_words(key, language), read_words(description, language), frozenset(terms(value, language)))
 
 
 def read_words(text: str, language: str) -> tuple[GoalWord, ...]:
-    """Return the words of a text that say something, once each: not stop words, unless they show a concept."""
+    """Return the content words of a text, once each: no stop words, unless they show a concept."""
     said = plain_words(text).split()
     found: dict[str, GoalWord] = {}
     for word, concepts in zip(said, concepts_of(said), strict=True):
@@ -129,19 +128,19 @@ def read_words(text: str, language: str) -> tuple[GoalWord, ...]:
 
 
 def relevances(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float]) -> list[float]:
-    """Return 0..1 for each saved value: how surely a goal needs it, seen beside the others."""
+    """Return 0..1 for each saved value: the probability that the goal needs it, beside the others."""
     factor = GENERAL_FACTOR if goal.general else 1.0
     return [factor * logistic(feature) for feature in features(goal, said, cosines)]
 
 
 def logistic(known: Features) -> float:
-    """Return 0..1: how surely a key of these features is needed."""
+    """Return 0..1: the probability that a key with these features is needed."""
     total = CONSTANT + sum(weight * value for weight, value in zip(WEIGHTS, known, strict=True))
     return 1 / (1 + math.exp(-total))
 
 
 def features(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float]) -> list[Features]:
-    """Return what is known of each saved value beside a goal."""
+    """Return the features of each saved value beside a goal."""
     in_keys = [[[match_words(word, item) for item in saved.key] for word in goal.words] for saved in said]
     in_descriptions = [
         [[match_words(word, item) for item in saved.description] for word in goal.words] for saved in said
@@ -169,7 +168,7 @@ def features(goal: GoalText, said: Sequence[KeyWording], cosines: Sequence[float
 
 
 def match_words(word: GoalWord, item: GoalWord) -> float:
-    """Return 0..1: how well a word of the goal meets one of a key."""
+    """Return 0..1: how well a word of the goal meets a word of a key."""
     if word.term == item.term:
         return SAME_TERM
     if word.concepts & item.concepts:
@@ -180,7 +179,7 @@ def match_words(word: GoalWord, item: GoalWord) -> float:
 
 
 def begin_alike(word: str, other: str) -> bool:
-    """Whether one word holds the other or both begin alike, as compounds and forms do that stems keep apart."""
+    """Return whether a word holds the other or both begin alike, as compounds and forms do that stems keep apart."""
     shorter = min(len(word), len(other))
     if shorter < _MIN_SHARED_LETTERS:
         return False
@@ -191,7 +190,7 @@ def begin_alike(word: str, other: str) -> bool:
 
 
 def key_coverage(words: Sequence[GoalWord], met_by: Sequence[Sequence[float]], shared: Sequence[float]) -> float:
-    """Return 0..1: how much of a key's words is met. met_by: for each word of the goal how well it meets each."""
+    """Return 0..1: the met share of a key's words. met_by: for each word of the goal how well it meets each."""
     reached = (
         item.tells * max((row[place] / many for row, many in zip(met_by, shared, strict=True)), default=0.0)
         for place, item in enumerate(words)
@@ -200,13 +199,13 @@ def key_coverage(words: Sequence[GoalWord], met_by: Sequence[Sequence[float]], s
 
 
 def goal_coverage(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]]) -> float:
-    """Return 0..1: how much of a goal's words meets a key or its description."""
+    """Return 0..1: the share of a goal's words that meet a key or its description."""
     reached = (word.tells * _of_both(*both) for word, both in zip(words, by_word, strict=True))
     return sum(reached) / max(_MIN_TELLING, sum(word.tells for word in words))
 
 
 def match_strength(words: Sequence[GoalWord], by_word: Sequence[tuple[float, float]], shared: Sequence[float]) -> float:
-    """Return 0..1: what the goal's words that meet a key are worth together."""
+    """Return 0..1: the combined weight of the goal's words that meet a key."""
     return combine_evidence(
         MATCH_WEIGHT * word.tells * _of_both(*both) / many
         for word, both, many in zip(words, by_word, shared, strict=True)
@@ -218,9 +217,9 @@ def _of_both(in_key: float, in_description: float) -> float:
 
 
 def value_match(words: Sequence[GoalWord], saved: KeyWording, spread: Counter[str]) -> float:
-    """Return 0..1: what the goal's words are worth that stand in a value and neither in its key nor its description.
+    """Return 0..1: the combined weight of the goal's words in a value but not in its key or description.
 
-    spread: how many saved values hold a term; one that stands in many points to none.
+    spread: the number of saved values with a term; a term of many values points to no single value.
     """
     elsewhere = {item.term for item in (*saved.key, *saved.description)}
     return combine_evidence(word.tells / spread[word.term] for word in words if word.term in saved.value - elsewhere)
@@ -232,39 +231,39 @@ def all_terms(saved: KeyWording) -> set[str]:
 
 
 def combine_evidence(signs: Iterable[float]) -> float:
-    """Return 0..1: what signs that may each mislead are worth together."""
+    """Return 0..1: the combined weight of signs that may each mislead."""
     return 1 - math.prod(1 - sign for sign in signs)
 
 
 def term_weight(term: str) -> float:
-    """Return 0..1: how much a term tells; words of every other goal or key tell little."""
+    """Return 0..1: how telling a term is; words of every other goal or key tell little."""
     if term in _SAYING_LITTLE:
         return _LITTLE_WEIGHT
     return min(1.0, -math.log(everyday_share(term)) / _RAREST)
 
 
 def deviations(cosines: Sequence[float]) -> list[float]:
-    """Return how many standard deviations each cosine lies over the mean; zeros where all are the same."""
+    """Return each cosine's distance from the mean in standard deviations; zeros where all are equal."""
     spread = pstdev(cosines) if cosines else 0.0
     mean = fmean(cosines) if spread else 0.0
     return [(cosine - mean) / spread if spread else 0.0 for cosine in cosines]
 
 
 def best(scores: Sequence[float], bar: float, most: int) -> list[int]:
-    """Return the places of the scores that reach the bar, best first, at most ``most``."""
+    """Return the indexes of the scores that reach the bar, best first, at most ``most``."""
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     return [place for place in order if scores[place] >= bar][:most]
 
 
 def asks_generally(goal: str) -> bool:
-    """Whether a goal needs nothing that its speaker saved."""
+    """Return whether a goal asks about the world, so that it needs no saved value."""
     general, own = _patterns()
     return general.search(plain_words(goal)) is not None and not own.search(plain_words(_QUOTED.sub(" ", goal)))
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What shows a goal about the world, and what shows that a goal is about the one who asks."""
+    """Return the patterns of goals about the world, and of goals about the speaker."""
     listed = tomllib.loads(Path(__file__).with_name("general.toml").read_text(encoding="utf-8"))
     own = listed.pop("own")
     return re.compile("|".join(item for group in listed.values() for item in group)), re.compile("|".join(own))

@@ -1,9 +1,8 @@
-"""Whether the result of a tool is worth keeping as state, decided by rules (A4 without a model).
+"""Decides by rules whether the result of a tool is worth saving as state.
 
-What serves only the goal at hand is not kept: the policy of design A is "only if useful across multiple sessions
-(preferences, people lists, patterns); don't save single-query data". So there are three grounds: the goal asks for it
-to be kept, the tool's name says that it returns something lasting, or the result itself does. Failures and secrets are
-never kept, nor what the goal asks not to keep. The words stand in ``worth.toml``. Pure functions.
+What serves only the current goal is not saved. There are three grounds to save: the goal asks for it, the tool's name
+says that it returns something lasting, or the result itself does. Failures and secrets are never saved, nor what the
+goal asks not to save. The words are in ``worth.toml``. Pure functions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from memwarden.agent.state import words_of
 
 
 class SaveDecision(NamedTuple):
-    """Whether to save, under which key, and why."""
+    """A decision to save or not, with its key and reason."""
 
     save: bool
     key: str
@@ -37,21 +36,21 @@ _VERBS = frozenset(
     "get fetch list read load show retrieve describe find query lookup hole lies liste obtener listar leer consultar "
     "obtenir lister lire ottieni elenca".split()
 )
+# Concepts of what people are, own and agreed on (:mod:`memwarden.agent.concepts`).
 _LASTING = frozenset(
     "contact friend family child neighbour team member boss advisor client supplier expert doctor teacher student "
     "tenant landlord pet allergy diet dislike vaccine blood size policy house_rules style on_call insurance warranty "
     "subscription birthday address signature language skill".split()
 )
-"""Concepts of what people are, own and agreed on (:mod:`memwarden.agent.concepts`)."""
 _EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 _FAILURE = frozenset("error errors fehler exception fault erreur errore".split())
 _MIN_KEY, _MAX_KEY = 3, 60
+# Depth to which a result's keys are read; deeper keys are details.
 _MAX_DEPTH = 3
-"""So deep in a result keys are looked at: what lies deeper is detail."""
 
 
 def decide_saving(tool: str, result: Any, goal: str) -> SaveDecision:
-    """Decide about one result of a tool, given the goal that it was called for. Pure."""
+    """Decide about a result of a tool, given the goal that the tool was called for."""
     if _is_nothing(result):
         return SaveDecision(False, "", "the result is empty or an error")
     named = words_of(tool)
@@ -75,7 +74,7 @@ def decide_saving(tool: str, result: Any, goal: str) -> SaveDecision:
 
 
 def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | None:
-    """What says that a result lasts: a word of the tool, of the result's keys, or of the goal; or None."""
+    """Return what shows that a result lasts: a word of the tool, of the result's keys, or of the goal; or None."""
     if not isinstance(result, Mapping | list | tuple) or all(_has("report_keys", key) for key in keys or ["?"]):
         return None
     if not _has("passing", words) and (found := _patterns()["lasting"].search(words)):
@@ -88,7 +87,7 @@ def _lasts(words: str, goal: str, result: Any, keys: Sequence[str]) -> str | Non
 
 
 def _lasting_concept(words: str) -> str | None:
-    """The first of the words that shows a concept of what lasts, in whichever form or language; or None."""
+    """Return the first word with a concept of lasting things, in any form or language; or None."""
     said = words.split()
     return next((word for word, shown in zip(said, concepts_of(said), strict=True) if shown & _LASTING), None)
 
@@ -117,7 +116,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _keys(value: Any, depth: int) -> Iterator[str]:
-    """The keys of a result, those of what it holds too."""
+    """Yield the keys of a result and of the values in it."""
     if isinstance(value, Mapping) and depth:
         for key, item in value.items():
             yield str(key)

@@ -1,7 +1,7 @@
-"""State: values that an agent saved under a key, loaded only when a goal needs them (A1, A5, A7).
+"""State: values that an agent saves under a key, loaded only when a goal needs them.
 
 A value is a memory of the channel ``state`` in the person's namespace: journaled, with versions, undoable like any
-other. The last write of a key wins (decisions 2.4), and no answer holds state unless a filter asks for the channel.
+other. The last write of a key wins, and queries return state only when a filter asks for the channel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memwarden import clock, filters
 from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
-from memwarden.observability.instrument import told
+from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.recall.answer.render import fit_to_show
 from memwarden.records import Channel, Memory, Scope, Trust
@@ -27,18 +27,18 @@ from memwarden.remember.ingest.intake import redact_value, screen
 from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime
 
+# An agent with an allowlist reads and writes state only when this category is in it.
 CATEGORY = "state"
-"""An agent with an allowlist reads and writes state only when this stands in it."""
+# A key of less relevance has nothing to do with a goal.
 MIN_RELEVANCE = 0.35
-"""A key of less relevance has nothing to do with a goal."""
+# Maximum keys scored for a goal.
 MAX_CANDIDATES = 40
-"""So many keys are looked at closely for one goal."""
+# Characters of a value in a preview; three dots follow when there is more.
 MAX_PREVIEW = 100
-"""Characters of a value that a preview shows; three dots follow when there is more (decisions 2.17)."""
+# Searchable characters of a value's texts.
 MAX_SEARCHED = 1_000
-"""So many characters of a value's texts can be searched."""
+# Characters of key, description and texts whose meaning is compared with a goal.
 MAX_EMBEDDED = 300
-"""So many characters of key, description and texts are compared with a goal in meaning."""
 MAX_DEPTH = 100
 MAX_DESCRIPTION = 1_000
 _SOURCE = "state"
@@ -48,12 +48,12 @@ _ALL = 10**9
 
 @dataclass(frozen=True, slots=True)
 class StateKey:
-    """A key with what is known of its value.
+    """A key with the metadata of its value.
 
     Attributes:
         updated_at: ISO 8601, UTC. size_bytes: of the value as JSON, UTF-8.
-        description: one line that the saver gave, or None. preview: the first 100 characters of the value as JSON and
-            three dots when there is more, or None when it was not asked for.
+        description: the saver's line about the value, or None. preview: the first 100 characters of the value as JSON
+            and three dots when there is more; None when it was not asked for.
         expires_at: ISO 8601, UTC, or None.
     """
 
@@ -66,13 +66,13 @@ class StateKey:
 
 
 class AsyncState:
-    """The saved values of one person. Made by :attr:`memwarden.api.scope.AsyncScope.state`."""
+    """The saved values of a person. Made by :attr:`memwarden.api.scope.AsyncScope.state`."""
 
     def __init__(self, parts: Runtime, who: Scope) -> None:
         self._parts = parts
         self.who = who
 
-    @told(Node.HOTPATH, Op.CREATE)
+    @instrumented(Node.HOTPATH, Op.CREATE)
     async def save(
         self,
         key: str,
@@ -82,16 +82,15 @@ class AsyncState:
         expires_in: timedelta | float | None = None,
         trust: str = Trust.PERSON,
     ) -> StateKey:
-        """Save a value under a key, in place of the one that was there.
+        """Save a value under a key, in place of an earlier value.
 
         Args:
-            key: a printable text of at most 256 characters, which is no secret.
-            value: anything that is JSON, at most 100 levels deep. Secrets in it are replaced by a mark before it is
-                stored (F9).
-            description: one line about what it is, by which it is found; at most 1,000 characters.
-            expires_in: a timedelta or seconds after which it is there no longer; None keeps it until it is cleared.
-            trust: whom the words come from; what is ``external`` (a tool, a page, a model that has read one) and looks
-                like orders to an assistant is refused, and the earlier value stays.
+            key: a printable text of at most 256 characters, without a secret.
+            value: any JSON value, at most 100 levels deep. Secrets in it are replaced by a mark before it is stored.
+            description: a line about the value, by which it is found; at most 1,000 characters.
+            expires_in: a timedelta or seconds until it expires; None keeps it until it is cleared.
+            trust: the source of the words. An ``external`` value (from a tool, a page, a model that has read a page)
+                that looks like orders to an assistant is refused, and the earlier value stays.
 
         Raises InvalidInput, Denied, CategoryDenied, StoreError.
         """
@@ -131,11 +130,11 @@ class AsyncState:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)
         actor = self.who.actor or self.who.agent
-        stored, _ = await self._parts.working.writer.put(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
+        stored, _ = await self._parts.working.items.put(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
         return _describe(stored)
 
     async def load(self, key: str) -> Any:
-        """Return the value of a key. Raises NotFound for one that is not there or has expired."""
+        """Return the value of a key. Raises NotFound for an unknown or expired key."""
         self._check_allowed()
         name = _key(key)
         found = await self._parts.store.get(self.who.namespace, [_PREFIX + name])
@@ -143,32 +142,32 @@ class AsyncState:
             raise NotFound(f"no state is saved under {name!r}")
         return _value(found[0])
 
-    @told(Node.HOTPATH, Op.SEARCH)
+    @instrumented(Node.HOTPATH, Op.SEARCH)
     async def list_keys(self, pattern: str = "*", *, include_values: bool = False) -> list[StateKey]:
         """Return the keys that match a glob (``fnmatch``, case-sensitive), sorted, with previews if asked for."""
         return [_describe(item, preview=include_values) for item in await self._matching(pattern)]
 
-    @told(Node.HOTPATH, Op.SEARCH)
+    @instrumented(Node.HOTPATH, Op.SEARCH)
     async def search(self, pattern: str) -> dict[str, Any]:
         """Return the values of all keys that match a glob (``fnmatch``, case-sensitive), sorted by key."""
         return {_name(item): _value(item) for item in await self._matching(pattern)}
 
-    @told(Node.HOTPATH, Op.DELETE)
+    @instrumented(Node.HOTPATH, Op.DELETE)
     async def clear(self, pattern: str = "*", *, dry_run: bool = False) -> list[str]:
-        """Take out all keys that match a glob, in one batch, and return them. Nothing else is touched.
+        """Remove all keys that match a glob, in a single batch, and return them.
 
-        dry_run: only tell which. What was taken out can be brought back with ``undo`` or ``restore``.
+        dry_run: only return them. ``undo`` or ``restore`` brings removed keys back.
         """
         found = await self._matching(pattern, expired=True)
         if found and not dry_run:
-            writer, actor = self._parts.working.writer, self.who.actor or self.who.agent
-            await writer.remove(self.who.namespace, [item.id for item in found], actor=actor)
+            items, actor = self._parts.working.items, self.who.actor or self.who.agent
+            await items.remove(self.who.namespace, [item.id for item in found], actor=actor)
         return [_name(item) for item in found]
 
     async def load_for_model(self, keys: Sequence[str]) -> dict[str, Any]:
-        """Return the values of those keys that are there, in the order asked for, as a model may read them.
+        """Return the values of the existing keys among these, in the given order, fit for a model to read.
 
-        Of what a tool or a model saved, sentences that read like orders to an assistant are left out (F9).
+        Sentences that read like orders to an assistant are left out of values that a tool or a model saved.
         """
         self._check_allowed()
         found = await self._parts.store.get(self.who.namespace, [_PREFIX + _key(key) for key in keys])
@@ -176,13 +175,13 @@ class AsyncState:
         return {_name(item): _value_to_show(item) for item in found if _is_saved(item) and _is_there(item, now)}
 
     async def find_for_goal(self, goal: str, *, most: int = 5, bar: float = MIN_RELEVANCE) -> list[StateKey]:
-        """Return the keys whose names, descriptions and values have to do with a goal, at most ``most``, best first.
+        """Return at most ``most`` keys whose names, descriptions and values are relevant to a goal, best first.
 
-        One search in the index chooses 40 of them, which are looked at closely
-        (:mod:`memwarden.agent.relevance`); no other value is read.
+        A single search in the index chooses 40 keys for scoring (:mod:`memwarden.agent.relevance`); no other value is
+        read.
 
         Args:
-            bar: 0..1, the least relevance; with 0 keys that have nothing to do with the goal follow.
+            bar: 0..1, the minimum relevance; with 0, irrelevant keys follow.
         """
         from memwarden.agent.relevance import best  # stems its lists of words
 
@@ -191,7 +190,7 @@ class AsyncState:
         return [_describe(offered[place]) for place in best(scores, bar, most)]
 
     async def _find_candidates(self, goal: str) -> list[Memory]:
-        """The saved values that a search finds for a goal; when it finds few, the newest besides."""
+        """Return the saved values that a search finds for a goal; when it finds few, also the newest."""
         from memwarden.recall.recall import Request  # numpy
 
         self._check_allowed()
@@ -222,14 +221,14 @@ class AsyncState:
         return relevances(looked_at, said, cosines)
 
     def _embedder_for(self, goal: str) -> Embedder | None:
-        """The embedder, unless its vectors say little of the goal's script."""
+        """Return the embedder, unless its vectors say little about the goal's script."""
         from memwarden.recall.query_analysis import is_latin
 
         embedder = self._parts.working.embedder
         return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder
 
     async def save_from_tool(self, tool: str, key: str, value: Any, *, description: str | None = None) -> StateKey:
-        """Save what a tool returned. Raises Denied for what looks like orders to an assistant (F9)."""
+        """Save a tool's result. Raises Denied for text that looks like orders to an assistant."""
         return await self._save(key, value, description, None, {"tool": tool}, Trust.EXTERNAL)
 
     async def _matching(self, pattern: str, *, expired: bool = False) -> list[Memory]:
@@ -250,8 +249,8 @@ class AsyncState:
         self._parts.settings.categories.readable(self.who.agent, (CATEGORY,) if self.who.agent else None)
 
 
+# Saved values; proposals for the user context share their channel.
 SAVED_STATE = filters.parse({"channel": Channel.STATE, "source": _SOURCE})
-"""What was saved here; proposals for the user context are of the same channel."""
 
 
 def _key(key: Any) -> str:
@@ -302,7 +301,7 @@ def _end(expires_in: Any, now: datetime) -> datetime | None:
 
 
 def _text(key: str, description: Any, value: Any) -> str:
-    """What recall finds a value by: the words of its key, its description and its own texts."""
+    """Return the text by which recall finds a value: the words of its key, its description and its own texts."""
     texts = " ".join(_texts(value, MAX_DEPTH))[:MAX_SEARCHED]
     return "\n".join(filter(None, (words_of(key), _line(description), texts)))
 
@@ -328,7 +327,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _is_saved(memory: Memory) -> bool:
-    """Whether a memory is of our making: anybody can state something in the channel ``state``."""
+    """Return whether this module wrote a memory: anybody can write to the channel ``state``."""
     payload = memory.payload or {}
     key = payload.get("name")
     return memory.channel == Channel.STATE and memory.id == f"{_PREFIX}{key}" and "value" in payload
@@ -343,7 +342,7 @@ def _name(memory: Memory) -> str:
 
 
 def _value_to_show(memory: Memory) -> Any:
-    """The value, each text of it as far as it is fit to be shown to a model."""
+    """Return the value with each text as far as it is fit for a model."""
 
     def show(value: Any) -> Any:
         if isinstance(value, str):
@@ -360,9 +359,9 @@ def _value(memory: Memory) -> Any:
 
 
 def _cosines(embedder: Embedder | None, goal: str, briefly: Sequence[str], in_full: Sequence[str]) -> list[float]:
-    """How near each value is to a goal in meaning, by the nearer of two texts; zeros without an embedder that works.
+    """Return the similarity of each value to a goal, by the nearer of two texts; zeros without a working embedder.
 
-    A value drowns the key where it is long, and says what the key means where it is short.
+    A long value drowns its key, and a short value explains it.
     """
     try:
         vectors = None if embedder is None else embedder.embed([goal, *briefly, *in_full])

@@ -1,7 +1,7 @@
-"""Tools that an agent's model may call: a registry that knows which read and which write (A5, A6).
+"""A registry of tools for an agent's model, which knows which tools read and which write.
 
-The names, parameters and answers of the state tools are design A's. A tool never raises to the model: what went wrong
-is ``{"success": False, "error": ...}``; only a caller that may not call it gets an exception.
+A tool never raises to the model: an error is ``{"success": False, "error": ...}``. Only a caller without the permission
+gets an exception.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "any": (object,),
 }
+# The schemas of types whose names are not JSON's.
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "any": {},
     "strings": {"type": "array", "items": {"type": "string"}},
 }
-"""What stands in a schema for a type whose name says more than JSON's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a tool.
 
-    type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value. choices: what a model is told to
-    choose from; empty for no such list. Whether it has to is for the tool to say.
+    type: a JSON type, ``strings`` for a list of them, or ``any`` for every JSON value. choices: values offered to a
+    model; empty for none. The tool decides whether others are valid.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that a model may call.
+    """A function that a model may call.
 
     Attributes:
-        returns: what the answer holds, in words. permissions: ``read``, or ``write`` when it changes something.
+        returns: the answer, in words. permissions: ``read``, or ``write`` when it changes something.
         call: takes the parameters by name and returns a JSON object with ``success``.
     """
 
@@ -76,7 +76,7 @@ class AsyncTools:
             self.register(tool)
 
     def register(self, tool: Tool) -> None:
-        """Add a tool. Raises InvalidInput for a name that is taken."""
+        """Add a tool. Raises InvalidInput for a taken name."""
         if tool.name in self._tools:
             raise InvalidInput(f"there is a tool {tool.name!r} already")
         self._tools[tool.name] = tool
@@ -91,8 +91,8 @@ class AsyncTools:
 
         parameters: by name, or the text of a JSON object, as OpenAI's API gives a model's arguments.
 
-        Raises NotFound for an unknown tool, Denied for one that writes when the caller may only read. Wrong parameters
-        and everything that memwarden refuses are answered with ``{"success": False, "error": ...}``.
+        Raises NotFound for an unknown tool, Denied for a tool that writes when the caller may only read. Wrong
+        parameters and everything that memwarden refuses are answered with ``{"success": False, "error": ...}``.
         """
         tool = self._tools.get(name)
         if tool is None:
@@ -132,7 +132,7 @@ class AsyncTools:
 
 
 def describe_tool(tool: Tool) -> str:
-    """Return what a tool does and what it returns, for a model."""
+    """Return a tool's purpose and answer, for a model."""
     return f"{tool.description} Returns: {tool.returns}"
 
 
@@ -154,7 +154,7 @@ def parameter_schema(tool: Tool) -> dict[str, Any]:
 
 
 def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
-    """Return the parameters of a call. Raises InvalidInput that says which one is wrong."""
+    """Return the parameters of a call. Raises InvalidInput that names the wrong parameter."""
     if isinstance(given, str):
         raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {given!r:.80}")
     if not isinstance(given, Mapping):
@@ -186,7 +186,7 @@ def _fits(type_: str, value: Any) -> bool:
 
 
 def state_tools(state: AsyncState) -> tuple[Tool, ...]:
-    """Return design A's four tools over somebody's state: saveState, loadState, listStateKeys, searchState."""
+    """Return the four tools over a person's state: saveState, loadState, listStateKeys, searchState."""
 
     async def save(
         key: str, value: Any, description: str | None = None, expires_in: float | None = None
@@ -216,7 +216,7 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
     return (
         Tool(
             "saveState",
-            "Save a value under a key for later sessions, in place of the one that was there.",
+            "Save a value under a key for later sessions, in place of an earlier value.",
             (
                 key,
                 Parameter("value", "any", "Any JSON value", required=True),

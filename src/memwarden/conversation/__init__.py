@@ -1,1 +1,1 @@
-"""A turn: memories into the prompt, what was said into the store, around any model call (design C)."""
+"""Runs a model call as a turn: memories go into the prompt, the words said go into the store."""

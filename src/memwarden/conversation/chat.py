@@ -1,4 +1,4 @@
-"""Design C's pipeline: a message goes in, memories are found, a model answers, what is worth keeping is kept (C7)."""
+"""Runs a chat: finds memories, asks the model, calls its tools and stores what was said."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from memwarden.conversation.turn_log import TurnLog
 from memwarden.conversation.upstreams import as_upstream
 from memwarden.errors import InvalidInput, ModelUnavailable
 from memwarden.ids import DEFAULT_THREAD
-from memwarden.observability.instrument import EventDraft, tell_of
+from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status
 from memwarden.records import ContextBlock, MessageResult, WriteResult
 from memwarden.remember.ingest.messages import checked_name, checked_text
 from memwarden.runtime import Runtime
 
+# Default time limit for an answer of the model, and for each piece of a stream.
 DEFAULT_SECONDS: Final = 120.0
-"""A model may take so long for an answer, or for the next piece of one."""
 MAX_SECONDS: Final = 86_400.0
 
 log = logging.getLogger(__name__)
 
 
 class Action(StrEnum):
-    """What becomes of a message that is no question to the model (design C's action check).
+    """The verdict of the action check on a message that is not meant for the model.
 
     ``break``: the conversation ends. ``continue``: it goes on with the next message. ``save_and_continue``: it is saved
-    first (:meth:`AsyncChat.save`). In each case no model is asked, and nothing is stored.
+    first (:meth:`AsyncChat.save`). In each case the model is not asked, and nothing is stored.
     """
 
     BREAK = "break"
@@ -51,10 +51,10 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a message.
+    """The outcome of a message.
 
     Attributes:
-        text: the model's answer, the last one if it called tools in between; None when it gave none.
+        text: the model's answer, the last if it called tools in between; None without an answer.
         action: what the action check said; then no model was asked.
         block: the memories that were in the prompt. stored: what became of each message that was stored.
         kept: what was decided when the thread was looked through, if it was; None also when a model does it beside.
@@ -70,7 +70,7 @@ class Reply:
 
 
 class ChatScope(ContextScope, Protocol):
-    """What a chat needs of a scope."""
+    """The part of a scope that a chat needs."""
 
     def tools(self, *, only: Sequence[str] | None = ...) -> AsyncTools: ...
 
@@ -80,7 +80,7 @@ ChatTools = AsyncTools | Callable[[ContextBlock], AsyncTools] | None
 
 @dataclass(slots=True)
 class _AnswerProgress:
-    """What is known of a message's answer so far."""
+    """The state of an answer under way."""
 
     reply: Reply | None = None
     block: ContextBlock = NO_BLOCK
@@ -88,7 +88,7 @@ class _AnswerProgress:
 
 
 class AsyncChat:
-    """A conversation with a model, with memory woven into it. Made by ``scope.chat``; cheap, holds nothing open.
+    """A conversation with a model and with memory. Made by ``scope.chat``; cheap, holds nothing open.
 
     >>> chat = me.chat(openai_chat(AsyncOpenAI(), model="gpt-4o-mini"))
     >>> reply = await chat.continue_chat("What can I bring to the picnic?")
@@ -129,7 +129,7 @@ class AsyncChat:
 
     @property
     def settings(self) -> ChatSettings:
-        """The settings. Others that are given hold from the next message on."""
+        """The settings. New settings apply from the next message on."""
         return self._settings
 
     @settings.setter
@@ -137,7 +137,7 @@ class AsyncChat:
         self._settings = check_chat_settings(settings)
 
     async def continue_chat(self, message: str, *, key: str | None = None) -> Reply:
-        """Say something and return what came of it.
+        """Send a message and return the outcome.
 
         In order: the action check; memories are found and put in; the message is stored; the model is asked, and its
         tools are called; its answer is stored; the thread is looked through as the settings say; the exchange goes into
@@ -158,7 +158,7 @@ class AsyncChat:
         return _finished_reply(told)
 
     def stream(self, message: str, *, key: str | None = None) -> AsyncReplyStream:
-        """Say something and return the answer piece by piece. See :meth:`continue_chat`.
+        """Send a message and return the answer piece by piece. See :meth:`continue_chat`.
 
         What was passed on when the stream ends, however it does, is what is stored and goes into the session. Close it
         (``async with``, or ``aclose``) when you leave it early; else that happens when it is thrown away.
@@ -167,7 +167,7 @@ class AsyncChat:
         return AsyncReplyStream(self._answer(message, key, told, stream=True), told)
 
     async def save(self) -> WriteResult | None:
-        """Look through the thread, where the settings say ``on_save``; everything else is stored already.
+        """Extract memories from the thread if the settings say ``on_save``; the messages are stored already.
 
         Returns what was decided; None when nothing was looked through, and when a model does it beside the call. Raises
         StoreError.
@@ -217,7 +217,7 @@ class AsyncChat:
         return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
 
     async def _prepare_messages(self, text: str, told: _AnswerProgress) -> list[Message]:
-        """The messages of the session, the new one last; that alone when the store does not answer."""
+        """Return the session's messages and the new message; only the new message when the store fails."""
         try:
             async with asyncio.timeout(MAX_SECONDS_BEFORE):
                 return await self._sessions.prepare_messages_for_agent(self.session, text)
@@ -236,7 +236,7 @@ class AsyncChat:
             raise InvalidInput(f"check_action returns None, or one of {', '.join(Action)}, not {said!r:.80}") from None
 
     async def _of_caller(self, what: str, function: Callable[[Any], Any], given: Any) -> Any:
-        """Call a function of the caller's. Raises ModelUnavailable when it takes longer than a model may."""
+        """Call a function of the caller. Raises ModelUnavailable when it takes longer than a model may."""
         waits = asyncio.timeout(self._seconds)
         try:
             async with waits:
@@ -247,7 +247,7 @@ class AsyncChat:
             raise ModelUnavailable(f"{what} took longer than {self._seconds:g} seconds") from None
 
     async def _remote(self, text: str, told: _AnswerProgress) -> AsyncGenerator[str]:
-        """Design C's deferRemote: somebody else's chat answers, and memory has no part in it."""
+        """Pass the message to the remote chat of ``defer_remote``, without memory."""
         assert self._defer_remote is not None
         answer = await self._of_caller("the remote chat", self._defer_remote, text)
         if answer is not None and not isinstance(answer, str):
@@ -257,7 +257,7 @@ class AsyncChat:
             yield answer
 
     async def _turn_tools(self, turn: AsyncTurn) -> AsyncTools:
-        """The tools of this turn; with a mode that has the model keep things, the tool for that."""
+        """Return the tools of this turn, with createMemory where the settings leave keeping to the model."""
         tools = self._tools
         if callable(tools):
             tools = await self._of_caller("the function of tools=", tools, turn.block)
@@ -271,7 +271,9 @@ class AsyncChat:
 
     def _tell(self, reason: str) -> None:
         if self._parts.events.takes:
-            tell_of(self._parts.events.put, self._scope.who, Node.SESSION, EventDraft(Op.MODEL, Status.ERROR, reason))
+            record_event(
+                self._parts.events.put, self._scope.who, Node.SESSION, EventDraft(Op.MODEL, Status.ERROR, reason)
+            )
 
 
 class AsyncReplyStream:
@@ -288,7 +290,7 @@ class AsyncReplyStream:
         return await anext(self._pieces)
 
     async def aclose(self) -> None:
-        """Leave the stream: what was passed on is stored."""
+        """Leave the stream; the words passed on are stored."""
         await self._pieces.aclose()
 
     async def __aenter__(self) -> Self:
@@ -301,12 +303,12 @@ class AsyncReplyStream:
 
     @property
     def block(self) -> ContextBlock:
-        """The memories that are in the prompt, from the first piece on."""
+        """The memories in the prompt, from the first piece on."""
         return self._told.block
 
     @property
     def reply(self) -> Reply:
-        """What came of the message, once the stream is over. Raises InvalidInput before."""
+        """The outcome of the message, once the stream is over. Raises InvalidInput before."""
         return _finished_reply(self._told)
 
 

@@ -1,4 +1,4 @@
-"""A message of a chat under way: its turn, and the session that its exchange goes into, ended together."""
+"""Ends a chat message as a whole: its turn, then the session that takes the exchange in."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from memwarden.ids import new_id
 from memwarden.runtime import Runtime
 
 DIGEST_BYTES: Final = 16
+# Time limit for taking an exchange into the session: writers of a session wait for each other for up to 30 seconds, and
+# a model that shortens a text may take 120.
 MAX_TAKE_IN_SECONDS: Final = 150.0
-"""Taking an exchange in may take so long: writers of one session wait for each other for up to 30 seconds, and a model
-that makes shorter what is too long may take 120."""
 
 log = logging.getLogger(__name__)
 
 
 class ChatExchange:
-    """A context manager around a turn. However it is left: the turn's words are stored, the thread is looked through as
-    the settings say, and then the exchange is in the session, with what was delivered of the answer.
+    """A context manager around a turn and its session.
 
-    A message without an answer stays the session's open cycle.
+    However it is left: the turn's words are stored, memories are extracted as the settings say, and the exchange is in
+    the session with the delivered part of the answer. A message without an answer stays the session's open cycle.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ChatExchange:
             log.error("%s", lost)
 
     async def end(self, *, look: bool = True) -> None:
-        """Store everything. May be called again, and then does nothing. Raises NotKept."""
+        """Store everything. Repeatable: later calls do nothing. Raises NotKept."""
         if self._over:
             return
         self._over = True
@@ -68,7 +68,7 @@ class ChatExchange:
             self._parts.turns.discard(self)
 
     async def _store(self, look: bool) -> None:
-        """Store the turn, then the exchange. May be done again."""
+        """Store the turn, then the exchange. Repeatable."""
         answer = self._turn.own_answer
         lost: NotKept | None = None
         try:
@@ -91,7 +91,7 @@ class ChatExchange:
             raise lost
 
     async def _take_in(self, answer: str) -> None:
-        """Take the exchange in, once for each answer that a message with this key got."""
+        """Take the exchange into the session, once for each answer to a message with this key."""
         digest = hashlib.blake2b(f"{self._key}\n{answer}".encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES)
         async with asyncio.timeout(MAX_TAKE_IN_SECONDS):
             await self._sessions.finalize_current_cycle(

@@ -1,4 +1,4 @@
-"""Memories into a request, as the settings say."""
+"""Inserts memories into a request as the settings say."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from memwarden.conversation.formats import MessageFormat, Request
-from memwarden.conversation.own_words import without_memories
 from memwarden.conversation.prompt_cache import delta_places
 from memwarden.conversation.prompt_cache_store import PromptCacheStore
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import ContextBlock, Scope
+from memwarden.remember.ingest.strip_context import strip_whole_blocks
 from memwarden.runtime import Runtime
 
 
@@ -24,12 +24,14 @@ async def inject_memories(
     *,
     renew: bool = False,
 ) -> Any:
-    """Return a new request with memories in it. renew: with ``cache_stable``, make all of them anew.
+    """Return a new request with memories inserted.
 
-    Blocks of memories that earlier turns put in, and that the application kept, are taken out first; what it put in
-    itself, such as the context of a task, stays. Raises InvalidInput for a request that is not of the form, StoreError.
+    Blocks of memories that earlier turns inserted, and that the application kept, are removed first; the application's
+    own blocks, such as a task's context, stay. Raises InvalidInput for a request of another form, StoreError.
+
+    renew: with ``cache_stable``, make all blocks anew.
     """
-    bare = form.clean_texts(request, partial(without_memories, template=settings.template))
+    bare = form.clean_texts(request, partial(strip_whole_blocks, template=settings.template))
     if settings.memory_injection_mode != "cache_stable":
         return form.with_block(bare, block.text, settings.memory_injection_mode)
     said = form.read_turns(bare)

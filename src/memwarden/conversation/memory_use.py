@@ -1,4 +1,4 @@
-"""Was a memory that stood in the prompt used in the answer? Judged by rules, from words alone (F22)."""
+"""Judges by rules whether an answer used a memory of its prompt."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 from memwarden.records import RecallItem
 from memwarden.text.flags import content_terms
 
+# A short fact has three words of its own, of which an answer needs a single word ("no peanuts").
 MIN_OWN_SHARE: Final = 1 / 3
-"""A short fact has three words of its own, of which an answer needs one ("no peanuts")."""
+# Limit of the text judged: the beginning of the answer, the end of the talk in the prompt.
 MAX_CHARACTERS: Final = 8_000
-"""So many characters are looked at: of the answer from its beginning, of the talk in the prompt from its end."""
 
 
 class UseJudgement(NamedTuple):
-    """What was judged of a memory. share: of its own words, those that the answer repeats; 0..1."""
+    """The verdict on a memory. share: of its own words, those that the answer repeats; 0..1."""
 
     item: RecallItem
     used: bool
@@ -26,10 +26,10 @@ class UseJudgement(NamedTuple):
 def judge_uses(items: Iterable[RecallItem], said: Sequence[str], answer: str) -> list[UseJudgement]:
     """Judge each memory of a prompt.
 
-    Its own words are those that say something and that nobody said in the prompt. It was used when the answer repeats
-    two words that follow each other in it, one of which is its own, or a third of its own words.
+    A memory's own words are its content words that nobody said in the prompt. The answer used it when it repeats two
+    adjacent words of it, at least a single own word among them, or a third of its own words.
 
-    said: the talk in the prompt, the message that was answered last.
+    said: the talk in the prompt, ending with the message to answer.
     """
     known = set(content_terms("\n".join(said)[-MAX_CHARACTERS:]))
     answered = content_terms(answer[:MAX_CHARACTERS])

@@ -1,4 +1,4 @@
-"""Asking a model until it has answered: piece by piece or whole, calling the tools that it wants in between."""
+"""Asks a model until it has answered, and calls the tools that it wants in between."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from memwarden.conversation.turn import AsyncTurn
 from memwarden.conversation.upstreams import Upstream
 from memwarden.errors import MemwardenError, ModelUnavailable
 
+# Maximum model calls for a message: each may call tools, read their results and call others.
 MAX_ROUNDS: Final = 8
-"""So often a model is asked for one message: it may call tools, read what they return, and call others."""
 
 log = logging.getLogger(__name__)
 
 
 class ModelLoop:
-    """How one message is answered.
+    """The loop that answers a message.
 
     Args:
         tools: what the model may call. cached: for how many exchanges a tool's result is used again, by its name.
-        seconds: so long an answer, the next piece of one, or a tool may take.
+        seconds: time limit of an answer, of each piece of a stream, and of a tool.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ModelLoop:
         self._seconds = seconds
 
     async def words(self, turn: AsyncTurn, *, stream: bool) -> AsyncGenerator[str]:
-        """The words of the answer as they come, taken in by the turn. Raises ModelUnavailable when that is too slow."""
+        """Yield the words of the answer and record them in the turn. Raises ModelUnavailable when it takes too long."""
         offered = self._tools.tools
         request = self._upstream.with_tools(turn.request, offered) if offered else turn.request
         for _ in range(MAX_ROUNDS):
@@ -73,7 +73,7 @@ class ModelLoop:
             if not calls:
                 return
             request = self._form.with_results(request, response, await self._call_tools(calls))
-        log.warning("the model called tools %d times for one message, and is not asked again", MAX_ROUNDS)
+        log.warning("the model called tools %d times for a message, and is not asked again", MAX_ROUNDS)
 
     def _calls(self, response: Any) -> Sequence[ToolCall]:
         try:
@@ -82,7 +82,7 @@ class ModelLoop:
             return ()
 
     async def _call_tools(self, calls: Sequence[ToolCall]) -> dict[str, str]:
-        """What the tools return, as JSON, by the id of the call; one after another, since one may need another's."""
+        """Call the tools in order, since a call may need an earlier result; return JSON by call id."""
         return {call.id: await self._result(call) for call in calls}
 
     async def _result(self, call: ToolCall) -> str:
@@ -107,7 +107,7 @@ class ModelLoop:
         return None if entry is None else str(entry["result"])
 
     async def _call(self, call: ToolCall) -> tuple[bool, str]:
-        """Call a tool: whether it did what it should, and what it returns. The model is told what went wrong."""
+        """Call a tool and return its success and result. An error goes to the model as text."""
         try:
             async with asyncio.timeout(self._seconds):
                 told: Any = await self._tools.call_tool(call.name, call.arguments)
@@ -124,7 +124,7 @@ class ModelLoop:
 
 
 def _as_json(told: Mapping[str, Any]) -> str:
-    """What a tool returned. Raises TypeError and ValueError for what cannot be sent."""
+    """Return a tool's result as JSON. Raises TypeError and ValueError for values that cannot be sent."""
     result = json.dumps(told, ensure_ascii=False, default=str)
     result.encode()  # half a character
     return result
@@ -135,7 +135,7 @@ def _failure(why: str) -> tuple[bool, str]:
 
 
 def add_missing_tools(tools: AsyncTools | None, more: Sequence[Tool]) -> AsyncTools:
-    """The tools and those that are not among them yet."""
+    """Return the tools, and those of ``more`` whose names are free."""
     own = () if tools is None else tools.tools
     names = {item.name for item in own}
     return AsyncTools((*own, *(item for item in more if item.name not in names)))

@@ -1,4 +1,4 @@
-"""How much of a prompt a provider's prefix cache can reuse (F6)."""
+"""Measures how much of a prompt a provider's prefix cache can reuse."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from memwarden.conversation.formats import Request
 from memwarden.tokens import TokenCounter, estimate
 
+# A provider reads the early parts of a request before the late parts.
 _EARLY = ("tools", "system", "instructions")
 _LATE = ("messages", "input")
-"""In this order a provider reads the parts of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixShare:
-    """How one prompt begins. Sizes in tokens.
+    """The reusable beginning of a prompt. Sizes in tokens.
 
     Attributes:
-        identical: of the beginning that it has in common with the last prompt.
-        prompt: of all of it. last: of the last prompt; 0 for the first one.
+        identical: size of the beginning that equals the previous prompt's.
+        prompt: size of this prompt. last: size of the previous prompt; 0 for the first.
     """
 
     identical: int
@@ -30,23 +30,23 @@ class PrefixShare:
 
     @property
     def of_this(self) -> float:
-        """The share of this prompt that is the same as in the last one, 0..1."""
+        """The share of this prompt that equals the previous prompt, 0..1."""
         return self.identical / self.prompt if self.prompt else 0.0
 
     @property
     def of_last(self) -> float:
-        """The share of the last prompt that this one begins with, 0..1; 1 when all of it can be reused."""
+        """The share of the previous prompt that this prompt begins with, 0..1; 1 when all of it can be reused."""
         return self.identical / self.last if self.last else 0.0
 
 
 class PrefixMeter:
-    """Compares each prompt of a conversation with the one before, in any form.
+    """Compares each prompt of a conversation with the previous prompt, in any form.
 
     >>> meter = PrefixMeter()
     >>> meter.add(turn.request).of_last
 
     Attributes:
-        total: all prompts that had one before them, taken together.
+        total: the sums over all prompts but the first.
     """
 
     def __init__(self, count: TokenCounter = estimate) -> None:
@@ -55,7 +55,7 @@ class PrefixMeter:
         self.total = PrefixShare(0, 0, 0)
 
     def add(self, request: Request) -> PrefixShare:
-        """Take in the next prompt, and tell how it begins."""
+        """Add the next prompt and return how it begins."""
         text, last = prompt_text(request), self._last
         identical = text[: _common_length(last, text)]
         share = PrefixShare(self._count(identical), self._count(text), self._count(last))
@@ -69,7 +69,7 @@ class PrefixMeter:
 
 
 def prompt_text(request: Request) -> str:
-    """Return what a model reads of a request, as one text, in the order in which it reads it."""
+    """Return a request as the text that a model reads, in reading order."""
     if not isinstance(request, Mapping):
         return "".join(map(_line, request))
     early = [_line({name: request[name]}) for name in _EARLY if request.get(name)]
@@ -79,13 +79,13 @@ def prompt_text(request: Request) -> str:
 
 
 def _line(part: Any) -> str:
-    """One part on a line of its own; the role stands first, as models read it."""
+    """Return a part as a line of JSON, the role first, as models read it."""
     fields = sorted(part.items(), key=lambda item: (item[0] != "role", item[0])) if isinstance(part, Mapping) else part
     return json.dumps(fields, ensure_ascii=False, default=_plain) + "\n"
 
 
 def _common_length(text: str, other: str) -> int:
-    """How many characters two texts begin with that are the same."""
+    """Return how many characters the beginnings of two texts share."""
     low, high = 0, min(len(text), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -94,6 +94,6 @@ def _common_length(text: str, other: str) -> int:
 
 
 def _plain(thing: Any) -> Any:
-    """An SDK's object as JSON."""
+    """Return an SDK object as JSON."""
     dump = getattr(thing, "model_dump", None)
     return dump(mode="json", exclude_unset=True) if callable(dump) else str(thing)

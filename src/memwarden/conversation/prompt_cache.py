@@ -1,9 +1,9 @@
-"""Prompts that a provider's prefix cache keeps hitting (F6): what stands in a prompt stays where it was put.
+"""Lays out memories so that a provider's prefix cache keeps hitting: a block stays where it was inserted.
 
-A snapshot of memories stands early in the prompt and is made anew at set points only. What becomes relevant later goes,
-as a delta, before the words of the message that made it relevant, and stands there in all later prompts, so that each
-prompt begins with the whole of the last one. Plain functions; :mod:`memwarden.conversation.prompt_cache_store` keeps
-their result.
+A snapshot of memories stands early in the prompt and is made anew at set points only. Memories that become relevant
+later form a delta before the words of the message that made them relevant. The delta stays there in all later prompts,
+so each prompt begins with the whole previous prompt. Pure functions; :mod:`memwarden.conversation.prompt_cache_store`
+keeps their result.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from memwarden.tokens import TokenCounter, estimate
 
 @dataclass(frozen=True, slots=True)
 class PlacedBlock:
-    """A block in a conversation.
+    """A block of memories at its place in a conversation.
 
     Attributes:
-        anchor: fingerprint of what was said up to the message that it was made for.
+        anchor: fingerprint of the talk up to the message that the block was made for.
         text: the block; empty when nothing was relevant. tokens: its size.
-        marks: by id of its memories, a fingerprint of what each of them said.
+        marks: fingerprints of its memories' contents, by memory id.
     """
 
     anchor: str
@@ -42,19 +42,19 @@ class PlacedBlock:
 
 @dataclass(frozen=True, slots=True)
 class PromptLayout:
-    """What of memory stands in a conversation: early, and before later messages, oldest first."""
+    """The memories in a conversation: a snapshot early, and deltas before later messages, oldest first."""
 
     snapshot: PlacedBlock
     deltas: tuple[PlacedBlock, ...] = ()
 
     @property
     def marks(self) -> dict[str, str]:
-        """The marks of all memories that stand in it."""
+        """The fingerprints of all its memories, by id."""
         return {key: fingerprint for delta in (*self.deltas, self.snapshot) for key, fingerprint in delta.marks.items()}
 
 
 def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return for each message a fingerprint of everything that was said up to it, that message included."""
+    """Return for each message a fingerprint of the talk up to and including that message."""
     found, so_far = [], hashlib.blake2b(digest_size=12)
     for message in said:
         so_far.update(json.dumps([message["role"], message["content"]]).encode())
@@ -63,7 +63,7 @@ def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def fingerprint(memory: Memory) -> str:
-    """Return a fingerprint of what a memory says in a prompt; its age and importance stay as they were shown."""
+    """Return a fingerprint of a memory's words in a prompt; a changed age or importance does not count."""
     shown = json.dumps([memory.text, memory.summary, memory.context, memory.kind])
     return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
 
@@ -77,15 +77,15 @@ def decide_layout(
     gone: Collection[str] = (),
     renew: bool = False,
 ) -> PromptLayout | None:
-    """Return what stands in the prompt of the message to answer; None for a conversation without a user's message.
+    """Return the layout for the message to answer; None for a conversation without a user's message.
 
-    Set points, at which all of it is made anew: there is nothing yet; a conversation begins; a memory of the snapshot
-    is gone; the deltas would take more than ``max_delta_tokens``; ``renew``. Otherwise at most one delta is added, with
-    what is relevant and does not stand in the prompt yet. A message that was asked before gets what it got then. Deltas
-    whose message is no longer in the conversation are dropped, and those that hold a memory that is gone.
+    All of it is made anew at set points: there is nothing yet; a conversation begins; a memory of the snapshot is gone;
+    the deltas would take more than ``max_delta_tokens``; ``renew``. Otherwise at most a single delta is added, with the
+    relevant memories that are not in the prompt yet. A repeated message gets the same memories as before. Deltas are
+    dropped when their message left the conversation, or when a memory in them is gone.
 
     Args:
-        said: what was said, the message to answer last. block: what is relevant to it.
+        said: the talk, ending with the message to answer. block: the memories relevant to it.
         gone: ids of memories that were forgotten, changed or are no longer true.
     """
     chain = anchors(said)
@@ -123,10 +123,10 @@ def render_memories(
 ) -> ContextBlock:
     """Return a block with its memories in the words of the settings' templates, within their budget.
 
-    A memory that does not fit is passed over, and named in ``cut``.
+    A memory that does not fit is skipped, and named in ``cut``.
 
     Args:
-        without: ids of memories that stand in the prompt already. now: what ages are counted to.
+        without: ids of memories that are in the prompt already. now: the time that ages are counted to.
     """
     from memwarden.recall.answer.select import GATES  # numpy is loaded by now: there is a block
 
@@ -146,24 +146,24 @@ def render_memories(
 
 
 def place_to_answer(said: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the place of the user's last message, or None."""
+    """Return the index of the user's last message, or None."""
     after = sum(1 for _ in takewhile(lambda item: item["role"] != "user", reversed(said)))
     return None if after == len(said) else len(said) - 1 - after
 
 
 def delta_places(stable: PromptLayout, said: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """Return where the deltas stand: their texts by the place of their message in what was said."""
+    """Return the texts of the deltas by the index of their message in the talk."""
     texts = {delta.anchor: delta.text for delta in stable.deltas}
     return {place: texts[anchor] for place, anchor in enumerate(anchors(said)) if anchor in texts}
 
 
 def layout_to_json(stable: PromptLayout) -> dict[str, Any]:
-    """Return it as JSON."""
+    """Return a layout as JSON."""
     return {"snapshot": _block_to_json(stable.snapshot), "deltas": [_block_to_json(delta) for delta in stable.deltas]}
 
 
 def layout_from_json(stored: Mapping[str, Any]) -> PromptLayout:
-    """Read what :func:`layout_to_json` made."""
+    """Read the result of :func:`layout_to_json`."""
     return PromptLayout(_block_from_json(stored["snapshot"]), tuple(map(_block_from_json, stored["deltas"])))
 
 

@@ -1,4 +1,4 @@
-"""What of memory stands in a conversation, kept in the store: over restarts, and for several processes."""
+"""Keeps a conversation's prompt layout in the store, across restarts and processes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from memwarden.runtime import Runtime
 
 PREFIX: Final = "in-prompt:"
 SOURCE: Final = "in-prompt"
+# A category outside all allowlists: an agent's prompt may hold memories that another agent may not read.
 CATEGORY: Final = "in-prompt"
-"""A category that is in no allowlist: what one agent's prompt holds may be what another may not read."""
 MAX_TRIES: Final = 50
 _MAX_PAUSE: Final = 0.05
 
 
 class PromptCacheStore:
-    """What stands in the prompts of one thread, for one agent: others may not read what this one may.
+    """The prompt layout of a thread and an agent; agents may read different memories.
 
-    It is one memory of the channel ``state``, written only when it changes, and only if nobody wrote it since it was
-    read; else it is decided again on what is there then. No earlier content is kept: it may hold what was forgotten.
+    It is a memory of the channel ``state``, written only when it changes, and only if nobody wrote it since it was
+    read; otherwise the layout is decided again on the new state. Earlier contents are not kept: they may hold what was
+    forgotten.
     """
 
     def __init__(self, parts: Runtime, who: Scope) -> None:
@@ -45,8 +46,7 @@ class PromptCacheStore:
     async def at(
         self, said: Sequence[Mapping[str, Any]], block: ContextBlock, settings: ChatSettings, *, renew: bool = False
     ) -> PromptLayout | None:
-        """Return what stands in the prompt of the message to answer
-        (:func:`memwarden.conversation.prompt_cache.decide_layout`).
+        """Return the layout for the message to answer (:func:`memwarden.conversation.prompt_cache.decide_layout`).
 
         It is durable on return. Raises StoreError; Conflict when others kept writing it.
         """
@@ -62,7 +62,7 @@ class PromptCacheStore:
             stable = decide_layout(before, said, block, settings, gone=gone, renew=renew)
             if stable is None or stable == before:
                 return stable
-            await self._parts.working.writer.swap(self._memory_of(stable, stored), rev, keep=0)
+            await self._parts.working.items.swap(self._memory_of(stable, stored), rev, keep=0)
             return stable
 
         async with lock:  # calls of this process wait for each other
@@ -73,7 +73,7 @@ class PromptCacheStore:
         return found[0] if found else None
 
     async def _changed_ids(self, before: PromptLayout) -> list[str]:
-        """What no longer says what stands in the prompt: forgotten, changed, out of date, or not to be read."""
+        """Return ids of memories that are forgotten, changed, outdated or unreadable since they were inserted."""
         marks, now = before.marks, clock.now()
         allowed = self._parts.settings.categories.readable(self._who.agent, None)
         same = {

@@ -1,4 +1,4 @@
-"""What a model said, gathered while it is handed on: the words of one answer after another."""
+"""Records a model's words while they are passed on to the caller."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(slots=True)
 class SpokenAnswer:
-    """The words of one answer so far. id: the caller's id of it."""
+    """The words of an answer so far. id: the caller's id of it."""
 
     id: str | None = None
     pieces: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """All of it. What a provider split inside of a character is one again; half a one alone is a mark (U+FFFD)."""
+        """The whole text. Split surrogate pairs are joined; a lone half becomes U+FFFD."""
         whole = "".join(self.pieces)
         try:
             whole.encode()
@@ -26,7 +26,7 @@ class SpokenAnswer:
 
 
 class ResponseRecorder:
-    """The answers of a turn, in order; more than one where a model calls tools in between."""
+    """The answers of a turn, in order; several where a model calls tools in between."""
 
     def __init__(self) -> None:
         self._answers: list[SpokenAnswer] = []
@@ -43,12 +43,12 @@ class ResponseRecorder:
 
     @property
     def size(self) -> int:
-        """How many pieces were heard."""
+        """The number of pieces recorded."""
         return sum(len(answer.pieces) for answer in self._answers)
 
 
 def tee_stream(events: Iterable[Any], take: Callable[[Any], str], *, words: bool) -> Iterator[Any]:
-    """The events of a stream, or the words that they bring, as each is taken in."""
+    """Yield the events of a stream, or their words, and hand each to ``take`` first."""
     for event in events:
         said = take(event)
         if said or not words:
@@ -58,7 +58,7 @@ def tee_stream(events: Iterable[Any], take: Callable[[Any], str], *, words: bool
 async def tee_async_stream(
     events: AsyncIterable[Any], take: Callable[[Any], str], *, words: bool
 ) -> AsyncIterator[Any]:
-    """:func:`tee_stream` for asynchronous events."""
+    """Do as :func:`tee_stream` for asynchronous events."""
     async for event in events:
         said = take(event)
         if said or not words:

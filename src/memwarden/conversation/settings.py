@@ -1,4 +1,4 @@
-"""How memory takes part in a chat: design C's settings, with its defaults."""
+"""Settings of a chat: how memories are inserted, and when memories are extracted."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, Final
 from memwarden.errors import InvalidConfig
 from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, PLACEHOLDERS, Template
 
+# The places for memories in a prompt (:mod:`memwarden.conversation.formats`,
+# :mod:`memwarden.conversation.prompt_cache`).
 INJECTION_MODES: Final = ("system_append", "context_message", "user_prefix", "cache_stable")
-"""Where memories stand in a prompt (:mod:`memwarden.conversation.formats`,
-:mod:`memwarden.conversation.prompt_cache`)."""
+# The times at which memories are extracted from a chat.
 EXTRACTION_MODES: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
-"""When a chat is looked through for what is worth keeping (C3)."""
 MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
+# At a tenth of the price for cached tokens these cost 1,000 tokens a turn. Making a prompt of 15,000 anew costs 13,500
+# more, so doing that more often than every 14 turns would not pay.
 DEFAULT_DELTA_TOKENS: Final = 10_000
-"""At a tenth of the price for tokens of the cache these cost 1,000 tokens a turn, and making a prompt of 15,000 anew
-costs 13,500 more once: more often than every 14 turns it would not pay."""
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
 _TAG: Final = re.compile(r"</?memories", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
-    """Design C's fields, in snake_case. ``dataclasses.replace`` changes some of them, checked again.
+    """The settings of a chat. ``dataclasses.replace`` changes fields and checks them again.
 
     Attributes:
-        use_memory: whether memories are put in and what is said is stored; False, design C's default, lets everything
+        use_memory: whether memories are inserted and messages stored; False, the default, lets everything
             pass untouched, whatever the others say. Without any settings a turn and a chat have memory.
         memory_injection_mode: ``system_append``, ``context_message``, ``user_prefix`` or ``cache_stable``.
         memory_extraction_mode: ``every_turn``, ``periodic``, ``on_save`` or ``llm_triggered``.
@@ -41,7 +41,7 @@ class ChatSettings:
             ``{{summary}}``, which it must hold, and ``{{sourceContext}}``. A line of which every placeholder is empty
             is left out.
         max_delta_tokens: with ``cache_stable``, so many tokens of memories stand before later messages before all of
-            them are made anew, 1..1,000,000. Not of design C.
+            them are made anew, 1..1,000,000.
 
     Raises InvalidConfig.
     """
@@ -76,14 +76,14 @@ class ChatSettings:
 
     @property
     def template(self) -> Template:
-        """The words of the block."""
+        """The template of the block."""
         return Template(self.memory_context_prefix, self.memory_context_suffix, self.memory_format)
 
 
 def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
-    """Read settings by their names here (``use_memory``) or in design C (``useMemory``).
+    """Read settings by their names in snake_case (``use_memory``) or camelCase (``useMemory``).
 
-    Raises InvalidConfig for an unknown name, one that is given in both spellings, and a wrong value.
+    Raises InvalidConfig for an unknown name, a name given in both spellings, and a wrong value.
     """
     if not isinstance(values, Mapping):
         raise InvalidConfig(f"settings of a chat are a mapping like {{'use_memory': True}}, not {values!r:.80}")

@@ -1,4 +1,4 @@
-"""A whole response made of the events of its stream, as far as the call of tools needs it."""
+"""Assembles a whole response from a stream's events, as far as tool calls need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Response = dict[str, Any]
 
 
 def assemble_response(form: str, events: Iterable[Any]) -> Any:
-    """Return the response that the events of a stream make; None when no event holds a part of one."""
+    """Return the response that the events of a stream form; None when no event holds a part of it."""
     gather = _ASSEMBLERS.get(form)
     return None if gather is None else gather(events)
 
@@ -47,9 +47,9 @@ def _openai_chat(events: Iterable[Any]) -> Response | None:
 
 
 def ensure_call_ids(response: Any) -> Any:
-    """A chat completion whose calls have ids that are not empty and differ; itself where they do.
+    """Return a chat completion whose tool calls have distinct ids; the response itself where they do.
 
-    Other providers behind this API give none, or the same to all: then a result could not be told from another.
+    Other providers behind this API give no ids, or equal ids: then their results could not be told apart.
     """
     choices = as_list(field(response, "choices"))
     calls = as_list(field(field(choices[0], "message"), "tool_calls")) if choices else ()
@@ -80,7 +80,7 @@ def _anthropic(events: Iterable[Any]) -> Response | None:
 
 
 def _add(block: dict[str, Any], delta: Any) -> None:
-    """Add a delta of Anthropic's to its block. Thoughts come back to the model with their signature."""
+    """Add a delta of an Anthropic stream to its block. Thoughts return to the model with their signature."""
     for name in ("text", "thinking", "signature"):
         if isinstance(field(delta, name), str):
             block[name] = (block.get(name) or "") + field(delta, name)

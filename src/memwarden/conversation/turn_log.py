@@ -1,4 +1,4 @@
-"""What was said in a thread: stored as it was said, and looked through when it is time (F7, C3)."""
+"""Stores the messages of a thread and extracts memories from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memwarden.errors import Stale
-from memwarden.observability.instrument import told
+from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import MessageResult, Scope, WriteResult
 from memwarden.remember.ingest.messages import checked_name, read_messages
@@ -23,19 +23,19 @@ class TurnLog:
         self._parts = parts
         self.who = who
 
-    @told(Node.HOTPATH, Op.CREATE)
+    @instrumented(Node.HOTPATH, Op.CREATE)
     async def store(self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None) -> WriteResult:
-        """Store what was said, and do not look through it. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
+        """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
         read = read_messages(messages, self._parts.settings.max_text_bytes)
         working = self._parts.working
         return await working.writer.observe(self.who, read, checked_name(key, "key"), working.recall.seen(self.who))
 
     async def waits_for(self, turns: int) -> bool:
-        """Whether so many turns of the thread were not looked through yet."""
+        """Return whether at least this many turns of the thread await extraction."""
         return await self._parts.working.extractor.waiting(self.who, turns) >= turns
 
     async def look(self) -> WriteResult | None:
-        """Look through what is new: at once, or beside the call when a model is asked, and then None is returned."""
+        """Extract from new turns: at once, or in the background when a model is asked; then return None."""
         if self._parts.working.extractor.asks_a_model:
             self._parts.looks.look(self.who, self.look_now)
             return None
@@ -45,9 +45,9 @@ class TurnLog:
             log.warning("looking through thread %r is put off: %s", self.who.thread, error)
             return None
 
-    @told(Node.EPISODIC, Op.CLASSIFY)
+    @instrumented(Node.EPISODIC, Op.CLASSIFY)
     async def look_now(self, again: bool = False) -> WriteResult:
-        """Look through what is new, whatever else looks. again: begin at the thread's first turn."""
+        """Extract from new turns, even while another extraction runs. again: begin at the thread's first turn."""
         settled = await self._parts.working.extractor.look_through(self.who, again=again)
         head = await self._parts.store.head(self.who.namespace)
         return WriteResult(head.rev, tuple(MessageResult(item.id, item.outcome, item.reason) for item in settled))

@@ -1,4 +1,4 @@
-"""The models that a chat asks: any callable, or the client of an API that is given (no package of one is imported).
+"""The models that a chat asks: a callable, or the client of an API. No package of an API is imported.
 
 >>> chat = me.chat(openai_chat(OpenAI(), model="gpt-4o-mini"))
 """
@@ -37,9 +37,9 @@ class Upstream(Protocol):
 
 
 class CallableUpstream:
-    """Any callable: it takes a list of messages and returns a text, an iterator of pieces, None, or an awaitable.
+    """A callable that takes messages and returns a text, an iterator of pieces, None, or an awaitable.
 
-    form: of what it returns, when that is a response of an API.
+    form: the form of its result, when that is a response of an API.
     """
 
     def __init__(self, function: Callable[[list[Message]], Any], form: str = "plain") -> None:
@@ -60,7 +60,7 @@ class CallableUpstream:
 
 
 class _Client(ABC):
-    """A method of a client, with the arguments that every call has."""
+    """A method of a client, with the arguments of every call."""
 
     def __init__(self, create: Callable[..., Any], options: Mapping[str, Any]) -> None:
         self._create = create
@@ -74,7 +74,7 @@ class _Client(ABC):
 
     @abstractmethod
     def _tool_entry(self, tool: Tool) -> dict[str, Any]:
-        """A tool as the API takes it."""
+        """Return a tool as the API takes it."""
 
 
 class _OpenAIChat(_Client):
@@ -113,29 +113,29 @@ class _Anthropic(_Client):
 
 
 def openai_chat(client: Any, **options: Any) -> Upstream:
-    """Chat completions of an ``OpenAI`` or ``AsyncOpenAI`` client, or of any endpoint that speaks as they do.
+    """Return an upstream for chat completions of an ``OpenAI`` or ``AsyncOpenAI`` client, or a compatible endpoint.
 
-    options: what every call has, such as ``model`` and ``temperature``.
+    options: arguments of every call, such as ``model`` and ``temperature``.
     """
     return _OpenAIChat(client.chat.completions.create, options)
 
 
 def openai_responses(client: Any, **options: Any) -> Upstream:
-    """Responses of an ``OpenAI`` or ``AsyncOpenAI`` client. options: see :func:`openai_chat`."""
+    """Return an upstream for Responses of an ``OpenAI`` or ``AsyncOpenAI`` client. options: see :func:`openai_chat`."""
     return _OpenAIResponses(client.responses.create, options)
 
 
 def anthropic(client: Any, **options: Any) -> Upstream:
-    """Messages of an ``Anthropic`` or ``AsyncAnthropic`` client.
+    """Return an upstream for messages of an ``Anthropic`` or ``AsyncAnthropic`` client.
 
-    options: what every call has, ``model`` and ``max_tokens`` among them. A ``system`` of theirs stands before that of
-    the chat.
+    options: arguments of every call, ``model`` and ``max_tokens`` among them. A ``system`` of theirs stands before the
+    chat's.
     """
     return _Anthropic(client.messages.create, options)
 
 
 def as_upstream(given: Any) -> Upstream:
-    """Return what a caller gave as an upstream. Raises InvalidInput for what is none."""
+    """Return the caller's value as an upstream. Raises InvalidInput."""
     if hasattr(given, "ask") and hasattr(given, "request") and hasattr(given, "form"):
         upstream: Upstream = given
         return upstream

@@ -1,4 +1,4 @@
-"""Session memory: the last exchanges, a summary of the older ones, results of tools, the screen (design D, D1 to D6).
+"""Session memory: the last exchanges, a summary of earlier exchanges, results of tools, the screen.
 
 :class:`SessionMemory` works on plain dicts, which an application keeps as it likes.
 """
@@ -22,32 +22,32 @@ from memwarden.models.protocols import ChatModel
 from memwarden.tokens import TokenCounter, estimate
 
 F = TypeVar("F", bound=Callable[..., Any])
+# ``get_proactive_tool_messages(json_data)``: returns the messages of the tools that ran for a screen, in the form of
+# OpenAI's chat completions (calls, then results), and a sentence about the screen.
 ProactiveTools = Callable[[dict[str, Any]], tuple[Sequence[Mapping[str, Any]], str]]
-"""``get_proactive_tool_messages(json_data)``: the messages of the tools that ran for a screen, in the form of OpenAI's
-chat completions (calls, then results), and what is to be said of the screen."""
 
+# The logger of the views, unless the caller gives another.
 LOGGER_NAME: Final = "memwarden.channel5"
-"""The logger that the views go to, unless another one is given (design D's Channel 5)."""
 
 
 class ChannelLogger(Protocol):
-    """What the views are told to: a ``logging.Logger``, or anything else with ``info``."""
+    """A logger of views: a ``logging.Logger``, or any object with ``info``."""
 
     def info(self, msg: str, /) -> Any:
-        """Take one view, of several lines."""
+        """Log a view of several lines."""
 
 
 class SessionMemory:
-    """Design D's six methods on plain dict sessions.
+    """The memory of sessions that are plain dicts.
 
     A session is any dict; its memory is kept in it under ``conversation_memory``, its id under ``session_id`` (made if
-    there is none). Not safe for two threads that change one session at the same time.
+    there is none). Not safe for two threads that change the same session.
 
     Args:
-        model: makes long answers and summaries shorter; without one, or when it fails, rules do.
+        model: shortens long answers and summaries; without a model, or when it fails, rules do.
         get_proactive_tool_messages: runs the tools of a screen; :meth:`inject_screen_context` needs it.
-        window_tokens: the most that the prepared messages take. count: tells how many tokens a text takes.
-        tenant, user: whose sessions these are; part of the keys of the tool cache.
+        window_tokens: maximum size of the prepared messages. count: counts the tokens of a text.
+        tenant, user: the owner of the sessions; part of the keys of the tool cache.
     """
 
     def __init__(
@@ -68,16 +68,16 @@ class SessionMemory:
         self._user = user
 
     def initialize_session_memory(self, session: Session) -> None:
-        """Give a session its memory. One that has it keeps it. Raises InvalidInput for what is no dict."""
+        """Give a session its memory unless it has it. Raises InvalidInput for anything but a dict."""
         rules.memory_of(session)
 
     def prepare_messages_for_agent(self, session: Session, user_message: str) -> list[Message]:
-        """Return the messages to give an agent, the user's last, and begin the cycle of this message.
+        """Return the messages for an agent, the user's last, and begin the cycle of this message.
 
-        In order: the summary and the cached results of tools (one system message each, if any), the exchanges, the
-        user's message, and what the agent said since (``current_cycle["agent_messages"]``) when the same message is
-        prepared again. At most ``window_tokens``: what does not fit is left out whole, the oldest first; the user's
-        message and what the agent said since never are.
+        In order: the summary and the cached results of tools (a system message each, if any), the exchanges, the user's
+        message, and the agent's messages since (``current_cycle["agent_messages"]``) when the same message is prepared
+        again. At most ``window_tokens``: messages that do not fit are left out whole, the oldest first, but never the
+        user's message and the agent's messages since.
 
         Raises InvalidInput.
         """
@@ -91,9 +91,9 @@ class SessionMemory:
     ) -> None:
         """Take an exchange in and end the cycle.
 
-        An answer of more than 750 bytes is made 500 or less. Of more than 10 exchanges the oldest is appended to the
-        summary; one of more than 4,000 bytes is made 3,000 or less. Every cached result has one exchange less.
-        The views of memory and cache are told to ``channel_logger``. Raises InvalidInput, and then nothing is changed.
+        An answer of more than 750 bytes is shortened to 500. Of more than 10 exchanges the oldest is appended to the
+        summary; a summary of more than 4,000 bytes is shortened to 3,000. Every cached result loses an exchange. The
+        views of memory and cache go to ``channel_logger``. Raises InvalidInput, and then nothing is changed.
         """
         run_shortening_now(rules.close_cycle(session, user_question, final_answer), self._model)
         log_view(channel_logger, lambda: f"{memory_state(session)}\n\n{cache_state(session)}")
@@ -107,9 +107,9 @@ class SessionMemory:
         llm_cache_duration: int,
         channel_logger: ChannelLogger | None = None,
     ) -> None:
-        """Keep what a tool returned for so many exchanges of this session; 0 or less keeps nothing.
+        """Keep a tool's result for ``llm_cache_duration`` exchanges of this session; 0 or less keeps nothing.
 
-        Raises InvalidInput for parameters that are no JSON object, a result that is no text, another duration.
+        Raises InvalidInput for parameters other than a JSON object, a result other than text, an invalid duration.
         """
         cache, at = rules.memory_of(session)["tool_cache"], clock.now().timestamp()
         if tool_cache.keep_result(cache, self._owner(session), tool_name, parameters, result, llm_cache_duration, at):
@@ -118,16 +118,16 @@ class SessionMemory:
     def lookup_tool_in_cache(
         self, session: Session, tool_name: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Return a copy of the entry of a call, or None. One that is found lives its whole duration again."""
+        """Return a copy of the cached entry of a call, or None. A hit renews its whole duration."""
         return tool_cache.look_up(rules.memory_of(session)["tool_cache"], self._owner(session), tool_name, parameters)
 
     def inject_screen_context(
         self, session: Session, json_data: dict[str, Any], channel_logger: ChannelLogger | None = None
     ) -> list[Message]:
-        """Run the tools of a screen, once a session, and return what they gave as messages; later calls return none.
+        """Run the tools of a screen, once per session, and return their messages; later calls return none.
 
         Results are cached for 3 exchanges, or as many as ``llm_cache_duration`` of their message says. A result that
-        reads like orders to an assistant is not shown. What the tools raise is raised, and they run again next time.
+        reads like orders to an assistant is hidden. An error of the tools is raised, and they run again next time.
         Raises InvalidInput without ``get_proactive_tool_messages``.
         """
         memory = rules.memory_of(session)
@@ -145,9 +145,9 @@ class SessionMemory:
         return rules.screen_messages(prompt_injection, messages)
 
     def cached_tool(self, session: Session, llm_cache_duration: int, *, name: str | None = None) -> Callable[[F], F]:
-        """Return a decorator: a function that is called again with the same arguments answers from the session.
+        """Return a decorator: a repeated call with the same arguments is answered from the session.
 
-        The function, async or not, returns a text and takes arguments that are JSON. What it raises is not kept.
+        The function, async or not, returns a text and takes arguments that are JSON. Errors are not cached.
 
         Args:
             llm_cache_duration: exchanges. name: of the tool, if not the function's.
@@ -190,7 +190,7 @@ class SessionMemory:
 
 
 def log_view(logger: ChannelLogger | None, view: Callable[[], str]) -> None:
-    """Tell a view; it is not made when nobody listens."""
+    """Log a view; it is made only when a logger listens."""
     listens = logging.getLogger(LOGGER_NAME)
     if logger is not None:
         logger.info(view())

@@ -1,7 +1,7 @@
-"""What becomes of a session's memory: design D's rules, as pure functions on its dicts (D1, D2, D4).
+"""The rules of a session's memory, as pure functions on its dicts.
 
-A session is the application's dict. Its memory lies in it under ``conversation_memory``, in exactly the structure of
-design D; beside it stand ``session_id``, and ``llm_compressions``, how often a model made something shorter.
+A session is the application's dict. Its memory lies in it under ``conversation_memory``; beside it are ``session_id``,
+and ``llm_compressions``, the number of texts that a model shortened.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ MAX_ANSWER_BYTES: Final = 750
 SHORT_ANSWER_BYTES: Final = 500
 MAX_SUMMARY_BYTES: Final = 4_000
 SHORT_SUMMARY_BYTES: Final = 3_000
+# Lifetime of results of tools that ran before the first question, unless the tool says otherwise.
 DEFAULT_PROACTIVE_EXCHANGES: Final = 3
-"""Results of tools that ran before the first question are kept so long, unless the tool says otherwise."""
+# Default size of the prepared messages.
 DEFAULT_WINDOW_TOKENS: Final = 8_000
-"""The prepared messages take at most so many tokens, unless it is set otherwise."""
+# Tokens of a message besides its words: role and separators in the chat formats of today's models.
 MESSAGE_TOKENS: Final = 4
-"""What a message takes beside its words: role and separators in the chat formats of today's models."""
 
 SUMMARY_TITLE: Final = "Summary of the conversation so far:"
 TOOLS_TITLE: Final = "Results of tools that still hold:"
 
 
 def memory_of(session: Session) -> dict[str, Any]:
-    """Return the memory of a session, made if there is none. Raises InvalidInput for what is no session."""
+    """Return the memory of a session, made if there is none. Raises InvalidInput for anything but a dict."""
     if not isinstance(session, MutableMapping):
         raise InvalidInput(f"a session is a dict, not {session!r:.80}")
     session.setdefault(SESSION_ID, new_id())
@@ -55,7 +55,7 @@ def memory_of(session: Session) -> dict[str, Any]:
 
 
 def close_cycle(session: Session, question: str, answer: str) -> Shortening[None]:
-    """Take an exchange in: shorten what is too long, move the oldest into the summary, count the cache down."""
+    """Take an exchange in: shorten long texts, move the oldest exchange into the summary, age the cache."""
     memory, question = memory_of(session), check_text(question, "user_question")
     if size(check_text(answer, "final_answer")) > MAX_ANSWER_BYTES:
         answer = yield from _short(session, answer, SHORT_ANSWER_BYTES)
@@ -71,22 +71,22 @@ def close_cycle(session: Session, question: str, answer: str) -> Shortening[None
 
 
 def in_words(exchange: Mapping[str, str]) -> str:
-    """Return an exchange as it is appended to the summary."""
+    """Return an exchange as the summary holds it."""
     return f"User: {exchange['user_question']}\nAssistant: {exchange['final_answer']}"
 
 
 def open_cycle(session: Session, user_message: str) -> None:
-    """Begin the cycle of a message; one that is asked again goes on with what its agent said so far."""
+    """Begin the cycle of a message; a repeated message continues with the agent's messages so far."""
     cycle = memory_of(session)["current_cycle"]
     if cycle["user_question"] != user_message or cycle["final_answer"] is not None:
         memory_of(session)["current_cycle"] = _empty()["current_cycle"] | {"user_question": user_message}
 
 
 def prepare_messages(memory: Mapping[str, Any], user_message: str, window: int, count: TokenCounter) -> list[Message]:
-    """Return what the agent gets: summary, cached results, exchanges, the message, what the agent said since.
+    """Return an agent's messages: summary, cached results, exchanges, the message, the agent's messages since.
 
-    All of it within ``window`` tokens. The message and what was said since are never left out; then the summary, the
-    exchanges and the cached results are taken as long as they fit, of each the newest first.
+    All of it within ``window`` tokens. The message and the agent's messages since are never left out; then the summary,
+    the exchanges and the cached results are taken as long as they fit, of each the newest first.
     """
     said: list[Message] = [{"role": "user", "content": user_message}, *memory["current_cycle"]["agent_messages"]]
     room = _TokenRoom(window - sum(_tokens(item, count) for item in said), count)
@@ -104,7 +104,7 @@ def prepare_messages(memory: Mapping[str, Any], user_message: str, window: int, 
 
 
 class ProactiveResult(NamedTuple):
-    """What a tool returned that ran before the first question."""
+    """The result of a tool that ran before the first question."""
 
     tool_name: str
     parameters: Mapping[str, Any]
@@ -116,8 +116,8 @@ class ProactiveResult(NamedTuple):
 def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[ProactiveResult]:
     """Return the results in messages of an agent that called tools, in the form of OpenAI's chat completions.
 
-    A message of the role ``tool`` says with ``llm_cache_duration`` how many exchanges it is kept, if not 3. One whose
-    call is not there cannot be asked for again, and is left out.
+    A message of the role ``tool`` says with ``llm_cache_duration`` how many exchanges it is kept, if not 3. A result
+    whose call is missing cannot be looked up, and is left out.
     """
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     found: list[ProactiveResult] = []
@@ -131,7 +131,7 @@ def proactive_results(messages: Sequence[Mapping[str, Any]]) -> list[ProactiveRe
 
 
 def screen_messages(prompt_injection: str, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return what is said of the screen: design D's sentence and the messages of the tools that ran."""
+    """Return the messages about the screen: a sentence and the messages of the tools that ran."""
     return [
         {"role": "assistant", "content": f"I can see you're on a specific screen. {prompt_injection}"},
         *(_for_agent(message) for message in messages),
@@ -146,7 +146,7 @@ def check_text(text: Any, what: str) -> str:
 
 
 def check_window(tokens: Any) -> int:
-    """Return the window. Raises InvalidInput for what is no whole number above 0."""
+    """Return the window. Raises InvalidInput unless it is a whole number above 0."""
     if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
         raise InvalidInput(f"window_tokens is a whole number above 0, not {tokens!r:.80}")
     return tokens
@@ -169,14 +169,14 @@ def _short(session: Session, text: str, limit: int) -> Shortening[str]:
 
 
 class _TokenRoom:
-    """The tokens that are left."""
+    """The remaining tokens."""
 
     def __init__(self, tokens: int, count: TokenCounter) -> None:
         self.left = tokens
         self.count = count
 
     def take_if_fits(self, messages: list[Message]) -> list[Message]:
-        """These messages if they fit, else none."""
+        """Return these messages if they fit, else none."""
         needed = sum(_tokens(message, self.count) for message in messages)
         if needed > self.left:
             return []
@@ -185,7 +185,7 @@ class _TokenRoom:
 
 
 def _cached_results(entries: Any, room: _TokenRoom) -> list[Message]:
-    """The cached results as one message, in the order in which they came; the newest are taken first."""
+    """Return the cached results as a single message, in their order; the newest are taken first."""
     lines: list[str] = []
     for entry in sorted(entries, key=lambda item: float(item["cached_at"]), reverse=True):
         line = render_entry(entry)
@@ -199,7 +199,7 @@ def _system(title: str, text: str) -> Message:
 
 
 def _tokens(message: Message, count: TokenCounter) -> int:
-    """What a message takes: its words, and calls of tools as JSON."""
+    """Return the tokens of a message: its words, and calls of tools as JSON."""
     content = message.get("content")
     rest = {key: value for key, value in message.items() if key not in ("role", "content")}
     texts = [content if isinstance(content, str) else json.dumps(content, default=str) if content else ""]
@@ -218,7 +218,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Mapping
 
 
 def _for_agent(message: Mapping[str, Any]) -> Message:
-    """A message as a provider takes it: without our mark, and without a result that reads like orders."""
+    """Return a message as a provider accepts it: without our mark, and without a result that reads like orders."""
     shown = {key: value for key, value in message.items() if key != "llm_cache_duration"}
     if shown.get("role") == "tool" and isinstance(shown.get("content"), str):
         shown["content"] = fit_result(shown["content"])

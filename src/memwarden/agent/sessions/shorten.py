@@ -1,7 +1,7 @@
-"""A text made shorter without a model: what stays are the sentences with names, numbers and dates (D2).
+"""Shortens a text without a model: sentences with names, numbers and dates stay.
 
-Sentences are taken whole, those first that say the most new details for their size; the details of what was left out
-follow in one line. Limits are bytes of UTF-8, and no character is ever split. Everything here is pure.
+Sentences are taken whole, first those with the most new details for their size; the details of the other sentences
+follow in a last line. Limits are bytes of UTF-8, and no character is ever split. Everything here is pure.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Final
 from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_sentences
 from memwarden.text.dates.recognizer import spans_in
 
+# The beginning of the line of details. In a text that was shortened before, its details count again.
 ALSO: Final = "Also: "
-"""What the line of details begins with. A text that was made shorter before has one; its details are details again."""
+# Maximum share of details without their sentences: a list of words alone says nothing.
 MAX_ALSO_SHARE: Final = 0.6
-"""The details without their sentences take at most this share: a list of words alone says nothing."""
 MAX_DETAIL: Final = 60
+# About a second of reading.
 MAX_READ_BYTES: Final = 100_000
-"""So much is read within about a second."""
+# Value of a sentence without a new detail, in details: taken when there is room left.
 PLAIN_WORTH: Final = 0.1
-"""What a sentence without a new detail is worth, in details: taken when there is room left."""
 _BREAK: Final = "; "
 # Only the words that name a day count, not which day it is.
 _ANY_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
@@ -60,12 +60,12 @@ def shorten_text(text: str, limit: int) -> str:
 
 
 def size(text: str) -> int:
-    """Return how many bytes a text takes in UTF-8."""
+    """Return the size of a text in bytes of UTF-8."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the beginning of a text that fits into ``limit`` bytes of UTF-8, up to the end of a word if it can."""
+    """Return the beginning of a text within ``limit`` bytes of UTF-8, up to the end of a word if possible."""
     encoded = text.encode("utf-8", "surrogatepass")
     if len(encoded) <= limit:
         return text
@@ -92,13 +92,13 @@ def details(sentence: str) -> Iterator[str]:
 
 
 def _name(words: list[str], opens: bool) -> str:
-    """Words with capitals without those that have one only since they open a sentence, "" when none is left."""
+    """Return words with capitals without those capitalised only to open a sentence; "" when none is left."""
     alone = opens and not words[0].isupper() and (len(words) == 1 or words[0].casefold() in _COMMON)
     return " ".join(dropwhile(lambda word: word.casefold() in _COMMON, words[alone:]))
 
 
 def _split_sentences(text: str) -> tuple[list[TermedSentence], list[str]]:
-    """A text's sentences with their details; and the details that stood alone when it was made shorter before."""
+    """Return a text's sentences with their details, and the loose details of an earlier shortening."""
     parts: list[TermedSentence] = []
     loose: list[str] = []
     for sentence in split_sentences(_MARKS.sub(" ", text), details):
@@ -110,7 +110,7 @@ def _split_sentences(text: str) -> tuple[list[TermedSentence], list[str]]:
 
 
 def _choose_sentences(parts: Sequence[TermedSentence], asked: Sequence[str], limit: int) -> set[int]:
-    """The sentences that give the most new details for their size, as many as fit beside the line of those missing."""
+    """Return the sentences with the most new details for their size that fit beside the line of missing details."""
     sizes = [size(part.text) + 1 for part in parts]
     open_ones = {number for number, part in enumerate(parts) if not part.text.endswith(":")}  # what it opens is apart
     chosen: set[int] = set()
@@ -143,7 +143,7 @@ def _also(details: Sequence[str]) -> str:
 
 
 def _with_also(said: str, details: Sequence[str], limit: int) -> str:
-    """Put the details after what is said, as many as fit, in their order: the short ones take the least from others."""
+    """Append the details that fit, in their order; short details are chosen first."""
     room = limit - size(said) - 1 - size(ALSO) - 1
     taken: set[str] = set()
     for detail in sorted(details, key=size):

@@ -1,6 +1,6 @@
-"""Results of tools that are used again: for so many exchanges of one session, never by anybody else.
+"""Caches results of tools for a number of exchanges of a session, never for anybody else.
 
-Pure functions on the dict ``tool_cache`` of a session, which holds entries of design D by their key.
+Pure functions on the dict ``tool_cache`` of a session, which holds entries by their key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Cache = MutableMapping[str, dict[str, Any]]
 
 
 class Owner(NamedTuple):
-    """Whose session it is. Part of every key, so that a cache that gets into other hands answers nothing."""
+    """The owner of a session. Part of every key, so that a cache in other hands answers nothing."""
 
     tenant: str
     user: str | None
@@ -28,13 +28,13 @@ class Owner(NamedTuple):
 
 
 def cache_key(owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> str:
-    """Return the key of a call: the same for the same parameters in any order. InvalidInput if they are no JSON."""
+    """Return the key of a call, equal for parameters in any order. Raises InvalidInput unless they are JSON."""
     whole = json.dumps([*owner, _name(tool_name), copy_parameters(parameters)], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 def copy_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a call's parameters as JSON holds them. Raises InvalidInput if they are no JSON object."""
+    """Return a copy of a call's parameters as JSON. Raises InvalidInput unless they are a JSON object."""
     if not isinstance(parameters, Mapping):
         raise InvalidInput(f"the parameters of a tool are a JSON object, not {parameters!r:.80}")
     try:
@@ -54,7 +54,7 @@ def keep_result(
     at: float,
     call_id: str | None = None,
 ) -> bool:
-    """Keep a result for ``duration`` exchanges, in place of an earlier one; return whether it was kept.
+    """Keep a result for ``duration`` exchanges, in place of an earlier result; return whether it was kept.
 
     A duration of 0 or less keeps nothing. at: seconds since 1970. Raises InvalidInput.
     """
@@ -79,7 +79,7 @@ def keep_result(
 
 
 def look_up(cache: Cache, owner: Owner, tool_name: str, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a copy of the entry of a call, which lives its whole duration again; None for a call that is not kept."""
+    """Return a copy of the cached entry of a call and renew its duration; None for an unknown call."""
     entry = cache.get(cache_key(owner, tool_name, parameters))
     if entry is None:
         return None
@@ -88,7 +88,7 @@ def look_up(cache: Cache, owner: Owner, tool_name: str, parameters: Mapping[str,
 
 
 def count_down(cache: Cache) -> None:
-    """One exchange is over: every entry has one less, and those that have none left leave."""
+    """End an exchange: every entry loses an exchange of its duration, and expired entries are removed."""
     for key, entry in list(cache.items()):
         entry["remaining_duration"] -= 1
         if entry["remaining_duration"] <= 0:
@@ -96,14 +96,14 @@ def count_down(cache: Cache) -> None:
 
 
 def render_entry(entry: Mapping[str, Any]) -> str:
-    """Return an entry as a line for a model. A result that reads like orders to an assistant is not shown."""
+    """Return an entry as a line for a model. A result that reads like orders to an assistant is hidden."""
     call = f"{entry['tool_name']}({json.dumps(entry['parameters'], ensure_ascii=False, sort_keys=True)})"
     return f"- {call}: {fit_result(entry['result'])}"
 
 
 @lru_cache(maxsize=128)  # 15 ms for 1,000 characters, and the same results stand in every prompt of a session
 def fit_result(result: str) -> str:
-    """Return what of a tool's result a model is shown: without sentences that read like orders, or why it is not."""
+    """Return a tool's result for a model, without sentences that read like orders, or why it is hidden."""
     from memwarden.security.injection.detector import (
         redact_orders,  # its tables are for those alone who keep what came from outside
     )

@@ -1,4 +1,4 @@
-"""Design D's three views of a session, for logs and people (D6). Pure."""
+"""Renders three views of a session, for logs and people. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memwarden.agent.sessions.shorten import size
 
 
 def memory_state(session: Mapping[str, Any]) -> str:
-    """Return how much a session remembers."""
+    """Return the view of a session's memory and its sizes."""
     memory = session[MEMORY]
     parts = (
         f"Session: {session[SESSION_ID]}",
@@ -23,7 +23,7 @@ def memory_state(session: Mapping[str, Any]) -> str:
 
 
 def cache_state(session: Mapping[str, Any]) -> str:
-    """Return which results of tools are kept, and for how many exchanges."""
+    """Return the view of the cached results and their remaining exchanges."""
     cache = session[MEMORY]["tool_cache"]
     lines = [
         f"  • {item['tool_name']}({item['parameters']}): "
@@ -34,7 +34,7 @@ def cache_state(session: Mapping[str, Any]) -> str:
 
 
 def agent_receives(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the messages that an agent gets, numbered from 1."""
+    """Return the view of the messages for an agent, numbered from 1."""
     lines = [f"[{number}] {item['role'].upper()}: {_text(item)}" for number, item in enumerate(messages, 1)]
     return "\n".join([f"=== AGENT RECEIVES ({len(messages)} messages) ===", *lines])
 

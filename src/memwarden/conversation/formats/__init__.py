@@ -1,6 +1,6 @@
-"""How the messages of an API are read and made, one module a form.
+"""Reads and makes the messages of an API; each form is a module.
 
-Pure functions on plain data: what is given is never changed, no package of an API is imported.
+Pure functions on plain data: arguments are never changed, and no package of an API is imported.
 """
 
 from memwarden.conversation.formats.base import MODES, MessageFormat, Request, ToolCall

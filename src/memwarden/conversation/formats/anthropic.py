@@ -1,4 +1,4 @@
-"""Anthropic's messages."""
+"""The form of Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _TEXT = "text"
 
 
 class AnthropicFormat:
-    """A mapping with ``messages`` and maybe ``system`` (a text or a list of blocks).
+    """A mapping with ``messages`` and optionally ``system`` (a text or a list of blocks).
 
     ``system_append`` goes to the end of ``system``, after the caller's own blocks and their ``cache_control``.
-    ``context_message`` is a block of its own before the words of the message to answer, and not a message, as users
-    and the assistant take turns here; ``user_prefix`` goes into the same text where the message is one. Results of
+    ``context_message`` is a block of its own before the words of the message to answer, and not a message, as users and
+    the assistant take turns here; ``user_prefix`` goes into the message's text where that is a plain text. Results of
     tools stay before both.
     """
 
@@ -98,7 +98,7 @@ def _content(response: Any) -> Sequence[Any]:
 
 
 def _sent_back(block: Any) -> dict[str, Any]:
-    """A block of an answer. Of a call that was cut off the API takes no broken JSON."""
+    """Return a block of an answer for the next request. The API rejects the broken JSON of a truncated call."""
     sent = as_dict(block, "content")
     return {**sent, "input": {}} if isinstance(sent.get("input"), str) else sent
 
@@ -110,7 +110,7 @@ def _messages(request: Any) -> list[Any]:
 
 
 def _in_blocks(messages: list[Any]) -> list[Any]:
-    """The message to answer as blocks, so that what is put before its words is a block of its own."""
+    """Split the message to answer into blocks, so that a text before its words is a block of its own."""
     at = placing.place_to_answer(messages)
     if at is None:
         return messages

@@ -1,4 +1,4 @@
-"""What every form can do."""
+"""The protocol of a message form."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Final, Protocol
 from memwarden.errors import InvalidInput
 
 Messages = Sequence[Any]
+# A list of messages, or the arguments of the call (``client.messages.create(**request)``).
 Request = Messages | Mapping[str, Any]
-"""A list of messages, or the arguments of the call (``client.messages.create(**request)``)."""
 
+# The ways to insert a text: after the system prompt; as a message of its own before the message to answer; before the
+# words of that message.
 MODES: Final = ("system_append", "context_message", "user_prefix")
-"""The ways to put a text in (C2): after the system prompt; as a message of its own before the message to answer; before
-the words of that message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that a model wants called. arguments: a JSON object; what is none stays the text that it is."""
+    """A tool call of a model. arguments: a JSON object; anything else stays text."""
 
     id: str
     name: str
@@ -27,9 +27,9 @@ class ToolCall:
 
 
 class MessageFormat(Protocol):
-    """The messages of one API. Everything is read from mappings and from the SDK's objects alike.
+    """The message format of an API. Mappings and SDK objects are read alike.
 
-    All methods raise InvalidInput for what is not of the form.
+    All methods raise InvalidInput for values of another form.
     """
 
     name: str
@@ -37,54 +37,57 @@ class MessageFormat(Protocol):
     def read_turns(self, request: Request) -> list[dict[str, Any]]:
         """Return what users and the assistant said, oldest first, as ``observe`` takes it.
 
-        ``role`` and ``content`` each, and ``name``, ``id`` and ``created_at`` if the caller gave them. Words are those
-        of text parts (several are joined by a line break) and of refusals. System prompts, calls and results of tools,
-        reasoning, images and messages without words are left out.
+        Each has ``role`` and ``content``, and the caller's ``name``, ``id`` and ``created_at`` if given. Words are
+        those of text parts (several are joined by a line break) and of refusals. System prompts, calls and results of
+        tools, reasoning, images and messages without words are left out.
         """
 
     def unread(self, request: Request) -> list[str]:
-        """Return why messages are left out of :meth:`read_turns` that are malformed (an unknown role, no content)."""
+        """Return why :meth:`read_turns` leaves malformed messages out (an unknown role, no content)."""
 
     def with_block(self, request: Request, text: str, mode: str) -> Any:
-        """Return a new request with a text in it; an equal one for an empty text. ``mode`` is one of :data:`MODES`."""
+        """Return a new request with a text inserted; an equal request for an empty text.
+
+        mode: see :data:`MODES`.
+        """
 
     def with_placed(self, request: Request, early: str, later: Mapping[int, str]) -> Any:
         """Return a new request with a text after the system prompt, and texts before the words of messages.
 
-        early: of several system messages it goes to the first one, since later ones may change from turn to turn (a
-            summary of what was said). Empty for none. later: by the place of the message in :meth:`read_turns`.
+        early: empty for none. Of several system messages it goes to the first, since later system messages may change
+        from turn to turn (a summary of what was said). later: by the index of the message in :meth:`read_turns`.
         """
 
     def clean_texts(self, request: Request, clean: Callable[[str], str]) -> Any:
-        """Return a new request in which ``clean`` went over the texts of the system's and the users.
+        """Return a new request with ``clean`` applied to the texts of the system and the users.
 
-        Messages and parts of which nothing is left are left out. What the assistant said stays.
+        Messages and parts without remaining text are left out. The assistant's words stay.
         """
 
     def answer(self, response: Any) -> str:
         """Return the words of a whole response, or of its message; of several choices the first's.
 
-        Empty for one that only calls tools.
+        Empty for a response that only calls tools.
         """
 
     def delta(self, event: Any) -> str:
-        """Return the words that an event of a stream brings, "" for one that brings none.
+        """Return the words of a stream's event, "" for an event without words.
 
-        The words of all events, put together, are those of the whole response.
+        The words of all events, joined, are those of the whole response.
         """
 
     def calls(self, response: Any) -> tuple[ToolCall, ...]:
-        """Return the tools that a whole response wants called, in order; of several choices the first's."""
+        """Return the tool calls of a whole response, in order; of several choices the first's."""
 
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
-        """Return a new request, for the next call of the model: with the response, and what its tools returned.
+        """Return the request of the next model call: with the response and the results of its tools.
 
-        results: by the id of the call, one for each.
+        results: by the id of the call, for each call.
         """
 
 
 def check_mode(mode: Any) -> str:
-    """Return a mode. Raises InvalidInput for another one."""
+    """Return a mode. Raises InvalidInput for an unknown mode."""
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidInput(f"a mode is one of {', '.join(MODES)}, not {mode!r:.80}")
     return mode

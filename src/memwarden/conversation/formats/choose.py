@@ -1,4 +1,4 @@
-"""Which form a request has."""
+"""Detects the form of a request."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from memwarden.conversation.formats.reading import as_list, field
 from memwarden.errors import InvalidInput
 
 _ALL: Final[tuple[MessageFormat, ...]] = (OpenAIChatFormat(), OpenAIResponsesFormat(), AnthropicFormat(), PlainFormat())
+# Every form by its name.
 FORMATS: Final[Mapping[str, MessageFormat]] = MappingProxyType({item.name: item for item in _ALL})
-"""Every form by its name."""
 _ONLY_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"))
 
 
 def detect_format(request: Any, name: str | None = None) -> MessageFormat:
-    """Return the form of a request: the one that is named, else the one that its shape shows.
+    """Return the form of a request: by its name if given, else by its shape.
 
-    A list, and a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` of Responses; one
-    with ``messages`` and ``system``, or with blocks that only Anthropic has, is Anthropic's. A request to Anthropic
-    that shows neither has to be named, and so has ``plain``.
+    A list, or a mapping with ``messages``, is of OpenAI's chat completions; a mapping with ``input`` of Responses; a
+    mapping with ``messages`` and ``system``, or with blocks that only Anthropic has, is Anthropic's. A request to
+    Anthropic that shows neither has to be named, and so has ``plain``.
 
-    Raises InvalidInput for an unknown name, and for a request that is none of these.
+    Raises InvalidInput for an unknown name, and for a request of no known shape.
     """
     if name is not None:
         if not isinstance(name, str) or name not in FORMATS:

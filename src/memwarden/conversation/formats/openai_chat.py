@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and every API that takes the same messages."""
+"""The form of OpenAI's chat completions, and of every compatible API."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _TEXT = "text"
 class OpenAIChatFormat:
     """A list of messages, or a mapping with ``messages``.
 
-    ``system_append`` goes to the last system or developer message before anybody speaks, else a system message is put
-    first. ``context_message`` is a message of the same role as those, right before the message to answer.
+    ``system_append`` goes to the last system or developer message before anybody speaks; without such a message, a
+    system message is inserted first. ``context_message`` has the same role, right before the message to answer.
     """
 
     name = "openai_chat"
@@ -83,7 +83,7 @@ class OpenAIChatFormat:
 
 
 def _message(response: Any) -> Any:
-    """The message of a response, or the message that was given instead of one."""
+    """Return the message of a response, or the message given in its place."""
     choices = as_list(field(response, "choices"))
     if choices:
         return field(choices[0], "message")

@@ -1,4 +1,4 @@
-"""OpenAI's Responses."""
+"""The form of OpenAI's Responses."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _REFUSAL = "refusal"
 
 
 class OpenAIResponsesFormat:
-    """A mapping with ``input`` (a text or a list of items) and maybe ``instructions``.
+    """A mapping with ``input`` (a text or a list of items) and optionally ``instructions``.
 
-    ``system_append`` goes to the instructions; without any, to the last system or developer message before anybody
-    speaks; without one, it is the instructions. ``context_message`` is a message of the role of those, ``developer``
-    when there are none, right before the message to answer.
+    ``system_append`` goes to the instructions. Without instructions it goes to the last system or developer message
+    before anybody speaks, and without such a message it becomes the instructions. ``context_message`` is a message of
+    the role of those, ``developer`` by default, right before the message to answer.
     """
 
     name = "openai_responses"

@@ -1,4 +1,4 @@
-"""Putting a text into lists of messages. Lists and messages that are given stay as they are."""
+"""Inserts texts into lists of messages. Arguments are never changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Message = dict[str, Any]
 
 
 def append_text(content: Any, text: str, part: str) -> Any:
-    """A content with a text at its end: a paragraph of its own, or a part of its own. part: the type of such a part."""
+    """Return a content with a text at its end, as a paragraph or a part. part: the type of such a part."""
     parts = parts_of(content)
     if not parts:
         return f"{content}\n\n{text}" if isinstance(content, str) and content.strip() else text
@@ -30,9 +30,9 @@ def append_text(content: Any, text: str, part: str) -> Any:
 
 
 def prepend_text(content: Any, text: str, part: str) -> Any:
-    """A content with a text before its words: a paragraph of its own, or a part of its own before the first with words.
+    """Return a content with a text before its words, as a paragraph or a part.
 
-    Results of tools stay first, as Anthropic wants them.
+    Results of tools stay first, as Anthropic requires.
     """
     parts = parts_of(content)
     if not parts:
@@ -45,14 +45,14 @@ def prepend_text(content: Any, text: str, part: str) -> Any:
 
 
 def change_content(messages: Sequence[Any], at: int, change: Callable[[Any], Any]) -> list[Any]:
-    """Messages with the content of one of them changed."""
+    """Return the messages with the content at an index changed."""
     message = as_dict(messages[at], f"messages[{at}]")
     message["content"] = change(message.get("content"))
     return [*messages[:at], message, *messages[at + 1 :]]
 
 
 def leading_system_places(messages: Sequence[Any]) -> list[int]:
-    """The places of the system messages before anybody speaks."""
+    """Return the indexes of the system messages before anybody speaks."""
     found = []
     for place, message in enumerate(messages):
         if is_message(message) and field(message, "role") not in SYSTEM:
@@ -63,7 +63,7 @@ def leading_system_places(messages: Sequence[Any]) -> list[int]:
 
 
 def place_to_answer(messages: Sequence[Any]) -> int | None:
-    """The place of the message to answer: the user's last one with words, else the last one that is not a tool's."""
+    """Return the index of the user's last message with words, else of the last without tool results only."""
     users = [place for place, item in enumerate(messages) if is_message(item) and field(item, "role") == "user"]
     with_words = [place for place in users if has_words(field(messages[place], "content"))]
     others = [place for place in users if not _only_results(messages[place])]
@@ -72,7 +72,7 @@ def place_to_answer(messages: Sequence[Any]) -> int | None:
 
 
 def system_role(messages: Sequence[Any], usual: str) -> str:
-    """The role that the conversation's own system messages have, else the usual one."""
+    """Return the role of the conversation's own system messages, else the usual role."""
     return next(
         (field(message, "role") for message in messages if is_message(message) and field(message, "role") in SYSTEM),
         usual,
@@ -80,9 +80,9 @@ def system_role(messages: Sequence[Any], usual: str) -> str:
 
 
 def append_to_system(messages: Sequence[Any], text: str, part: str, usual: str, which: int = -1) -> list[Any]:
-    """A text at the end of a system message before anybody speaks; in a message of its own when there is none.
+    """Return the messages with a text at the end of a leading system message, or in a new system message.
 
-    which: of several, the last one; 0 for the first.
+    which: index among several, the last by default.
     """
     places = leading_system_places(messages)
     if not places:
@@ -91,14 +91,14 @@ def append_to_system(messages: Sequence[Any], text: str, part: str, usual: str, 
 
 
 def insert_message(messages: Sequence[Any], message: Mapping[str, Any]) -> list[Any]:
-    """A message right before the one to answer; at the end when there is none."""
+    """Insert a message right before the message to answer, or at the end."""
     at = place_to_answer(messages)
     at = len(messages) if at is None else at
     return [*messages[:at], dict(message), *messages[at:]]
 
 
 def prefix_user_message(messages: Sequence[Any], text: str, part: str) -> list[Any]:
-    """A text before the words of the message to answer; as a message of the user's when there is none."""
+    """Insert a text before the words of the message to answer, or as a user's message."""
     at = place_to_answer(messages)
     if at is None:
         return [*messages, {"role": "user", "content": text}]
@@ -106,7 +106,7 @@ def prefix_user_message(messages: Sequence[Any], text: str, part: str) -> list[A
 
 
 def prepend_texts(messages: Sequence[Any], texts: Mapping[int, str], part: str) -> list[Any]:
-    """Texts before the words of messages. texts: by the place of the message among those that say something."""
+    """Insert texts before the words of messages. texts: by the index among messages with words."""
     made, said = list(messages), spoken_places(messages)
     for place, text in texts.items():
         made = change_content(made, said[place], partial(prepend_text, text=text, part=part))
@@ -114,9 +114,9 @@ def prepend_texts(messages: Sequence[Any], texts: Mapping[int, str], part: str) 
 
 
 def clean_messages(messages: Sequence[Any], clean: Callable[[str], str]) -> list[Any]:
-    """Messages of the application's with their texts cleaned; those of which nothing is left are left out.
+    """Clean the texts of an application's messages and drop those without remaining text.
 
-    What the assistant and tools said stays as it is.
+    The words of the assistant and of tools stay.
     """
     made = []
     for message in messages:
@@ -130,7 +130,7 @@ def clean_messages(messages: Sequence[Any], clean: Callable[[str], str]) -> list
 
 
 def clean_content(content: Any, clean: Callable[[str], str]) -> Any:
-    """A content with its texts cleaned, without the parts of which nothing is left."""
+    """Clean the texts of a content and drop the parts without remaining text."""
     if isinstance(content, str):
         return clean(content)
     made = []
@@ -144,7 +144,7 @@ def clean_content(content: Any, clean: Callable[[str], str]) -> Any:
 
 
 def clean_argument(arguments: Mapping[str, Any], name: str, clean: Callable[[str], str]) -> dict[str, Any]:
-    """The arguments of a call with one of them cleaned; without it when nothing is left of it."""
+    """Clean an argument of a call; drop it when nothing remains."""
     left = clean_content(arguments.get(name), clean)
     if left or left == arguments.get(name):
         return {**arguments, name: left} if name in arguments else dict(arguments)

@@ -1,4 +1,4 @@
-"""Design C's own messages, for a model that the application calls in its own way."""
+"""The plain form, for a model that the application calls in its own way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memwarden.remember.ingest.messages import ROLES
 class PlainFormat(OpenAIChatFormat):
     """A list of ``{role, content}``, answered with a text or a message.
 
-    As with chat completions, but a ``context_message`` has the role ``context``, as design C has it.
+    As with chat completions, but a ``context_message`` has the role ``context``.
     """
 
     name = "plain"

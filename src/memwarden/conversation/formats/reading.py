@@ -1,4 +1,4 @@
-"""Reading messages, responses and events, whether they are mappings or an SDK's objects."""
+"""Reads messages, responses and events, as mappings or as SDK objects."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any, Final
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.messages import OWN_FIELDS, ROLES, checked_field
 
+# The types of content parts with words.
 WORDS: Final = ("text", "input_text", "output_text")
-"""The types of the parts of a content that hold words."""
 SPEAKERS: Final = ("user", "assistant")
 SYSTEM: Final = ("system", "developer")
+# Longer roles are invalid, and errors do not repeat them: they may be something that was said.
 MAX_ROLE: Final = 32
-"""A longer role is none, and is not repeated: it may be what somebody said."""
 
 log = logging.getLogger(__name__)
 
 
 def field(thing: Any, name: str, default: Any = None) -> Any:
-    """A field of a mapping or of an object."""
+    """Return a field of a mapping or of an object."""
     return thing.get(name, default) if isinstance(thing, Mapping) else getattr(thing, name, default)
 
 
 def as_list(value: Any) -> Sequence[Any]:
-    """A list as it is; nothing for anything else (None, an SDK's mark for what is not given)."""
+    """Return a list as it is; an empty tuple for anything else (None, an SDK's mark for a missing value)."""
     return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
 
 
 def parts_of(content: Any) -> list[Any]:
-    """The parts of a content; none for a text and for None. Raises InvalidInput for what can be read only once."""
+    """Return the parts of a content; none for a text and for None. Raises InvalidInput for an iterator."""
     if content is None or isinstance(content, str):
         return []
     if isinstance(content, bytes) or not isinstance(content, Sequence):
@@ -39,7 +39,7 @@ def parts_of(content: Any) -> list[Any]:
 
 
 def as_dict(message: Any, what: str) -> dict[str, Any]:
-    """A shallow copy of a message as a dict. Raises InvalidInput for what is no message."""
+    """Return a shallow copy of a message as a dict. Raises InvalidInput for anything else."""
     if isinstance(message, Mapping):
         return dict(message)
     if callable(dump := getattr(message, "model_dump", None)):
@@ -48,7 +48,7 @@ def as_dict(message: Any, what: str) -> dict[str, Any]:
 
 
 def check_messages(value: Any, what: str, *, typed: bool = False) -> list[Any]:
-    """A caller's messages, checked one by one. typed: so are items with a type and no role. Raises InvalidInput."""
+    """Check a caller's messages. typed: accept items with a type and no role. Raises InvalidInput."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
         raise InvalidInput(
             f"{what} is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(value).__name__}"
@@ -64,39 +64,39 @@ def check_messages(value: Any, what: str, *, typed: bool = False) -> list[Any]:
 
 
 def no_answer_error(response: Any, wanted: str) -> InvalidInput:
-    """The error for what is no response. wanted: what one would have."""
+    """Return the error for a value that is not a response. wanted: the missing field."""
     return InvalidInput(f"a response is a text or has {wanted!r}, unlike this {type(response).__name__}")
 
 
 def words(content: Any, between: str = "\n") -> str:
-    """The words of a content: a text, or a list of parts, of which those that hold words count."""
+    """Return the words of a content: a text, or a list of parts."""
     if isinstance(content, str):
         return content
     return between.join(text for text in _texts(content) if text)
 
 
 def has_words(content: Any) -> bool:
-    """Whether a content says anything."""
+    """Return whether a content has words."""
     return bool(words(content).strip())
 
 
 def is_message(item: Any) -> bool:
-    """Whether an item of a list is a message: Responses lists calls, results and settings beside them."""
+    """Return whether an item is a message: Responses lists calls, results and settings beside them."""
     return field(item, "type") in (None, "message") and field(item, "role") is not None
 
 
 def spoken_places(messages: Sequence[Any]) -> list[int]:
-    """The places of the messages in which users and the assistant say something."""
+    """Return the indexes of messages in which users and the assistant say something."""
     return [
         place for place, item in enumerate(messages) if field(item, "role") in SPEAKERS and _spoken_text(item).strip()
     ]
 
 
 def read_spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> list[dict[str, Any]]:
-    """What users and the assistant said in messages (:meth:`memwarden.conversation.formats.base.MessageFormat.said`).
+    """Return what users and the assistant said (:meth:`memwarden.conversation.formats.base.MessageFormat.read_turns`).
 
-    own: the fields besides role and content that are the caller's. One that could not be kept is left out: what was
-    said shall not be lost for the sake of its time or name.
+    own: the caller's fields besides role and content. A field that the store rejects is left out, so that the words are
+    kept although their time or name is wrong.
     """
     return [
         {"role": field(item, "role"), "content": _spoken_text(item)}
@@ -106,16 +106,16 @@ def read_spoken(messages: Sequence[Any], own: Sequence[str] = OWN_FIELDS) -> lis
 
 
 def messages_since_answer(said: Sequence[dict[str, Any]], begun: str) -> list[dict[str, Any]]:
-    """What follows the last answer. begun: an answer that stands last, and is none yet (:func:`read_prefill`)."""
+    """Return the messages after the last answer. begun: an unfinished answer at the end (:func:`read_prefill`)."""
     asked = list(said[:-1] if begun else said)
     answers = [place for place, item in enumerate(asked) if item["role"] == "assistant"]
     return asked[answers[-1] + 1 :] if answers else asked
 
 
 def read_prefill(request: Any) -> str:
-    """The beginning of an answer that the model is to go on with (a prefill); "" for a request that has none.
+    """Return the beginning of an answer for the model to continue (a prefill); "" for none.
 
-    It is the last message, the assistant's, and of words alone: one that calls tools is an answer.
+    It is the last message, the assistant's, and of words alone: a message that calls tools is an answer.
     """
     messages = request.get("messages", ()) if isinstance(request, Mapping) else request
     last = messages[-1] if messages else None
@@ -129,7 +129,7 @@ def read_prefill(request: Any) -> str:
 
 
 def unread_reasons(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
-    """Why messages are not read that look as if somebody says something in them; without their words."""
+    """Return why messages that seem to hold words are not read; without their words."""
     told = []
     for number, item in enumerate(messages):
         role, content = field(item, "role"), field(item, "content")
@@ -161,7 +161,7 @@ _logged_fields: Final[set[str]] = set()
 
 
 def _log_once(name: str, why: str) -> None:
-    """Say in the log that a field is left out: once a process, as it stands in each turn of a conversation again."""
+    """Warn that a field is left out, once per process, as each turn of a conversation repeats it."""
     if name not in _logged_fields:
         _logged_fields.add(name)
         log.warning("messages are taken without a field that cannot be kept: %s", why)

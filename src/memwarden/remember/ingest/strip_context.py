@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
-from memwarden.recall.answer.render import PREFIX, SUFFIX, TASK_CLOSE, TASK_OPEN
+from memwarden.recall.answer.render import DEFAULT_TEMPLATE, PREFIX, SUFFIX, TASK_CLOSE, TASK_OPEN, Template
 
 _OPEN, _CLOSE = "<memories>", "</memories>"
 _BLOCK_START = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
@@ -72,3 +75,29 @@ def _join(before: str, after: str) -> str:
 def holds_context(text: str) -> bool:
     """Whether a stored text repeats such a block or header, or the sentence that one begins or ends with."""
     return _SIGNS.search(text) is not None
+
+
+def strip_template_context(text: str, template: Template) -> str:
+    """Return a text without all that memwarden puts into prompts, in a template's or the default words."""
+    return strip_context(strip_blocks(_template_start(template.prefix), template.suffix, text))
+
+
+def strip_messages(messages: Sequence[Mapping[str, Any]], template: Template) -> list[dict[str, Any]]:
+    """Return messages without the blocks of a template; messages without other words are left out."""
+    stripped = [
+        dict(message) | {"content": strip_template_context(message["content"], template)} for message in messages
+    ]
+    return [message for message in stripped if message["content"].strip()]
+
+
+def strip_whole_blocks(text: str, template: Template) -> str:
+    """Return a text without complete blocks of memories, in a template's or the default words."""
+    for each in {template: None, DEFAULT_TEMPLATE: None}:
+        text = strip_blocks(_template_start(each.prefix), each.suffix, text, whole=True)
+    return text
+
+
+@lru_cache(maxsize=64)
+def _template_start(prefix: str) -> re.Pattern[str]:
+    # Without a prefix only the number of the first memory tells our block from another use of the tag.
+    return re.compile(rf"{_OPEN}\s*" + (re.escape(prefix) if prefix else r"(?=1\. )"))
