@@ -96,7 +96,7 @@ async def test_a_failing_model_costs_nothing(error: Exception) -> None:
 
 
 async def test_a_late_model_costs_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_answers, "SECONDS", 0.05)
+    monkeypatch.setattr(json_answers, "TIME_LIMIT_SECONDS", 0.05)
     over = threading.Event()
 
     class Slow:

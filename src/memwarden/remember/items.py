@@ -1,101 +1,201 @@
-"""How items of design E are written: put under ids of their own, taken out, and evicted from a full project."""
+"""Writes items under ids of their own, and copies them from a namespace to a wider namespace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memwarden import clock
+from memwarden.concurrency.tasks import retry_on_stale
+from memwarden.errors import Conflict, NotFound
 from memwarden.ids import new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
-from memwarden.records import Batch, BatchChange, Event, Memory, MemoryState, Namespace, Put, Remove, Restore, WriteMode
+from memwarden.recall.time.past import read_entries_after
+from memwarden.records import (
+    Batch,
+    BatchChange,
+    Event,
+    Memory,
+    MemoryState,
+    Namespace,
+    Put,
+    Remove,
+    Restore,
+    Signals,
+    WriteMode,
+)
 from memwarden.remember.ingest.intake import Screening, redact_secrets, screen
-from memwarden.stores.protocol import Store
+from memwarden.remember.write_store import GuardedStore
 
 
-async def put(
-    store: Store,
-    embedder: Embedder | None,
-    memory: Memory,
-    at: datetime,
-    *,
-    actor: str | None = None,
-    meta: Mapping[str, Any] | None = None,
-    keep: int | None = None,
-) -> tuple[Memory, Screening]:
-    """Store an item without secrets, in place of one that has its id; return it as stored, and the look at it.
+class ItemWriter:
+    """Writes the items of tasks, projects, sessions and states. Holds no state of its own."""
 
-    What comes from outside and looks like orders is stored apart, under an id of ours, so that it can take no place.
-    keep: so many of its earlier contents (:class:`Put`).
-    """
-    memory, _ = redact_secrets(memory)
-    (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], embedder)
-    look = screen(memory.trust, memory.text, memory.summary, memory.context)
-    changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
-    if look.state == MemoryState.QUARANTINED:
-        apart, kinds = replace(memory, id=new_id()), {"kinds": list(look.kinds)}
-        changes = (Remove(memory.id), Put(apart, signals, state=look.state, meta=kinds))
-    await store.apply(Batch(memory.namespace, changes, at, actor=actor))
-    return memory, look
+    def __init__(self, store: GuardedStore, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._now = now
+
+    async def put(
+        self,
+        memory: Memory,
+        *,
+        actor: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        keep: int | None = None,
+    ) -> tuple[Memory, Screening]:
+        """Store an item without secrets, in place of an item with its id; return it as stored, and its screening.
+
+        What comes from outside and looks like orders is quarantined under a new id, so that it takes no place.
+
+        Args:
+            keep: how many of its earlier contents stay readable (:class:`memwarden.records.Put`); None keeps all.
+        """
+        memory, _ = redact_secrets(memory)
+        signals = await self._signals(memory)
+        screening = screen(memory.trust, memory.text, memory.summary, memory.context)
+        changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
+        if screening.state == MemoryState.QUARANTINED:
+            quarantined, kinds = replace(memory, id=new_id()), {"kinds": list(screening.kinds)}
+            changes = (Remove(memory.id), Put(quarantined, signals, state=screening.state, meta=kinds))
+        await self._store.apply(Batch(memory.namespace, changes, self._now(), actor=actor))
+        return memory, screening
+
+    async def swap(
+        self, memory: Memory, rev: int, *, keep: int, key: str | None = None, asked: Sequence[Any] = ()
+    ) -> bool:
+        """Store an item that is never searched by meaning, unless somebody wrote it after revision ``rev``.
+
+        Args:
+            keep: how many of its earlier contents stay readable. key: idempotency key. asked: what the key stands for.
+
+        Returns False, and writes nothing, when the key was used before. Raises Stale for an item written after ``rev``,
+        Conflict for a key that was used with something else ``asked``.
+        """
+        memory, _ = redact_secrets(memory)
+        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], None)
+        changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
+        batch = Batch(
+            memory.namespace,
+            changes,
+            self._now(),
+            key=key,
+            fingerprint=None if key is None else hash_arguments([memory.id, *asked]),
+            actor=memory.actor_id or memory.agent_id,
+            decided_at=rev,
+        )
+        return not (await self._store.apply(batch)).replayed
+
+    async def remove(
+        self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None
+    ) -> int:
+        """Remove items from a namespace in a single batch; return how many were there.
+
+        Raises Stale when any of them was changed after revision ``decided_at``.
+        """
+        if not ids:
+            return 0
+        changes = tuple(Remove(item_id) for item_id in ids)
+        receipt = await self._store.apply(Batch(namespace, changes, self._now(), actor=actor, decided_at=decided_at))
+        return sum(1 for applied in receipt.applied if applied.outcome == "deleted")
+
+    async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:
+        """Remove memories of any state for good, in a single batch: the next purge may delete them."""
+        at = self._now()
+        changes = tuple(change for memory in found for change in purge_changes(memory, at))
+        if changes:
+            await self._store.apply(Batch(namespace, changes, at))
+
+    async def evict(self, victims: Sequence[Memory], rev: int, limit: int) -> None:
+        """Remove what matters least from a full namespace, as a decision that can be undone while it is kept.
+
+        Raises Stale when any of them was changed after revision ``rev``: it may matter more now, or be pinned.
+        """
+        if not victims:
+            return
+        at, meta = self._now(), {"limit": limit}
+        purge_at = at + KEPT_AFTER_FORGETTING
+        changes = tuple(Remove(victim.id, event=Event.EVICT, purge_at=purge_at, meta=meta) for victim in victims)
+        await self._store.apply(Batch(victims[0].namespace, changes, at, decided_at=rev))
+
+    async def promote(self, memory: Memory, target: Namespace) -> str:
+        """Copy a memory, as it was read, to a wider namespace and note it in both journals; return the copy's id.
+
+        A batch has a single namespace, so there are two, and the process may be killed between them. Called again,
+        promotion goes on: a version of a memory is copied once, and the source notes once where it went.
+
+        Raises NotFound when it was removed since it was read, or the copy was; Conflict when it, or an earlier copy,
+        says something else by now; StoreError.
+        """
+        await self._check_unchanged(memory)
+        at = self._now()
+        origin = f"{memory.namespace.path}/{memory.id}"
+        # No thread: a source key counts within a thread, and the copies from all threads share a key.
+        copy = replace(
+            memory, id=new_id(), namespace=target, updated_at=at, source=memory.source or origin, thread_id=None
+        )
+        meta = {"from": memory.namespace.path, "id": memory.id, "version": memory.version}
+        key = f"promoted:{origin}:{_digest_content(memory)}"
+        put = Put(copy, await self._signals(copy), source_key=key, meta=meta)
+        receipt = await self._store.apply(Batch(target, (put,), at))
+        there = await self._store.get(target, [receipt.applied[0].id])
+        if not there:
+            raise NotFound(f"{origin} was promoted to {target.path} before, and removed there since")
+        if there[0].text != memory.text:
+            raise Conflict(
+                f"{origin} was promoted to {target.path} before, as {there[0].id!r}, which says something else by now: "
+                "it was left alone"
+            )
+        await self._note_promotion(memory, target, there[0].id, at)
+        return there[0].id
+
+    async def _check_unchanged(self, memory: Memory) -> None:
+        # By content: the note in the journal makes a version too, and a call at the same time writes that note.
+        found = await self._store.get(memory.namespace, [memory.id])
+        if not found:
+            raise NotFound(f"{memory.namespace.path}/{memory.id} was removed since it was read")
+        if _digest_content(found[0]) != _digest_content(memory):
+            raise Conflict(
+                f"{memory.namespace.path}/{memory.id} has version {found[0].version}, and says something else than "
+                f"version {memory.version}, which was to be promoted; read it again"
+            )
+
+    async def _note_promotion(self, memory: Memory, target: Namespace, copy_id: str, at: datetime) -> None:
+        """Write into the source's journal where it went, unless that is noted."""
+        entries = await read_entries_after(self._store, memory.namespace, 0, memory_id=memory.id)
+        if any(entry.event == Event.PROMOTE and (entry.meta or {}).get("id") == copy_id for entry in entries):
+            return
+        meta = {"to": target.path, "id": copy_id}
+
+        async def attempt(last_try: bool) -> None:
+            # The note rewrites the memory, so it is read again: a change made since the copy has to stay.
+            latest = next(iter(await self._store.get(memory.namespace, [memory.id])), memory)
+            put = Put(latest, None, WriteMode.UPDATE, expected_version=latest.version, event=Event.PROMOTE, meta=meta)
+            await self._store.apply(Batch(memory.namespace, (put,), at))
+
+        try:
+            await retry_on_stale(attempt, on=Conflict)
+        except Conflict:
+            raise Conflict(
+                f"{memory.namespace.path}/{memory.id} is being changed all the time; promote it again"
+            ) from None
+
+    async def _signals(self, memory: Memory) -> Signals:
+        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], self._embedder)
+        return signals
 
 
-async def swap(
-    store: Store,
-    memory: Memory,
-    at: datetime,
-    rev: int,
-    *,
-    keep: int,
-    key: str | None = None,
-    fingerprint: str | None = None,
-) -> bool:
-    """Store what is never searched by meaning under its own id, without secrets; False if ``key`` was used before.
+def purge_changes(memory: Memory, at: datetime) -> tuple[BatchChange, ...]:
+    """The changes after which a memory may be purged; none when it may be by now.
 
-    keep: so many of its earlier contents (:class:`Put`).
-    Raises Stale when what has its id was written after revision ``rev``, Conflict for a key with another fingerprint.
-    """
-    memory, _ = redact_secrets(memory)
-    (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], None)
-    changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
-    actor = memory.actor_id or memory.agent_id
-    batch = Batch(memory.namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=rev)
-    return not (await store.apply(batch)).replayed
-
-
-async def remove(
-    store: Store,
-    namespace: Namespace,
-    ids: Sequence[str],
-    at: datetime,
-    *,
-    decided_at: int | None = None,
-    actor: str | None = None,
-) -> int:
-    """Take items out, in one batch. Returns how many were there.
-
-    Raises Stale when one of them was changed after revision ``decided_at``.
-    """
-    if not ids:
-        return 0
-    changes = tuple(Remove(item) for item in ids)
-    receipt = await store.apply(Batch(namespace, changes, at, actor=actor, decided_at=decided_at))
-    return sum(1 for item in receipt.applied if item.outcome == "deleted")
-
-
-async def clear(store: Store, namespace: Namespace, found: Sequence[Memory], at: datetime) -> None:
-    """Take memories out for good, in one batch; found: in any state. The next purge may remove all of them."""
-    changes = tuple(change for item in found for change in for_good(item, at))
-    if changes:
-        await store.apply(Batch(namespace, changes, at))
-
-
-def for_good(memory: Memory, at: datetime) -> tuple[BatchChange, ...]:
-    """Return the changes after which a memory may be purged, and nothing when it may be by now.
-
-    What was soft-deleted before is taken out once more: a removal says when to purge, and only what is there goes.
+    A soft-deleted memory is restored and removed again: a removal sets when to purge, and only an active memory can be
+    removed.
     """
     if memory.state != MemoryState.SOFT_DELETED:
         return (Remove(memory.id, purge_at=at),)
@@ -104,13 +204,11 @@ def for_good(memory: Memory, at: datetime) -> tuple[BatchChange, ...]:
     return Restore(memory.id), Remove(memory.id, purge_at=at)
 
 
-async def evict(store: Store, victims: Sequence[Memory], rev: int, limit: int, at: datetime) -> None:
-    """Take memories out of a full namespace: one decision, which can be undone while they are kept.
+def hash_arguments(arguments: Sequence[Any]) -> str:
+    """A short fingerprint of what an idempotency key stands for."""
+    return hashlib.blake2b(json.dumps(arguments).encode(), digest_size=16).hexdigest()
 
-    Raises Stale when one of them was changed after revision ``rev``: it may matter more now, or be pinned.
-    """
-    if not victims:
-        return
-    purge_at, told = at + KEPT_AFTER_FORGETTING, {"limit": limit}
-    changes = tuple(Remove(victim.id, event=Event.EVICT, purge_at=purge_at, meta=told) for victim in victims)
-    await store.apply(Batch(victims[0].namespace, changes, at, decided_at=rev))
+
+def _digest_content(memory: Memory) -> str:
+    content = json.dumps([memory.text, dict(memory.payload or {}), list(memory.tags)], sort_keys=True)
+    return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()

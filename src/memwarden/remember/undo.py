@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from memwarden.errors import Conflict
+from memwarden.lifecycle import KEPT_AFTER_FORGETTING
+from memwarden.models.protocols import Embedder
+from memwarden.recall.index.encode import make_signals_in_thread
+from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
     BatchChange,
     Event,
@@ -14,6 +19,7 @@ from memwarden.records import (
     Link,
     Memory,
     MemoryState,
+    Namespace,
     Put,
     Remove,
     Restore,
@@ -23,6 +29,7 @@ from memwarden.records import (
 )
 from memwarden.remember.resolve.candidates import CANDIDATE_DAYS, STATE_BEFORE
 from memwarden.remember.resolve.consent.rules import was_closed_while_pending
+from memwarden.stores.protocol import StoreReader
 
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
@@ -31,6 +38,43 @@ _CONTENT_OF = "content_of"
 """Stands in the meta of a RESTORE that writes an old version's content again."""
 _MERGED = "was_merged"
 """Stands in the meta of a RESTORE that takes a merge back, so that taking that back merges again."""
+
+
+async def plan_undo(
+    store: StoreReader, embedder: Embedder | None, namespace: Namespace, entries: Sequence[JournalEntry], at: datetime
+) -> tuple[tuple[BatchChange, ...], int]:
+    """Read what an undo needs; return its changes and the revision at which they were decided.
+
+    entries: all of the decision's step. Raises Conflict when a later change stands on the decision.
+    """
+    rev = (await store.head(namespace)).rev  # first: what changes after it makes the undo Stale
+    later = [
+        entry
+        for memory_id in dict.fromkeys(entry.memory_id for entry in entries)
+        for entry in await read_entries_after(store, namespace, entries[-1].seq, memory_id=memory_id)
+    ]
+    check_last(entries, later)
+    contents = await store.versions(namespace, versions_needed(entries))
+    signals = await make_signals_in_thread([(content.text, content.created_at) for content in contents], embedder)
+    keys = [(content.id, content.version) for content in contents]
+    changes = invert(
+        entries,
+        dict(zip(keys, contents, strict=True)),
+        dict(zip(keys, signals, strict=True)),
+        at,
+        at + KEPT_AFTER_FORGETTING,
+    )
+    await _check_ends(store, namespace, ends_needed(changes), entries[0].step)
+    return changes, rev
+
+
+async def _check_ends(store: StoreReader, namespace: Namespace, ends: Collection[str], step: int) -> None:
+    there = {memory.id for memory in await store.get(namespace, sorted(ends))}
+    for end in sorted(ends):
+        if end not in there:
+            raise Conflict(
+                f"change {step} took a link of memory {end!r} away, which is not there now; restore it first"
+            )
 
 
 def versions_needed(entries: Sequence[JournalEntry]) -> list[tuple[str, int]]:
@@ -97,42 +141,55 @@ def invert(
     What a memory held before is written byte for byte; only ``version`` and ``updated_at`` go on.
 
     Args:
-        entries: of one step, in the order of the journal. contents: by id and version, see :func:`versions_needed`.
-        signals: for those contents. at: when. purge_at: for what the decision had created.
+        entries: of a single step, in the order of the journal. contents: by id and version, see
+            :func:`versions_needed`. signals: for those contents. at: when. purge_at: for what the decision created.
 
     Raises Conflict when an old content is no longer there, and for a memory that was never active.
     """
     meta = {_UNDOES: entries[0].step}
-    changes: list[BatchChange] = []
-    for entry in reversed(entries):
-        told = entry.meta or {}
-        if STATE_BEFORE in told and (entry.event == Event.CONFIRM or entry.new_version is None):
-            changes.append(_pend_again(entry, MemoryState(told[STATE_BEFORE]), at, meta))
-            continue
-        if was_closed_while_pending(entry):
-            continue
-        if entry.event == Event.LINK:
-            edge = (entry.memory_id, str(told["to"]), str(told["type"]))
-            changes.append(Link(*edge, float(told["was"]), meta=meta) if "was" in told else Unlink(*edge, meta=meta))
-        elif entry.event == Event.UNLINK:
-            edge = (entry.memory_id, str(told["to"]), str(told["type"]))
-            changes.append(Link(*edge, float(told["was"]), meta=meta))
-        elif entry.event in _APART and _UNDOES in told:
-            changes.append(_decide_again(entry, purge_at, meta))
-        elif entry.event in _APART:
-            raise Conflict(
-                f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it; discard it"
-            )
-        elif entry.old_version is None and told.get(_MERGED):
-            changes.append(Remove(entry.memory_id, MemoryState.MERGED, Event.MERGE, meta=meta))
-        elif entry.old_version is None:
-            changes.append(Remove(entry.memory_id, MemoryState.SOFT_DELETED, Event.DELETE, purge_at, meta=meta))
-        elif entry.new_version is None:
-            was_merged = {_MERGED: True} if entry.event == Event.MERGE else {}
-            changes.append(Restore(entry.memory_id, meta={**meta, **was_merged}))
-        else:
-            changes.append(_restore_content(entry, contents, signals, at, meta))
-    return tuple(changes)
+    changes = (_invert_entry(entry, contents, signals, at, purge_at, meta) for entry in reversed(entries))
+    return tuple(change for change in changes if change is not None)
+
+
+def _invert_entry(
+    entry: JournalEntry,
+    contents: Mapping[tuple[str, int], Memory],
+    signals: Mapping[tuple[str, int], Signals],
+    at: datetime,
+    purge_at: datetime,
+    meta: Mapping[str, int],
+) -> BatchChange | None:
+    noted = entry.meta or {}
+    if STATE_BEFORE in noted and (entry.event == Event.CONFIRM or entry.new_version is None):
+        return _pend_again(entry, MemoryState(noted[STATE_BEFORE]), at, meta)
+    if was_closed_while_pending(entry):
+        return None
+    if entry.event in _EDGES:
+        return _invert_edge(entry, noted, meta)
+    if entry.event in _APART:
+        return _invert_pending(entry, noted, purge_at, meta)
+    if entry.old_version is None:
+        if noted.get(_MERGED):
+            return Remove(entry.memory_id, MemoryState.MERGED, Event.MERGE, meta=meta)
+        return Remove(entry.memory_id, MemoryState.SOFT_DELETED, Event.DELETE, purge_at, meta=meta)
+    if entry.new_version is None:
+        was_merged = {_MERGED: True} if entry.event == Event.MERGE else {}
+        return Restore(entry.memory_id, meta={**meta, **was_merged})
+    return _restore_content(entry, contents, signals, at, meta)
+
+
+def _invert_edge(entry: JournalEntry, noted: Mapping[str, Any], meta: Mapping[str, int]) -> Link | Unlink:
+    edge = (entry.memory_id, str(noted["to"]), str(noted["type"]))
+    # A LINK without "was" made the edge; with it, or by an UNLINK, the edge had that strength before.
+    return Link(*edge, float(noted["was"]), meta=meta) if "was" in noted else Unlink(*edge, meta=meta)
+
+
+def _invert_pending(
+    entry: JournalEntry, noted: Mapping[str, Any], purge_at: datetime, meta: Mapping[str, int]
+) -> Remove | Restore:
+    if _UNDOES in noted:
+        return _decide_again(entry, purge_at, meta)
+    raise Conflict(f"change {entry.step} stored a memory apart ({entry.event}), where no answer finds it; discard it")
 
 
 def _pend_again(entry: JournalEntry, state: MemoryState, at: datetime, meta: Mapping[str, int]) -> Remove:

@@ -1,25 +1,22 @@
-"""The one way in: what a caller hands over becomes one Batch, made ready before the store is asked.
+"""The write path: what a caller hands over runs through typed steps, becomes a single Batch, and is applied once.
 
-Model calls and hashing end before the transaction starts; :meth:`memwarden.stores.protocol.Store.apply` is the only
-place where anything is written.
+:data:`OBSERVE_STEPS` and :data:`REMEMBER_STEPS` list the steps in order. Model calls and hashing end before the
+transaction starts; :meth:`memwarden.stores.protocol.Store.apply` is the only place where anything is written.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, Generic, TypeVar
 
 from memwarden import clock, filters
-from memwarden.errors import Conflict, NotFound
+from memwarden.errors import NotFound
 from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
-from memwarden.recall.time.past import read_entries_after
 from memwarden.records import (
     ALREADY,
     APART,
@@ -32,7 +29,6 @@ from memwarden.records import (
     Memory,
     MemoryState,
     MessageResult,
-    Namespace,
     Outcome,
     Put,
     Receipt,
@@ -45,398 +41,197 @@ from memwarden.records import (
     WriteMode,
     WriteResult,
 )
-from memwarden.remember import items
-from memwarden.remember.extract.kinds import kind_of
+from memwarden.remember.filler import SignalFiller
 from memwarden.remember.ingest.deduplicate import MAX_COMPARED, TurnKey, digest_message, find_new_turns, key_of_id
-from memwarden.remember.ingest.draft import Draft
-from memwarden.remember.ingest.intake import Screening, describe_secrets, redact_secrets, screen, trust_of
-from memwarden.remember.ingest.messages import Message
+from memwarden.remember.ingest.intake import (
+    NOT_SUSPICIOUS,
+    Screening,
+    describe_secrets,
+    redact_secrets,
+    screen,
+    trust_of,
+)
+from memwarden.remember.ingest.messages import Draft, Message, kind_of
 from memwarden.remember.ingest.strip_context import strip_context
-from memwarden.remember.promote import promote
+from memwarden.remember.items import hash_arguments
 from memwarden.remember.resolve.consent.rules import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result
-from memwarden.remember.resolve.review import approve, check_restore, reject
-from memwarden.remember.resolve.review import check_review_undo as check_release
-from memwarden.remember.undo import check_last, ends_needed, invert, versions_needed
-from memwarden.stores.protocol import Store
+from memwarden.remember.resolve.review import check_restore, check_review_undo
+from memwarden.remember.undo import plan_undo
+from memwarden.remember.write_store import GuardedStore
 from memwarden.text.flags import Flag
 
 TURN_CATEGORY = "activity"
 
-_OUTCOMES: Mapping[str, str] = {
-    "deleted": Outcome.DELETED,
-    "restored": Outcome.RESTORED,
-    "updated": Outcome.RESTORED,
-    "missing": Outcome.RESTORED,
-}
-
-_PENDING_AGAIN: Mapping[str, str] = {
-    MemoryState.CANDIDATE: Outcome.PROPOSED,
-    MemoryState.QUARANTINED: Outcome.QUARANTINED,
-}
-
-SMALL_TALK_REJECTED = (Outcome.REJECTED, "greeting, thanks or small talk alone: nothing to remember")
-NO_WORDS = "it carries no words"
+SMALL_TALK_REJECTED = "greeting, thanks or small talk alone: nothing to remember"
 SMALL_TALK_STORED = "greeting, thanks or small talk alone: kept in the turn log, never recalled"
+NO_WORDS = "it carries no words"
 UNSTORED_ROLES = {
     "system": "system prompts are instructions, not something to remember",
     "developer": "developer prompts are instructions, not something to remember",
     "tool": "tool output is not part of what people said; remember what matters of it with kind='tool_output'",
     "function": "function output is not part of what people said; remember what matters of it with kind='tool_output'",
 }
+_OUTCOMES: Final[Mapping[str, str]] = {
+    "deleted": Outcome.DELETED,
+    "restored": Outcome.RESTORED,
+    "updated": Outcome.RESTORED,
+    "missing": Outcome.RESTORED,
+}
+_PENDING_AGAIN: Final[Mapping[str, str]] = {
+    MemoryState.CANDIDATE: Outcome.PROPOSED,
+    MemoryState.QUARANTINED: Outcome.QUARANTINED,
+}
+
+_NO_SIGNALS: Final = Signals()
+
+T = TypeVar("T", Message, Draft)
 
 
-class Writer:
-    """Writes for scopes. Holds no state of its own."""
+@dataclass(frozen=True, slots=True)
+class WriteCall:
+    """What the steps of a call share. at: the time of the write. key: the caller's idempotency key."""
 
-    def __init__(
-        self, store: Store, embedder: Embedder | None, facts: Resolver, now: Callable[[], datetime] = clock.now
-    ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._facts = facts
-        self._now = now
+    scope: Scope
+    store: GuardedStore
+    embedder: Embedder | None
+    at: datetime
+    key: str | None = None
 
-    async def observe(
-        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: tuple[SeenMark, ...] = ()
-    ) -> WriteResult:
-        """Store what was said, durably and once; without secrets, and apart when it looks like an attack.
-
-        seen: up to which revision the thread, and agents in it, were told what changed (B1).
-        """
-        own = [replace(message, text=strip_context(message.text)) for message in messages]
-        cleaned = [redact_secrets(message) for message in own]
-        messages = [message for message, _ in cleaned]
-        said = [message for message in messages if _refusal(message) is None]
-        keys = await self._turn_keys(scope, said, key)
-        new = [(message, item.source_key) for message, item in zip(said, keys, strict=True) if _is_new(item)]
-        at = self._now()
-        signals = await make_signals_in_thread(
-            [(message.text, message.created_at or at) for message, _ in new], self._embedder
-        )
-        looks = [screen(trust_of(message.role), message.text) for message, _ in new]
-        puts = tuple(
-            Put(_turn(scope, message, at), item, source_key=source_key, state=look.state, meta=_kinds(look))
-            for (message, source_key), item, look in zip(new, signals, looks, strict=True)
-        )
-        rev, applied = await self._apply(scope, puts, at, key, messages, seen)
-        others = await self._texts(scope, [item.id for item in applied if item.outcome == "duplicate"])
-        made = iter(zip(applied, signals, looks, strict=True))
-        results = iter(
-            _observed(message, *next(made), others) if _is_new(item) else _not_new(item)
-            for message, item in zip(said, keys, strict=True)
-        )
-        return WriteResult(rev, tuple(_with(kinds, _refused(message) or next(results)) for message, kinds in cleaned))
-
-    async def remember(
-        self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
-    ) -> WriteResult:
-        """Store memories that a caller states, each judged against what is known. readable: see :class:`Resolver`."""
-        at = self._now()
-        cleaned = [redact_secrets(draft) for draft in drafts]
-        drafts = [draft for draft, _ in cleaned]
-        signals = await make_signals_in_thread(
-            [(draft.text, draft.created_at or at) for draft in drafts], self._embedder
-        )
-        worthy = [not signal.flags & Flag.CHATTER for signal in signals]
-        stated = [
-            IncomingStatement(
-                memory,
-                item,
-                screen(memory.trust, memory.text, memory.summary, memory.context),
-                dated=bool(draft.created_at or draft.valid_from),
-            )
-            for draft, item, good in zip(drafts, signals, worthy, strict=True)
-            if good
-            for memory in (_stated(scope, draft, at),)
-        ]
-        if not stated:
-            head = await self._store.head(scope.namespace)
-            return WriteResult(head.rev, tuple(MessageResult(None, *SMALL_TALK_REJECTED) for _ in drafts))
-        fingerprint = None if key is None else _fingerprint(scope, [repr(draft) for draft in drafts])
-        receipt, settled = await self._facts.write(
-            stated, readable, at, actor=_actor(scope), key=key, fingerprint=fingerprint
-        )
-        results = iter(
-            await self._replayed(scope, receipt, len(stated))
-            if receipt.replayed
-            else [MessageResult(item.id, item.outcome, item.reason) for item in settled]
-        )
-        return WriteResult(
-            receipt.rev,
-            tuple(
-                _with(kinds, next(results)) if good else MessageResult(None, *SMALL_TALK_REJECTED)
-                for (_, kinds), good in zip(cleaned, worthy, strict=True)
-            ),
-        )
-
-    async def _replayed(self, scope: Scope, receipt: Receipt, statements: int) -> list[MessageResult]:
-        """What the statements of a call became when it was applied for the first time."""
-        told = [replayed_result(receipt.applied, number) for number in range(statements)]
-        known = await self._store.get(scope.namespace, [item.id for item in told if item.id], removed=True)
-        held = {item.id for item in known if item.state == MemoryState.QUARANTINED}
-        return [replace(item, outcome=Outcome.QUARANTINED) if item.id in held else item for item in told]
-
-    async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
-        """Write a memory's new content. Raises Conflict when the stored version is no longer the old one's."""
-        at = self._now()
-        new, kinds = redact_secrets(replace(new, updated_at=at))
-        signals: Signals | None = None
-        links: tuple[Link, ...] = ()
-        if (new.text, new.created_at) != (old.text, old.created_at):
-            (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
-            links = await self._facts.links_of(new, signals, readable)
-        put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
-        receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
-        return WriteResult(receipt.rev, (_with(kinds, MessageResult(new.id, Outcome.UPDATED)),))
-
-    async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
-        """Bring a forgotten memory back, as it was. Raises Conflict for what waited apart and was given up."""
-        await check_restore(self._store, scope.namespace, memory_id)
-        restore = (Restore(memory_id),)
-        receipt = await self._store.apply(Batch(scope.namespace, restore, self._now(), actor=_actor(scope)))
-        reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
-        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
-
-    async def undo(self, scope: Scope, entries: Sequence[JournalEntry]) -> WriteResult:
-        """Take a decision back. entries: all of its step. Raises Conflict when something later stands on it."""
-        check_context_undo(entries)
-        check_release(scope, entries)
-        namespace, at = scope.namespace, self._now()
-        head = await self._store.head(namespace)
-        changed = dict.fromkeys(entry.memory_id for entry in entries)
-        later = [
-            item
-            for each in changed
-            for item in await read_entries_after(self._store, namespace, entries[-1].seq, memory_id=each)
-        ]
-        check_last(entries, later)
-        wanted = versions_needed(entries)
-        contents = await self._store.versions(namespace, wanted)
-        signals = await make_signals_in_thread(
-            [(content.text, content.created_at) for content in contents], self._embedder
-        )
-        known = [(content.id, content.version) for content in contents]
-        changes = invert(
-            entries,
-            dict(zip(known, contents, strict=True)),
-            dict(zip(known, signals, strict=True)),
-            at,
-            at + KEPT_AFTER_FORGETTING,
-        )
-        await self._check_ends(namespace, ends_needed(changes), entries[0].step)
-        batch = Batch(namespace, changes, at, actor=_actor(scope), decided_at=head.rev)
-        receipt = await self._store.apply(batch)
-        outcomes = zip(changes, receipt.applied, strict=True)
-        told = {
-            item.id: MessageResult(item.id, _undone(change, item))
-            for change, item in outcomes
-            if not isinstance(change, Link | Unlink)
-        }
-        return WriteResult(receipt.rev, tuple(told.values()))
-
-    async def _check_ends(self, namespace: Namespace, ends: Collection[str], step: int) -> None:
-        there = {item.id for item in await self._store.get(namespace, sorted(ends))}
-        for end in sorted(ends):
-            if end not in there:
-                raise Conflict(
-                    f"change {step} took a link of memory {end!r} away, which is not there now; restore it first"
-                )
-
-    async def put(
-        self,
-        memory: Memory,
-        *,
-        actor: str | None = None,
-        meta: Mapping[str, Any] | None = None,
-        keep: int | None = None,
-    ) -> tuple[Memory, Screening]:
-        """Store an item under its own id, in place of one that has it already (E1's add, state).
-
-        keep: so many of its earlier contents; None keeps all.
-        """
-        return await items.put(self._store, self._embedder, memory, self._now(), actor=actor, meta=meta, keep=keep)
-
-    async def swap(
-        self, memory: Memory, rev: int, *, keep: int, key: str | None = None, asked: Sequence[Any] = ()
-    ) -> bool:
-        """Store what is never searched by meaning under its own id. Raises Stale if that was written after ``rev``.
-
-        keep: so many of its earlier contents. key: idempotency key. Returns False, and writes nothing, when it was used
-            before; a Conflict if something else was ``asked`` then.
-        """
-        fingerprint = None if key is None else _hash([memory.id, *asked])
-        return await items.swap(self._store, memory, self._now(), rev, keep=keep, key=key, fingerprint=fingerprint)
-
-    async def release(
-        self, scope: Scope, memory_id: str, readable: Collection[str] | None, *, vouch: bool
-    ) -> WriteResult:
-        """Let in what waits apart. See :mod:`memwarden.remember.resolve.review`."""
-        return await approve(
-            self._store, self._facts, self._embedder, scope, memory_id, self._now(), vouch=vouch, readable=readable
-        )
-
-    async def discard(self, scope: Scope, memory_id: str, readable: Collection[str] | None) -> WriteResult:
-        """Give up what waits apart. See :mod:`memwarden.remember.resolve.review`."""
-        return await reject(self._store, scope, memory_id, self._now(), readable)
-
-    async def promote(self, memory: Memory, target: Namespace) -> str:
-        """Copy a memory to a wider namespace (E7). Returns the id of the copy."""
-        return await promote(self._store, self._embedder, memory, target, self._now)
-
-    async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
-        """Take memories out of every answer. Raises NotFound, and forgets nothing, if an id is unknown."""
-        found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
-        missing = [item for item in ids if item not in found]
-        if missing:
-            raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
-        at = self._now()
-        changes = tuple(Remove(item, purge_at=at + KEPT_AFTER_FORGETTING) for item in ids)
-        receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
-        return WriteResult(receipt.rev, tuple(MessageResult(item, Outcome.DELETED) for item in ids))
-
-    async def remove(
-        self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None
-    ) -> int:
-        """Take items out of a namespace, in one batch (E1). Returns how many were there.
-
-        decided_at: refuse it (Stale) when one of them was changed after this revision.
-        """
-        return await items.remove(self._store, namespace, ids, self._now(), decided_at=decided_at, actor=actor)
-
-    async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:
-        """Take memories out for good, and those that were taken out before (E2): the next purge may remove them."""
-        await items.clear(self._store, namespace, found, self._now())
-
-    async def evict(self, victims: Sequence[Memory], rev: int, limit: int) -> None:
-        """Take what matters least out of a full namespace (E3). Raises Stale when one was changed after ``rev``."""
-        await items.evict(self._store, victims, rev, limit, self._now())
-
-    async def _apply(
-        self,
-        scope: Scope,
-        puts: tuple[Put, ...],
-        at: datetime,
-        key: str | None,
-        asked: Sequence[Message],
-        seen: tuple[SeenMark, ...],
-    ) -> tuple[int, tuple[ChangeResult, ...]]:
-        if not puts and key is None:
-            return (await self._store.head(scope.namespace)).rev, ()
-        fingerprint = None if key is None else _fingerprint(scope, [[digest_message(item), item.id] for item in asked])
-        receipt = await self._store.apply(
-            Batch(scope.namespace, puts, at, key=key, fingerprint=fingerprint, actor=_actor(scope), seen=seen)
-        )
-        return receipt.rev, receipt.applied
-
-    async def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-        stored = await self._store.get(scope.namespace, ids, removed=True) if ids else []
-        return {memory.id: memory.text for memory in stored}
-
-    async def _turn_keys(self, scope: Scope, said: Sequence[Message], key: str | None) -> list[TurnKey]:
-        """Say under which key each turn is stored once: the caller's id of the message, else its number in the call's
-        idempotency key, else what :mod:`memwarden.remember.ingest.deduplicate` finds."""
-        if key is not None or all(message.id for message in said):
-            return [TurnKey(key_of_id(message) or f"key:{key}:{number}") for number, message in enumerate(said)]
-        where = filters.parse({"thread_id": _thread(scope), "channel": Channel.TURN})
-        most = min(2 * len(said) + 10, max(len(said), MAX_COMPARED))
-        tail = await self._store.find(scope.namespace, where, limit=most, order_by=filters.WRITTEN)
-        return find_new_turns(said, tail[::-1])
+    @property
+    def thread(self) -> str:
+        """The thread that the turns belong to."""
+        return self.scope.thread or DEFAULT_THREAD
 
 
-def _fingerprint(scope: Scope, asked: Sequence[Any]) -> str:
-    return _hash([_thread(scope), list(asked)])
+@dataclass(frozen=True, slots=True)
+class IncomingText(Generic[T]):
+    """A message or a draft on its way into the store, with what the steps found out about it.
+
+    Attributes:
+        source: the message or draft, without own context and secrets once these steps are done.
+        secrets: the kinds of the secrets that were redacted.
+        result: set by the step that decides that the text is not stored; later steps skip it.
+        key: the key under which a turn is stored once.
+        memory, signals, screening: what is stored of it.
+    """
+
+    source: T
+    secrets: tuple[str, ...] = ()
+    result: MessageResult | None = None
+    key: str | None = None
+    memory: Memory | None = None
+    signals: Signals = _NO_SIGNALS
+    screening: Screening = NOT_SUSPICIOUS
 
 
-def _hash(asked: Sequence[Any]) -> str:
-    return hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).hexdigest()
+Step = Callable[[WriteCall, list[IncomingText[T]]], Awaitable[list[IncomingText[T]]]]
 
 
-def _is_new(key: TurnKey) -> bool:
-    return key.known is None and key.refused is None
+def for_each(change: Callable[[WriteCall, IncomingText[T]], IncomingText[T]]) -> Step[T]:
+    """Make a step of a function of a single text; texts that have a result are passed over."""
+
+    async def step(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
+        return [text if text.result is not None else change(call, text) for text in texts]
+
+    return step
 
 
-def _not_new(key: TurnKey) -> MessageResult:
+def strip_own_context(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Message]:
+    """Remove the blocks that memwarden itself put into a prompt: nobody said them."""
+    stripped = strip_context(text.source.text)
+    return text if stripped == text.source.text else replace(text, source=replace(text.source, text=stripped))
+
+
+def redact(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
+    """Put marks in the places of secrets."""
+    source, kinds = redact_secrets(text.source)
+    return replace(text, source=source, secrets=kinds) if kinds else text
+
+
+def refuse_unstorable(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Message]:
+    """Reject prompts, output of tools and messages without words."""
+    message = text.source
+    reason = UNSTORED_ROLES.get(message.role or "") or (None if message.text else message.misfit or NO_WORDS)
+    return text if reason is None else replace(text, result=MessageResult(None, Outcome.REJECTED, reason))
+
+
+async def deduplicate(call: WriteCall, texts: list[IncomingText[Message]]) -> list[IncomingText[Message]]:
+    """Give each turn the key under which it is stored once; end the way of turns that the thread holds already."""
+    keys = iter(await _turn_keys(call, [text.source for text in texts if text.result is None]))
+    return [text if text.result is not None else _with_key(text, next(keys)) for text in texts]
+
+
+async def _turn_keys(call: WriteCall, messages: Sequence[Message]) -> list[TurnKey]:
+    """The key of each turn: the message's id, else its number in the call's idempotency key, else by comparison."""
+    if call.key is not None or all(message.id for message in messages):
+        return [TurnKey(key_of_id(message) or f"key:{call.key}:{number}") for number, message in enumerate(messages)]
+    where = filters.parse({"thread_id": call.thread, "channel": Channel.TURN})
+    limit = min(2 * len(messages) + 10, max(len(messages), MAX_COMPARED))
+    tail = await call.store.find(call.scope.namespace, where, limit=limit, order_by=filters.WRITTEN)
+    return find_new_turns(messages, tail[::-1])
+
+
+def _with_key(text: IncomingText[Message], key: TurnKey) -> IncomingText[Message]:
     if key.refused is not None:
-        return MessageResult(None, Outcome.REJECTED, key.refused)
-    return MessageResult(key.known, Outcome.CREATED, ALREADY)
+        return replace(text, result=MessageResult(None, Outcome.REJECTED, key.refused))
+    if key.known is not None:
+        return replace(text, result=MessageResult(key.known, Outcome.CREATED, ALREADY))
+    return replace(text, key=key.source_key)
 
 
-def _refusal(message: Message) -> str | None:
-    return UNSTORED_ROLES.get(message.role or "") or (None if message.text else message.misfit or NO_WORDS)
-
-
-def _refused(message: Message) -> MessageResult | None:
-    reason = _refusal(message)
-    return None if reason is None else MessageResult(None, Outcome.REJECTED, reason)
-
-
-def _undone(change: BatchChange, applied: ChangeResult) -> str:
-    """What an undo made of a memory."""
-    if isinstance(change, Remove) and change.state in APART:
-        return _PENDING_AGAIN[change.state]
-    return _OUTCOMES[applied.outcome]
-
-
-def _with(kinds: tuple[str, ...], written: MessageResult) -> MessageResult:
-    """The same, saying also which secrets were taken out."""
-    return (
-        replace(written, reason="; ".join(filter(None, (written.reason, describe_secrets(kinds)))))
-        if kinds
-        else written
+async def encode(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
+    """Make the signals of every text that goes on, in a single call of the model."""
+    sources = [text.source for text in texts if text.result is None]
+    signals = iter(
+        await make_signals_in_thread([(source.text, source.created_at or call.at) for source in sources], call.embedder)
     )
+    return [text if text.result is not None else replace(text, signals=next(signals)) for text in texts]
 
 
-def _kinds(look: Screening) -> dict[str, Any] | None:
-    return {"kinds": list(look.kinds)} if look.kinds else None
+def refuse_small_talk(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draft]:
+    """Reject a stated text that is greeting, thanks or small talk alone."""
+    if not text.signals.flags & Flag.CHATTER:
+        return text
+    return replace(text, secrets=(), result=MessageResult(None, Outcome.REJECTED, SMALL_TALK_REJECTED))
 
 
-def _observed(
-    message: Message, applied: ChangeResult, signals: Signals, look: Screening, stored: Mapping[str, str]
-) -> MessageResult:
-    if applied.outcome == "duplicate":
-        if stored.get(applied.id, message.text) == message.text:
-            return MessageResult(applied.id, Outcome.CREATED, ALREADY)
-        return MessageResult(
-            applied.id, Outcome.REJECTED, f"the id {message.id!r} already holds other words in this thread"
-        )
-    if look.kinds:
-        return MessageResult(applied.id, Outcome.QUARANTINED, look.reason)
-    return MessageResult(applied.id, Outcome.CREATED, SMALL_TALK_STORED if signals.flags & Flag.CHATTER else "")
-
-
-def _turn(scope: Scope, message: Message, at: datetime) -> Memory:
-    identity = new_id()
-    return Memory(
-        id=identity,
-        namespace=scope.namespace,
+def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Message]:
+    """Make the memory of a turn."""
+    message, memory_id = text.source, new_id()
+    memory = Memory(
+        id=memory_id,
+        namespace=call.scope.namespace,
         text=message.text,
-        created_at=message.created_at or at,
-        updated_at=at,
+        created_at=message.created_at or call.at,
+        updated_at=call.at,
         channel=Channel.TURN,
         kind=kind_of(message.text),
         category=TURN_CATEGORY,
-        source=f"thread/{_thread(scope)}",
-        sources=(message.id or identity,),
+        source=f"thread/{call.thread}",
+        sources=(message.id or memory_id,),
         characters=(message.name,) if message.name else (),
         role=message.role,
         name=message.name,
-        user_id=scope.user,
-        agent_id=scope.agent,
-        run_id=scope.run,
-        actor_id=scope.actor,
-        thread_id=_thread(scope),
+        user_id=call.scope.user,
+        agent_id=call.scope.agent,
+        run_id=call.scope.run,
+        actor_id=call.scope.actor,
+        thread_id=call.thread,
         trust=trust_of(message.role),
     )
+    return replace(text, memory=memory)
 
 
-def _stated(scope: Scope, draft: Draft, at: datetime) -> Memory:
-    return Memory(
+def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draft]:
+    """Make the memory that a draft asks for."""
+    draft, scope = text.source, call.scope
+    memory = Memory(
         id=new_id(),
         namespace=scope.namespace,
         text=draft.text,
-        created_at=draft.created_at or at,
-        updated_at=at,
+        created_at=draft.created_at or call.at,
+        updated_at=call.at,
         channel=draft.channel,
         kind=draft.kind or kind_of(draft.text),
         category=draft.category,
@@ -458,10 +253,236 @@ def _stated(scope: Scope, draft: Draft, at: datetime) -> Memory:
         valid_from=draft.valid_from,
         trust=draft.trust or trust_of(draft.role, draft.kind, draft.source),
     )
+    return replace(text, memory=memory)
 
 
-def _thread(scope: Scope) -> str:
-    return scope.thread or DEFAULT_THREAD
+def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
+    """Decide whether the memory is quarantined: a text from outside that reads like orders to an assistant."""
+    memory = _memory_of(text)
+    return replace(text, screening=screen(memory.trust, memory.text, memory.summary, memory.context))
+
+
+OBSERVE_STEPS: Final[tuple[Step[Message], ...]] = (
+    for_each(strip_own_context),
+    for_each(redact),
+    for_each(refuse_unstorable),
+    deduplicate,
+    for_each(make_turn),
+    encode,
+    for_each(screen_for_orders),
+)
+"""How a message becomes a turn; then the batch of all of them is applied."""
+
+REMEMBER_STEPS: Final[tuple[Step[Draft], ...]] = (
+    for_each(redact),
+    encode,
+    for_each(refuse_small_talk),
+    for_each(make_memory),
+    for_each(screen_for_orders),
+)
+"""How a stated text becomes a statement; then the resolver decides what it does to the others, and applies that."""
+
+
+async def run_steps(steps: Sequence[Step[T]], call: WriteCall, sources: Sequence[T]) -> list[IncomingText[T]]:
+    """Run texts through steps in order; the texts keep their order."""
+    texts = [IncomingText(source) for source in sources]
+    for step in steps:
+        texts = await step(call, texts)
+    return texts
+
+
+class Writer:
+    """Writes for scopes. Holds no state of its own."""
+
+    def __init__(
+        self,
+        store: GuardedStore,
+        embedder: Embedder | None,
+        resolver: Resolver,
+        filler: SignalFiller | None = None,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        """filler: makes the signals of turns afterwards, where the embedder is slow."""
+        self._store = store
+        self._embedder = embedder
+        self._resolver = resolver
+        self._filler = filler
+        self._now = now
+
+    async def observe(
+        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: tuple[SeenMark, ...] = ()
+    ) -> WriteResult:
+        """Store messages, durably and once, without secrets; quarantine what looks like an attack.
+
+        seen: up to which revision the thread, and the agents in it, were shown what changed.
+        """
+        # A slow model is not waited for: the words answer at once, and the vectors follow.
+        embedder = self._embedder if self._filler is None else None
+        call = WriteCall(scope, self._store, embedder, self._now(), key)
+        texts = await run_steps(OBSERVE_STEPS, call, messages)
+        rev, applied = await self._apply_turns(call, texts, seen)
+        if self._filler is not None:
+            self._filler.add(scope.namespace, [item.id for item in applied if item.outcome == "created"])
+        others = await self._texts_of(scope, [item.id for item in applied if item.outcome == "duplicate"])
+        changes = iter(applied)
+        results = [text.result or _observe_result(text, next(changes), others) for text in texts]
+        return _write_result(rev, texts, results)
+
+    async def _apply_turns(
+        self, call: WriteCall, texts: Sequence[IncomingText[Message]], seen: tuple[SeenMark, ...]
+    ) -> tuple[int, tuple[ChangeResult, ...]]:
+        puts = tuple(_put_turn(text) for text in texts if text.result is None)
+        if not puts and call.key is None:
+            return (await self._store.head(call.scope.namespace)).rev, ()
+        asked = [[digest_message(text.source), text.source.id] for text in texts]
+        batch = Batch(
+            call.scope.namespace,
+            puts,
+            call.at,
+            key=call.key,
+            fingerprint=_fingerprint(call, asked),
+            actor=_actor(call.scope),
+            seen=seen,
+        )
+        receipt = await self._store.apply(batch)
+        return receipt.rev, receipt.applied
+
+    async def _texts_of(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        stored = await self._store.get(scope.namespace, ids, removed=True) if ids else []
+        return {memory.id: memory.text for memory in stored}
+
+    async def remember(
+        self, scope: Scope, drafts: Sequence[Draft], readable: Collection[str] | None, key: str | None = None
+    ) -> WriteResult:
+        """Store memories that a caller states, each resolved against what is known. readable: see :class:`Resolver`."""
+        call = WriteCall(scope, self._store, self._embedder, self._now(), key)
+        texts = await run_steps(REMEMBER_STEPS, call, drafts)
+        stated = [_statement_of(text) for text in texts if text.result is None]
+        if not stated:
+            head = await self._store.head(scope.namespace)
+            return _write_result(head.rev, texts, [text.result for text in texts if text.result])
+        receipt, resolutions = await self._resolver.write(
+            stated,
+            readable,
+            call.at,
+            actor=_actor(scope),
+            key=key,
+            fingerprint=_fingerprint(call, [repr(text.source) for text in texts]),
+        )
+        decided = iter(
+            await self._replayed_results(scope, receipt, len(stated))
+            if receipt.replayed
+            else [MessageResult(item.id, item.outcome, item.reason) for item in resolutions]
+        )
+        return _write_result(receipt.rev, texts, [text.result or next(decided) for text in texts])
+
+    async def _replayed_results(self, scope: Scope, receipt: Receipt, statements: int) -> list[MessageResult]:
+        """What the statements of a call became when it was applied for the first time."""
+        results = [replayed_result(receipt.applied, number) for number in range(statements)]
+        known = await self._store.get(scope.namespace, [item.id for item in results if item.id], removed=True)
+        quarantined = {memory.id for memory in known if memory.state == MemoryState.QUARANTINED}
+        return [replace(item, outcome=Outcome.QUARANTINED) if item.id in quarantined else item for item in results]
+
+    async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
+        """Write a memory's new content. Raises Conflict when the stored version is no longer the old version."""
+        at = self._now()
+        new, kinds = redact_secrets(replace(new, updated_at=at))
+        signals: Signals | None = None
+        links: tuple[Link, ...] = ()
+        if (new.text, new.created_at) != (old.text, old.created_at):
+            (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
+            links = await self._resolver.links_of(new, signals, readable)
+        put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
+        receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
+        return WriteResult(receipt.rev, (_name_secrets(kinds, MessageResult(new.id, Outcome.UPDATED)),))
+
+    async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
+        """Remove memories from every answer. Raises NotFound, and forgets nothing, if an id is unknown."""
+        found = {memory.id for memory in await self._store.get(scope.namespace, ids)}
+        missing = [memory_id for memory_id in ids if memory_id not in found]
+        if missing:
+            raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
+        at = self._now()
+        changes = tuple(Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING) for memory_id in ids)
+        receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
+        return WriteResult(receipt.rev, tuple(MessageResult(memory_id, Outcome.DELETED) for memory_id in ids))
+
+    async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
+        """Bring a forgotten memory back, as it was. Raises Conflict for a pending memory that was rejected."""
+        await check_restore(self._store, scope.namespace, memory_id)
+        changes = (Restore(memory_id),)
+        receipt = await self._store.apply(Batch(scope.namespace, changes, self._now(), actor=_actor(scope)))
+        reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
+        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
+
+    async def undo(self, scope: Scope, entries: Sequence[JournalEntry]) -> WriteResult:
+        """Take a decision back. entries: all of its step. Raises Conflict when a later change stands on it."""
+        check_context_undo(entries)
+        check_review_undo(scope, entries)
+        at = self._now()
+        changes, rev = await plan_undo(self._store, self._embedder, scope.namespace, entries, at)
+        batch = Batch(scope.namespace, changes, at, actor=_actor(scope), decided_at=rev)
+        receipt = await self._store.apply(batch)
+        results = {
+            applied.id: MessageResult(applied.id, _undo_outcome(change, applied))
+            for change, applied in zip(changes, receipt.applied, strict=True)
+            if not isinstance(change, Link | Unlink)
+        }
+        return WriteResult(receipt.rev, tuple(results.values()))
+
+
+def _memory_of(text: IncomingText[T]) -> Memory:
+    assert text.memory is not None, "make_turn and make_memory run before the steps that read the memory"
+    return text.memory
+
+
+def _put_turn(text: IncomingText[Message]) -> Put:
+    kinds = text.screening.kinds
+    meta: dict[str, Any] | None = {"kinds": list(kinds)} if kinds else None
+    return Put(_memory_of(text), text.signals, source_key=text.key, state=text.screening.state, meta=meta)
+
+
+def _statement_of(text: IncomingText[Draft]) -> IncomingStatement:
+    dated = bool(text.source.created_at or text.source.valid_from)
+    return IncomingStatement(_memory_of(text), text.signals, text.screening, dated=dated)
+
+
+def _observe_result(text: IncomingText[Message], applied: ChangeResult, stored: Mapping[str, str]) -> MessageResult:
+    """The result of a turn that was applied. stored: the texts of turns that were there already, by id."""
+    message = text.source
+    if applied.outcome == "duplicate":
+        if stored.get(applied.id, message.text) == message.text:
+            return MessageResult(applied.id, Outcome.CREATED, ALREADY)
+        reason = f"the id {message.id!r} already holds other words in this thread"
+        return MessageResult(applied.id, Outcome.REJECTED, reason)
+    if text.screening.kinds:
+        return MessageResult(applied.id, Outcome.QUARANTINED, text.screening.reason)
+    small_talk = text.signals.flags & Flag.CHATTER
+    return MessageResult(applied.id, Outcome.CREATED, SMALL_TALK_STORED if small_talk else "")
+
+
+def _write_result(rev: int, texts: Sequence[IncomingText[T]], results: Sequence[MessageResult]) -> WriteResult:
+    named = (_name_secrets(text.secrets, result) for text, result in zip(texts, results, strict=True))
+    return WriteResult(rev, tuple(named))
+
+
+def _name_secrets(kinds: tuple[str, ...], result: MessageResult) -> MessageResult:
+    """The same result, naming the kinds of secrets that were redacted."""
+    if not kinds:
+        return result
+    return replace(result, reason="; ".join(filter(None, (result.reason, describe_secrets(kinds)))))
+
+
+def _undo_outcome(change: BatchChange, applied: ChangeResult) -> str:
+    """What an undo made of a memory."""
+    if isinstance(change, Remove) and change.state in APART:
+        return _PENDING_AGAIN[change.state]
+    return _OUTCOMES[applied.outcome]
+
+
+def _fingerprint(call: WriteCall, asked: Sequence[Any]) -> str | None:
+    """What an idempotency key stands for; None without a key."""
+    return None if call.key is None else hash_arguments([call.thread, list(asked)])
 
 
 def _actor(scope: Scope) -> str | None:

@@ -20,7 +20,7 @@ from memwarden.models.protocols import Embedder
 from memwarden.recall.index.encode import make_signals_in_thread
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.records import Edge, Event, Head, IndexRow, JournalEntry, Memory, Namespace, Scan
-from memwarden.stores.protocol import Store
+from memwarden.stores.protocol import Store, StoreReader
 from memwarden.stores.shared.index_rows import index_row
 
 AsOf = int | datetime
@@ -243,7 +243,7 @@ def restore_edges(now: Iterable[Edge], changes: Iterable[JournalEntry]) -> list[
 
 
 async def read_entries_after(
-    store: Store, namespace: Namespace, since: int, *, turns: bool = True, memory_id: str | None = None
+    store: StoreReader, namespace: Namespace, since: int, *, turns: bool = True, memory_id: str | None = None
 ) -> list[JournalEntry]:
     """Return every journal entry after a revision, oldest first; without ``turns`` those of turns are left out.
 

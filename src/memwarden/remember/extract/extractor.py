@@ -43,7 +43,7 @@ from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screeni
 from memwarden.remember.resolve.candidates import latest_candidates
 from memwarden.remember.resolve.resolution import Resolution
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
-from memwarden.stores.protocol import Store
+from memwarden.remember.write_store import GuardedStore
 from memwarden.text.tokenizer import term_id
 
 UNSORTED = "activity"
@@ -83,7 +83,7 @@ class Extractor:
 
     def __init__(
         self,
-        store: Store,
+        store: GuardedStore,
         indexes: NamespaceIndexes,
         embedder: Embedder | None,
         facts: Resolver,

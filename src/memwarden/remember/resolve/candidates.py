@@ -23,7 +23,7 @@ from memwarden.records import (
 from memwarden.remember.ingest.intake import TRUST_RANK
 from memwarden.remember.resolve.resolution import Resolution
 from memwarden.remember.resolve.same_fact import judge
-from memwarden.stores.protocol import Store
+from memwarden.stores.protocol import StoreReader
 from memwarden.text.tokenizer import terms
 
 CANDIDATE_DAYS = 90
@@ -36,7 +36,7 @@ STATE_BEFORE = "waited_as"
 """Under this name the journal tells in which state something waited, so that an undo puts it back to wait."""
 
 
-async def latest_candidates(store: Store, namespace: Namespace) -> list[Memory]:
+async def latest_candidates(store: StoreReader, namespace: Namespace) -> list[Memory]:
     """Read the candidates that a statement is compared with, the newest first."""
     found = await store.find(namespace, limit=MAX_CANDIDATES, order_by=filters.WRITTEN, state=MemoryState.CANDIDATE)
     return [item for item in found if item.actor_id == EXTRACTED_BY]

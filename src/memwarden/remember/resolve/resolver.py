@@ -42,7 +42,7 @@ from memwarden.remember.ingest.intake import NOT_SUSPICIOUS, TRUST_RANK, Screeni
 from memwarden.remember.resolve.candidates import STATE_BEFORE, CandidatePool
 from memwarden.remember.resolve.model_judge import judge_by_model
 from memwarden.remember.resolve.resolution import MAX_LINKS, NeighbourPair, Resolution, judge_pair, resolve
-from memwarden.stores.protocol import Store
+from memwarden.remember.write_store import GuardedStore
 
 DERIVED_CHANNELS = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
 """The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
@@ -62,11 +62,11 @@ class IncomingStatement:
 
     memory: Memory
     signals: Signals
-    look: Screening = NOT_SUSPICIOUS
+    screening: Screening = NOT_SUSPICIOUS
     compared: bool = True
     dated: bool = True
     meta: Mapping[str, Any] | None = None
-    apart: Memory | None = None
+    pending: Memory | None = None
 
 
 class Resolver:
@@ -80,7 +80,7 @@ class Resolver:
 
     def __init__(
         self,
-        store: Store,
+        store: GuardedStore,
         indexes: NamespaceIndexes,
         *,
         chat: ChatModel | None,
@@ -171,7 +171,7 @@ class Resolver:
         earlier = _ResolvedBefore(stated, self._model)
         settled: list[Resolution] = []
         for number, statement in enumerate(stated):
-            if statement.look.kinds:
+            if statement.screening.kinds:
                 settled.append(_quarantine(statement, 2 * number))
                 continue
             memory, signals = statement.memory, statement.signals
@@ -182,8 +182,10 @@ class Resolver:
             if self._merging and memory.channel in DERIVED_CHANNELS:
                 pairs = await self._pairs(statement, index, readable, earlier, number)
             item = resolve(memory, signals, pairs, at, step=2 * number, link_min=self._link_min)
-            item = _add_meta(waiting.settle(memory, signals, statement.look.state, item, at, 2 * number), statement)
-            item = item if statement.apart is None else approve_pending(item, statement.apart)
+            item = _add_meta(
+                waiting.settle(memory, signals, statement.screening.state, item, at, 2 * number), statement
+            )
+            item = item if statement.pending is None else approve_pending(item, statement.pending)
             earlier.learn(item.touched)
             settled.append(item)
         return settled
@@ -342,9 +344,9 @@ def _match_receipt(settled: Resolution, receipt: Receipt) -> Resolution:
 
 def _quarantine(statement: IncomingStatement, step: int) -> Resolution:
     """A statement that is stored apart: it is compared with nothing, so that it changes nothing."""
-    look, memory = statement.look, statement.memory
-    put = Put(memory, statement.signals, state=look.state, step=step, meta={"kinds": list(look.kinds)})
-    return Resolution((put,), (), Outcome.QUARANTINED, memory.id, look.reason)
+    screening, memory = statement.screening, statement.memory
+    put = Put(memory, statement.signals, state=screening.state, step=step, meta={"kinds": list(screening.kinds)})
+    return Resolution((put,), (), Outcome.QUARANTINED, memory.id, screening.reason)
 
 
 def are_comparable(new: Memory, old: Memory) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memwarden import filters
+from memwarden import clock, filters
 from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.errors import Conflict, Denied, NotFound
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
@@ -30,14 +30,19 @@ from memwarden.records import (
 )
 from memwarden.remember.resolve.candidates import STATE_BEFORE, latest_candidates
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
-from memwarden.stores.protocol import Store
+from memwarden.remember.write_store import GuardedStore
+from memwarden.stores.protocol import StoreReader
 
 REVIEWED_STATES = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
 """The states of what waits for a word here. What is proposed for the user context waits for consent instead."""
 
 
 async def list_pending(
-    store: Store, namespace: Namespace, states: Sequence[MemoryState], readable: Collection[str] | None, limit: int
+    store: StoreReader,
+    namespace: Namespace,
+    states: Sequence[MemoryState],
+    readable: Collection[str] | None,
+    limit: int,
 ) -> list[PendingReview]:
     """What waits in some of the states, the newest first, at most ``limit``. readable: categories; None for all."""
     where = () if readable is None else filters.parse({"category": sorted(readable)})
@@ -46,7 +51,7 @@ async def list_pending(
     return [PendingReview(item, await _why_pending(store, item)) for item in found[:limit]]
 
 
-async def _why_pending(store: Store, memory: Memory) -> str:
+async def _why_pending(store: StoreReader, memory: Memory) -> str:
     """Why it was stored apart, as the entry of that time tells."""
     born = await store.journal(memory.namespace, memory_id=memory.id, limit=1)
     told = (born[0].meta or {}) if born else {}
@@ -55,59 +60,79 @@ async def _why_pending(store: Store, memory: Memory) -> str:
     return str(told.get("why", ""))
 
 
-async def approve(
-    store: Store,
-    facts: Resolver,
-    embedder: Embedder | None,
-    scope: Scope,
-    memory_id: str,
-    at: datetime,
-    *,
-    vouch: bool,
-    readable: Collection[str] | None,
-) -> WriteResult:
-    """Let in what waited: from now on it is a memory like others, judged against what is known as it comes in.
+class ReviewQueue:
+    """Approves and rejects pending memories: candidates and quarantined texts. Holds no state of its own."""
 
-    vouch: a person answers for its words; from then on they count as a person's.
+    def __init__(
+        self,
+        store: GuardedStore,
+        resolver: Resolver,
+        embedder: Embedder | None,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        self._store = store
+        self._resolver = resolver
+        self._embedder = embedder
+        self._now = now
 
-    Raises NotFound, Denied, Conflict for what does not wait any more, and Stale when it kept changing.
-    """
-    namespace = scope.namespace
+    async def approve(
+        self, scope: Scope, memory_id: str, readable: Collection[str] | None, *, vouch: bool
+    ) -> WriteResult:
+        """Make a pending memory an active memory, resolved against what is known as a new statement is.
 
-    async def decide(last_try: bool) -> WriteResult:
-        rev = (await store.head(namespace)).rev  # first: what changes after it makes the decision Stale
-        apart = await _read_pending(store, scope, memory_id, readable)
-        trust = Trust.PERSON if vouch else apart.trust
-        memory = replace(apart, state=MemoryState.ACTIVE, purge_at=None, trust=trust, updated_at=at)
-        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], embedder)
-        told = {"why": "vouched for" if vouch else "let in"}
-        receipt, (settled,) = await facts.write(
-            [IncomingStatement(memory, signals, meta=told, apart=apart)],
+        vouch: a person answers for its words; from now on they count as a person's.
+
+        Raises NotFound, Denied, Conflict for what is not pending any more, and Stale when it kept changing.
+        """
+        at = self._now()
+
+        async def attempt(last_try: bool) -> WriteResult:
+            return await self._approve_as_read(scope, memory_id, readable, at, vouch=vouch, last_try=last_try)
+
+        return await retry_on_stale(attempt)
+
+    async def _approve_as_read(
+        self,
+        scope: Scope,
+        memory_id: str,
+        readable: Collection[str] | None,
+        at: datetime,
+        *,
+        vouch: bool,
+        last_try: bool,
+    ) -> WriteResult:
+        namespace = scope.namespace
+        rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
+        pending = await _read_pending(self._store, scope, memory_id, readable)
+        trust = Trust.PERSON if vouch else pending.trust
+        memory = replace(pending, state=MemoryState.ACTIVE, purge_at=None, trust=trust, updated_at=at)
+        (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], self._embedder)
+        meta = {"why": "vouched for" if vouch else "let in"}
+        receipt, (resolution,) = await self._resolver.write(
+            [IncomingStatement(memory, signals, meta=meta, pending=pending)],
             readable,
             at,
             actor=_actor_of(scope),
-            candidates=lambda: latest_candidates(store, namespace),
+            candidates=lambda: latest_candidates(self._store, namespace),
             read_at=rev,
             last_try=last_try,
         )
-        return WriteResult(receipt.rev, (MessageResult(settled.id, settled.outcome, settled.reason),))
+        return WriteResult(receipt.rev, (MessageResult(resolution.id, resolution.outcome, resolution.reason),))
 
-    return await retry_on_stale(decide)
+    async def reject(self, scope: Scope, memory_id: str, readable: Collection[str] | None) -> WriteResult:
+        """Give up a pending memory; it is kept for 30 days more, in case that is undone.
 
-
-async def reject(
-    store: Store, scope: Scope, memory_id: str, at: datetime, readable: Collection[str] | None
-) -> WriteResult:
-    """Give up what waited: it is kept for 30 days more, in case that is undone.
-
-    Raises NotFound, Denied, Conflict for what does not wait any more.
-    """
-    rev = (await store.head(scope.namespace)).rev
-    apart = await _read_pending(store, scope, memory_id, readable)
-    told = {"why": "given up", STATE_BEFORE: str(apart.state)}
-    gone = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=told)
-    receipt = await store.apply(Batch(scope.namespace, (gone,), at, actor=_actor_of(scope), decided_at=rev))
-    return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
+        Raises NotFound, Denied, Conflict for what is not pending any more.
+        """
+        at = self._now()
+        rev = (await self._store.head(scope.namespace)).rev
+        pending = await _read_pending(self._store, scope, memory_id, readable)
+        meta = {"why": "given up", STATE_BEFORE: str(pending.state)}
+        removal = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=meta)
+        receipt = await self._store.apply(
+            Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), decided_at=rev)
+        )
+        return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
 
 
 def check_agent(scope: Scope, state: str) -> None:
@@ -127,7 +152,7 @@ def check_review_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
         check_agent(scope, (entry.meta or {}).get(STATE_BEFORE, ""))
 
 
-async def check_restore(store: Store, namespace: Namespace, memory_id: str) -> None:
+async def check_restore(store: StoreReader, namespace: Namespace, memory_id: str) -> None:
     """Raise Conflict for what waited and was given up: it was no memory that somebody forgot."""
     last = await store.journal(namespace, memory_id=memory_id, descending=True, limit=1)
     if last and last[0].event == Event.DELETE and STATE_BEFORE in (last[0].meta or {}):
@@ -137,7 +162,7 @@ async def check_restore(store: Store, namespace: Namespace, memory_id: str) -> N
         )
 
 
-async def _read_pending(store: Store, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:
+async def _read_pending(store: StoreReader, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:
     """What waits under an id."""
     found = await store.get(scope.namespace, [memory_id], removed=True)
     if not found or (readable is not None and found[0].category not in readable):

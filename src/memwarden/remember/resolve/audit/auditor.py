@@ -17,7 +17,7 @@ from memwarden.records import Audit, AuditFinding, Channel, Memory, MemoryState,
 from memwarden.remember.resolve.audit import findings as judge
 from memwarden.remember.resolve.audit.findings import FactPair, ForgottenTurns, OrderedMemory
 from memwarden.remember.resolve.resolver import channels_compared, open_statements
-from memwarden.stores.protocol import Store
+from memwarden.stores.protocol import StoreReader
 
 PAGE = 200
 """So many memories are read and judged at once."""
@@ -43,7 +43,7 @@ class Auditor:
     """
 
     def __init__(
-        self, store: Store, index: NamespaceIndex, namespace: Namespace, readable: Collection[str] | None
+        self, store: StoreReader, index: NamespaceIndex, namespace: Namespace, readable: Collection[str] | None
     ) -> None:
         self._store = store
         self._index = index
@@ -190,7 +190,7 @@ class Auditor:
 
 
 async def audit_namespace(
-    store: Store,
+    store: StoreReader,
     indexes: NamespaceIndexes,
     namespace: Namespace,
     readable: Collection[str] | None,

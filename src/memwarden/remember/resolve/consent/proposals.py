@@ -56,7 +56,7 @@ from memwarden.remember.resolve.consent.user_context import (
     is_empty,
     read_context,
 )
-from memwarden.stores.protocol import Store
+from memwarden.stores.protocol import BatchStore
 
 MAX_PENDING = 1_000
 """So many proposals are looked at; a person who is asked that much is asked nothing."""
@@ -82,7 +82,7 @@ class _Snapshot:
 class Proposals:
     """Keeps the user contexts of a store. Holds no state of its own."""
 
-    def __init__(self, store: Store, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
+    def __init__(self, store: BatchStore, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
         self._store = store
         self._embedder = embedder
         self._now = now

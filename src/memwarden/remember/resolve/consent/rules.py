@@ -18,9 +18,9 @@ from memwarden.remember.resolve.consent.user_context import (
     TONE,
     ContextEdit,
     apply_edit,
-    is_reserved,
     is_same,
 )
+from memwarden.remember.write_store import is_reserved
 
 PROPOSAL_LIFETIME = timedelta(days=7)
 """So long a proposal waits for consent (B10); then it expires."""

@@ -35,11 +35,6 @@ class ContextEdit:
     value: str | None
 
 
-def is_reserved(memory_id: str) -> bool:
-    """Whether an id belongs to a user context or to a proposal for one, which nothing but consent changes."""
-    return memory_id == CONTEXT_ID or memory_id.startswith(CONTEXT_ID + ".")
-
-
 def read_patch(patch: Any) -> tuple[ContextEdit, ...]:
     """Turn a caller's patch into changes. Raises InvalidInput that names the field and what is wrong with it.
 
