@@ -13,7 +13,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from memwarden.text.tokenizer import fold, normal
+from memwarden.text.language import normalize_text
+from memwarden.text.tokenizer import fold
 
 _NOT_WORDS = re.compile(r"[\W_]+")
 _NONE: frozenset[str] = frozenset()
@@ -36,7 +37,7 @@ class Lexicon(NamedTuple):
 
 def plain_words(text: str) -> str:
     """Return a text in small letters without accents, its words separated by single spaces."""
-    return _NOT_WORDS.sub(" ", fold(normal(text))).strip()
+    return _NOT_WORDS.sub(" ", fold(normalize_text(text))).strip()
 
 
 def compile_pattern(words: str) -> re.Pattern[str]:

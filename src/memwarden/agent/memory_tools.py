@@ -179,8 +179,8 @@ def create_tool(memories: MemoryVerbs) -> Tool:
         (written,) = stored.results
         if written.outcome not in _KEPT:
             return {"success": False, "outcome": str(written.outcome), "error": f"not kept: {written.reason}"}
-        told = {"success": True, "id": written.id, "outcome": str(written.outcome)}
-        return told | ({"reason": written.reason} if written.reason else {})
+        answer = {"success": True, "id": written.id, "outcome": str(written.outcome)}
+        return answer | ({"reason": written.reason} if written.reason else {})
 
     return Tool(
         CREATE_TOOL,
@@ -211,8 +211,8 @@ async def _exclude_question(memories: MemoryVerbs, filters: Mapping[str, Any] | 
 
 def _search_answer(result: QueryResult) -> dict[str, Any]:
     bullets = [*map(_bullet, result.items), *map(_bullet, result.related)]
-    told = {"success": True, "count": len(bullets), "results": bullets, "confidence": round(result.confidence, 2)}
-    return told | ({"updates": list(result.delta.bullets)} if result.delta else {})
+    answer = {"success": True, "count": len(bullets), "results": bullets, "confidence": round(result.confidence, 2)}
+    return answer | ({"updates": list(result.delta.bullets)} if result.delta else {})
 
 
 def _bullet(item: RecallItem) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from typing import Final, NamedTuple
 
 from memwarden.agent.concepts import concepts_of, needed_by, plain_words
 from memwarden.recall.query_analysis import everyday_share
-from memwarden.text.tokenizer import language_of, terms
+from memwarden.text.language import language_of
+from memwarden.text.tokenizer import terms
 
 # How well a word of the goal meets a word of a key: the same term, the same concept, a shared beginning, a need.
 SAME_TERM, SAME_CONCEPT, SHARED_BEGINNING, NEEDED = 1.0, 0.9, 0.8, 0.45
@@ -42,16 +43,16 @@ _MIN_SHARED_LETTERS, _MIN_SHARED_PART = 5, 0.6
 _RAREST = math.log(1 / 2e-4)
 _QUOTED: Final = re.compile(r"[\"“”«»„].*?[\"“”«»„]|(?<!\w)'[^']*'(?!\w)|‘[^’]*’(?!\w)")
 _LITTLE_WORDS = {
-    "english": "list lists data info information item items thing things note notes save saved store stored remember "
+    "en": "list lists data info information item items thing things note notes save saved store stored remember "
     "recent recently last latest current new old plan plans get find show tell give make use check see update add set "
     "today tomorrow yesterday week month year day time number name names value values key keys state memory all user "
     "users my person people goal task project work file files file default main general detail details best group "
     "kind many much morning afternoon evening night tonight next first good",
-    "german": "liste listen letzte letzter letztes letzten jahr jahre monat monate woche wochen tag tage heute morgen "
+    "de": "liste listen letzte letzter letztes letzten jahr jahre monat monate woche wochen tag tage heute morgen "
     "gestern neu neue neuer nummer name namen zeit zeig stand aktuell plan gut beste",
-    "spanish": "lista listas ultimo ultima año años mes meses semana semanas día días hoy mañana ayer nuevo nueva "
+    "es": "lista listas ultimo ultima año años mes meses semana semanas día días hoy mañana ayer nuevo nueva "
     "número nombre nombres hora horas casa siempre toca mejor",
-    "french": "liste listes dernier dernière an année années mois semaine semaines jour jours aujourd'hui demain hier "
+    "fr": "liste listes dernier dernière an année années mois semaine semaines jour jours aujourd'hui demain hier "
     "nouveau nouvelle numéro nom noms heure meilleur",
 }
 _SAYING_LITTLE = frozenset(term for language, words in _LITTLE_WORDS.items() for term in terms(words, language))

@@ -98,8 +98,10 @@ def _is_nothing(result: Any) -> bool:
     if not isinstance(result, Mapping):
         return False
     failed = result.get("success") is False or any(bool(value) for key, value in result.items() if _is_failure(key))
-    told = [value for key, value in result.items() if key not in ("success", "count", "error", "year", "page", "total")]
-    return failed or _is_http_error(result) or all(_is_empty(value) for value in told)
+    payload = [
+        value for key, value in result.items() if key not in ("success", "count", "error", "year", "page", "total")
+    ]
+    return failed or _is_http_error(result) or all(_is_empty(value) for value in payload)
 
 
 def _is_failure(key: Any) -> bool:

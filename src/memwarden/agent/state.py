@@ -222,7 +222,7 @@ class AsyncState:
 
     def _embedder_for(self, goal: str) -> Embedder | None:
         """Return the embedder, unless its vectors say little about the goal's script."""
-        from memwarden.recall.query_analysis import is_latin
+        from memwarden.text.language import is_latin
 
         embedder = self._parts.working.embedder
         return None if embedder is None or (embedder.english_only and not is_latin(goal)) else embedder

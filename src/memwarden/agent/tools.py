@@ -201,12 +201,12 @@ def state_tools(state: AsyncState) -> tuple[Tool, ...]:
 
     async def list_keys(include_values: bool | None = False) -> dict[str, Any]:
         keys = await state.list_keys(include_values=bool(include_values))
-        told = [
+        entries = [
             {"key": key.key, "updated_at": key.updated_at, "size_bytes": key.size_bytes}
             | ({"preview": key.preview} if include_values else {})
             for key in keys
         ]
-        return {"success": True, "count": len(told), "keys": told}
+        return {"success": True, "count": len(entries), "keys": entries}
 
     async def search(pattern: str) -> dict[str, Any]:
         results = await state.load_for_model(list(await state.search(pattern)))

@@ -151,11 +151,11 @@ class AsyncChat:
         Raises InvalidInput; what the model's client raises, and ModelUnavailable when it takes too long: then the
         message is stored and unanswered. NotKept when something could not be stored: its ``answer`` is the answer.
         """
-        told = _AnswerProgress()
-        async with aclosing(self._answer(message, key, told, stream=False)) as pieces:
+        progress = _AnswerProgress()
+        async with aclosing(self._answer(message, key, progress, stream=False)) as pieces:
             async for _ in pieces:
                 pass
-        return _finished_reply(told)
+        return _finished_reply(progress)
 
     def stream(self, message: str, *, key: str | None = None) -> AsyncReplyStream:
         """Send a message and return the answer piece by piece. See :meth:`continue_chat`.
@@ -163,8 +163,8 @@ class AsyncChat:
         What was passed on when the stream ends, however it does, is what is stored and goes into the session. Close it
         (``async with``, or ``aclose``) when you leave it early; else that happens when it is thrown away.
         """
-        told = _AnswerProgress()
-        return AsyncReplyStream(self._answer(message, key, told, stream=True), told)
+        progress = _AnswerProgress()
+        return AsyncReplyStream(self._answer(message, key, progress, stream=True), progress)
 
     async def save(self) -> WriteResult | None:
         """Extract memories from the thread if the settings say ``on_save``; the messages are stored already.
@@ -178,23 +178,23 @@ class AsyncChat:
         return None
 
     async def _answer(
-        self, message: str, key: str | None, told: _AnswerProgress, *, stream: bool
+        self, message: str, key: str | None, progress: _AnswerProgress, *, stream: bool
     ) -> AsyncGenerator[str]:
         text = checked_text(message, "message", self._parts.settings.max_text_bytes)
         name = checked_name(key, "key")
         if self._defer_remote is not None:
-            async for words in self._remote(text, told):
+            async for words in self._remote(text, progress):
                 yield words
             return
         if (action := await self._action(text)) is not None:
             kept = await self.save() if action == Action.SAVE_AND_CONTINUE else None
-            told.reply = Reply(None, action, kept=kept)
+            progress.reply = Reply(None, action, kept=kept)
             return
-        turn = await self._turn(text, name, told)
+        turn = await self._turn(text, name, progress)
         running = ChatExchange(self._parts, turn, self._sessions, self.session, text, name)
         try:
             async with running:
-                told.block = turn.block
+                progress.block = turn.block
                 tools = await self._turn_tools(turn)
                 asking = ModelLoop(self._upstream, tools, self._sessions, self.session, self._tool_cache, self._seconds)
                 async with aclosing(asking.words(turn, stream=stream)) as pieces:
@@ -207,22 +207,22 @@ class AsyncChat:
             self._tell("chat_model_late")
             raise
         finally:
-            failures = (*told.failures, *turn.failures)
-            told.reply = Reply(turn.answer, None, turn.block, turn.stored, turn.kept, failures)
+            failures = (*progress.failures, *turn.failures)
+            progress.reply = Reply(turn.answer, None, turn.block, turn.stored, turn.kept, failures)
 
-    async def _turn(self, text: str, key: str | None, told: _AnswerProgress) -> AsyncTurn:
-        messages = [*map(dict, self._system), *await self._prepare_messages(text, told)]
+    async def _turn(self, text: str, key: str | None, progress: _AnswerProgress) -> AsyncTurn:
+        messages = [*map(dict, self._system), *await self._prepare_messages(text, progress)]
         said = [{"role": "user", "content": text}]
         request, form = self._upstream.request(messages), self._upstream.form
         return AsyncTurn(self._parts, self._scope, request, self._settings, form=form, key=key, new=said)
 
-    async def _prepare_messages(self, text: str, told: _AnswerProgress) -> list[Message]:
+    async def _prepare_messages(self, text: str, progress: _AnswerProgress) -> list[Message]:
         """Return the session's messages and the new message; only the new message when the store fails."""
         try:
             async with asyncio.timeout(MAX_SECONDS_BEFORE):
                 return await self._sessions.prepare_messages_for_agent(self.session, text)
         except Exception as error:
-            told.failures.append(error)
+            progress.failures.append(error)
             log.warning("the chat goes on without its session %r: %s", self.session, type(error).__name__)
             return [{"role": "user", "content": text}]
 
@@ -246,13 +246,13 @@ class AsyncChat:
                 raise
             raise ModelUnavailable(f"{what} took longer than {self._seconds:g} seconds") from None
 
-    async def _remote(self, text: str, told: _AnswerProgress) -> AsyncGenerator[str]:
+    async def _remote(self, text: str, progress: _AnswerProgress) -> AsyncGenerator[str]:
         """Pass the message to the remote chat of ``defer_remote``, without memory."""
         assert self._defer_remote is not None
         answer = await self._of_caller("the remote chat", self._defer_remote, text)
         if answer is not None and not isinstance(answer, str):
             raise InvalidInput(f"defer_remote returns a text or None, not {answer!r:.80}")
-        told.reply = Reply(answer)
+        progress.reply = Reply(answer)
         if answer:
             yield answer
 
@@ -279,9 +279,9 @@ class AsyncChat:
 class AsyncReplyStream:
     """The answer to a message, piece by piece. Made by :meth:`AsyncChat.stream`."""
 
-    def __init__(self, pieces: AsyncGenerator[str], told: _AnswerProgress) -> None:
+    def __init__(self, pieces: AsyncGenerator[str], progress: _AnswerProgress) -> None:
         self._pieces = pieces
-        self._told = told
+        self._progress = progress
 
     def __aiter__(self) -> Self:
         return self
@@ -304,18 +304,18 @@ class AsyncReplyStream:
     @property
     def block(self) -> ContextBlock:
         """The memories in the prompt, from the first piece on."""
-        return self._told.block
+        return self._progress.block
 
     @property
     def reply(self) -> Reply:
         """The outcome of the message, once the stream is over. Raises InvalidInput before."""
-        return _finished_reply(self._told)
+        return _finished_reply(self._progress)
 
 
-def _finished_reply(told: _AnswerProgress) -> Reply:
-    if told.reply is None:
+def _finished_reply(progress: _AnswerProgress) -> Reply:
+    if progress.reply is None:
         raise InvalidInput("the stream is not over; read it to its end, or close it")
-    return told.reply
+    return progress.reply
 
 
 def _system_message(text: str) -> Message:

@@ -31,6 +31,7 @@ def judge_uses(items: Iterable[RecallItem], said: Sequence[str], answer: str) ->
 
     said: the talk in the prompt, ending with the message to answer.
     """
+    # A word that somebody said in the prompt may come from there, and proves nothing.
     known = set(content_terms("\n".join(said)[-MAX_CHARACTERS:]))
     answered = content_terms(answer[:MAX_CHARACTERS])
     words, pairs = set(answered), _pairs(answered)

@@ -91,6 +91,7 @@ class ModelLoop:
         if usable and (entry := await self._look_up(call)) is not None:
             return entry
         succeeded, result = await self._call(call)
+        # A failure is not cached: the next call may succeed.
         if usable and succeeded:
             try:
                 await self._sessions.add_tool_to_cache(self._session, call.name, call.arguments, result, duration)
@@ -110,10 +111,10 @@ class ModelLoop:
         """Call a tool and return its success and result. An error goes to the model as text."""
         try:
             async with asyncio.timeout(self._seconds):
-                told: Any = await self._tools.call_tool(call.name, call.arguments)
-            if not isinstance(told, Mapping):
-                return _failure(f"it returned no JSON object but {type(told).__name__}")
-            return bool(told.get("success", True)), _as_json(told)
+                answer: Any = await self._tools.call_tool(call.name, call.arguments)
+            if not isinstance(answer, Mapping):
+                return _failure(f"it returned no JSON object but {type(answer).__name__}")
+            return bool(answer.get("success", True)), _as_json(answer)
         except TimeoutError:
             return _failure(f"it took longer than {self._seconds:g} seconds")
         except MemwardenError as error:
@@ -123,9 +124,9 @@ class ModelLoop:
             return _failure(f"it failed ({type(error).__name__})")
 
 
-def _as_json(told: Mapping[str, Any]) -> str:
+def _as_json(answer: Mapping[str, Any]) -> str:
     """Return a tool's result as JSON. Raises TypeError and ValueError for values that cannot be sent."""
-    result = json.dumps(told, ensure_ascii=False, default=str)
+    result = json.dumps(answer, ensure_ascii=False, default=str)
     result.encode()  # half a character
     return result
 

@@ -86,6 +86,7 @@ def _line(part: Any) -> str:
 
 def _common_length(text: str, other: str) -> int:
     """Return how many characters the beginnings of two texts share."""
+    # A binary search compares slices in C: prompts have hundreds of thousands of characters.
     low, high = 0, min(len(text), len(other))
     while low < high:
         middle = (low + high + 1) // 2

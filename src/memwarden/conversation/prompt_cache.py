@@ -55,6 +55,7 @@ class PromptLayout:
 
 def anchors(said: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return for each message a fingerprint of the talk up to and including that message."""
+    # Each anchor depends on all earlier messages: the same words at another place are another anchor.
     found, so_far = [], hashlib.blake2b(digest_size=12)
     for message in said:
         so_far.update(json.dumps([message["role"], message["content"]]).encode())

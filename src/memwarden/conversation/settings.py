@@ -20,6 +20,7 @@ MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
 # more, so doing that more often than every 14 turns would not pay.
 DEFAULT_DELTA_TOKENS: Final = 10_000
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
+# Blocks are found by these tags and stripped from stored texts: a template with them would break that.
 _TAG: Final = re.compile(r"</?memories", re.IGNORECASE)
 
 

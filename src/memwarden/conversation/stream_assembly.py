@@ -62,6 +62,7 @@ def ensure_call_ids(response: Any) -> Any:
 
 
 def _openai_responses(events: Iterable[Any]) -> Any:
+    # The last event of this API carries the whole response; other APIs send deltas only.
     ended = [field(event, "response") for event in events if field(event, "type") == "response.completed"]
     return ended[-1] if ended else None
 

@@ -155,7 +155,7 @@ class AsyncTurn:
         """
         if self._state != "new":
             raise InvalidInput("a turn is used once; make another with scope.turn(...)")
-        self._state = "over"
+        self._state = "over"  # until all is in place: a failure on the way leaves no open turn
         if self._settings.use_memory:
             said = strip_messages(self._said, self._settings.template)
             self._asked = self._to_store(said)
@@ -179,6 +179,7 @@ class AsyncTurn:
         except NotKept as lost:
             if error is None:
                 raise
+            # The turn's own error goes on, and its note is easily missed.
             error.add_note(str(lost))
             log.error("%s", lost)
 

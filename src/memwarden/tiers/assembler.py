@@ -184,6 +184,7 @@ class AsyncContextAssembler:
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan
     ) -> TierSearch:
         """Return the items that matter most without a query; of a task its two ends first."""
+        # They load numpy, which a process that only writes does without.
         from memwarden.recall.answer.select import GATES
         from memwarden.recall.default_order import order_memories
 

@@ -30,6 +30,7 @@ PROMOTION_TARGETS: Mapping[str, str] = {"task": "project", "project": "global"}
 KINDS_OF_NAMESPACE = ("user", "project", "task")
 # Maximum nesting of a payload's lists and objects.
 MAX_DEPTH = 100
+# Stores keep it as a 64-bit integer.
 _MAX_TOKENS = 2**63 - 1
 _MAX_NUMBER = 1e18
 

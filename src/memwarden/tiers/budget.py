@@ -152,6 +152,7 @@ class _Filling:
 
     def finish(self) -> BudgetFill:
         """Render, and drop the last offers as long as the whole is too large."""
+        # Token counts do not add up: only the rendered text shows whether the whole fits.
         text = self._render()
         while self._taken and self._count(text) > self._budget:
             last = self._taken.pop()

@@ -51,4 +51,5 @@ async def ask_confirmation(question: str, callback: Confirm | None, confirm: boo
             f"nobody was asked: {question} Give confirmation_callback, which shows the question to a person and "
             "returns their answer" + ("" if must_ask else ", or confirm=True when you have their word")
         )
+    # Only True counts: a callback that returns a text such as "no" must not confirm.
     return await call_user_code(callback, question) is True

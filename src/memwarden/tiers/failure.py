@@ -54,6 +54,7 @@ def _code(code: Any) -> Any:
 
 
 def _fields(failure: Any) -> Mapping[str, Any] | None:
+    # Pydantic 2, then Pydantic 1 and FailureSignature.
     for name in ("model_dump", "dict"):
         method = getattr(failure, name, None)
         if callable(method):

@@ -40,6 +40,7 @@ class AsyncGlobalMemoryStore(AsyncTierStore):
 
         Raises Denied when there is nobody to ask, InvalidInput, StoreError.
         """
+        # Before the question, so that no person is asked about invalid arguments.
         item = items.preference(None, self._text(preference, "preference"), check_name(category, "category"))
         question = asking.add_question(preference, category)
         if not await self._may(question, confirm, must_ask=require_confirmation):

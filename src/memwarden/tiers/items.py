@@ -92,18 +92,20 @@ def pattern(project_id: str | None, text: str, domain: str, count: TokenCounter 
 
 def item_words(item: ContextItem) -> str:
     """Return the words that stand for an item in a prompt: its payload by its kind, else all its texts."""
-    told = item.payload
-    if item.kind == Kind.TOOL_OUTPUT and "output" in told:
-        output = told["output"]
+    payload = item.payload
+    if item.kind == Kind.TOOL_OUTPUT and "output" in payload:
+        output = payload["output"]
         said = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        return f"{told.get('tool_id', 'tool')}: {said}"
-    if item.kind == Kind.FAILURE and isinstance(told.get("failure"), Mapping):
-        return f"{told['failure'].get('code', 'failure')}: {told.get('lesson', '')}"
-    main = told.get(item.kind, told.get("text"))
-    beside = next((told[name] for name in ("scope", "category", "domain") if isinstance(told.get(name), str)), None)
+        return f"{payload.get('tool_id', 'tool')}: {said}"
+    if item.kind == Kind.FAILURE and isinstance(payload.get("failure"), Mapping):
+        return f"{payload['failure'].get('code', 'failure')}: {payload.get('lesson', '')}"
+    main = payload.get(item.kind, payload.get("text"))
+    beside = next(
+        (payload[name] for name in ("scope", "category", "domain") if isinstance(payload.get(name), str)), None
+    )
     if isinstance(main, str):
         return f"{main} ({beside})" if beside and item.kind in SECTIONS.values() else main
-    return "; ".join(f"{key}: {_flat(value)}" for key, value in told.items()) or item.kind
+    return "; ".join(f"{key}: {_flat(value)}" for key, value in payload.items()) or item.kind
 
 
 def _flat(value: Any) -> str:
@@ -121,6 +123,7 @@ def _of_project(
 def _item(
     kind: Kind, prefix: str, source: str, tags: Sequence[str], payload: Mapping[str, Any], cost: int
 ) -> ContextItem:
+    # The prefix holds the caller's names of stages and tools, which may be too long together.
     identity = checked_name(f"{prefix}-{new_id()}", "the item's id")
     return ContextItem(
         context_item_id=identity or "",

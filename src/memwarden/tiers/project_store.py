@@ -149,8 +149,8 @@ class AsyncProjectMemoryStore(AsyncTierStore):
         return added
 
     async def _may_add(self, item: ContextItem, vouched: bool) -> bool:
-        told = str(item.payload.get("preference", items.item_words(item)))
-        question = confirm.add_question(told, str(item.payload.get("category", "")))
+        words = str(item.payload.get("preference", items.item_words(item)))
+        question = confirm.add_question(words, str(item.payload.get("category", "")))
         return await confirm.ask_confirmation(question, self._callback, vouched)
 
 
@@ -172,6 +172,7 @@ def choose_victims(
     if len(items) <= max_items:
         return []
     mortal = [item for item in items if not item.pinned and ends(item.channel, item.namespace.path) == Ends.EVICTED]
+    # The id breaks ties, so that two processes choose the same victims.
     mortal.sort(key=lambda item: (item.importance, last_used.get(item.id) or item.created_at, item.id))
     older = [item for item in mortal if item.id not in new]
     return (older or mortal)[: max(1, len(items) // EVICTED_PART)]

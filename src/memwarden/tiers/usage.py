@@ -35,6 +35,7 @@ class ItemUses:
     def record_use(self, namespace: Namespace, ids: Iterable[str], at: datetime) -> None:
         """Record that items were returned to a caller."""
         for item in ids:
+            # The most recently used stands last, so that the first is the oldest.
             self._at[namespace, item] = at
             self._at.move_to_end((namespace, item))
         while len(self._at) > self._most:

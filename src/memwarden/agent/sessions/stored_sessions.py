@@ -207,7 +207,7 @@ class AsyncSessions:
     ) -> T:
         """Read a session, change it and write it, again and again until nobody else wrote in between.
 
-        Raises _TakenIn when it was changed ``once`` before.
+        Raises _AlreadyTakenIn when it was changed ``once`` before.
         """
         self._check_allowed()
         name = _check_id(session_id)

@@ -87,8 +87,8 @@ class AnthropicFormat:
     def with_results(self, request: Request, response: Any, results: Mapping[str, str]) -> Any:
         messages = _messages(request)
         answer = {"role": "assistant", "content": [_sent_back(item) for item in _content(response)]}
-        told = [{"type": "tool_result", "tool_use_id": item, "content": text} for item, text in results.items()]
-        return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": told}]}
+        tool_results = [{"type": "tool_result", "tool_use_id": item, "content": text} for item, text in results.items()]
+        return {**dict(request), "messages": [*messages, answer, {"role": "user", "content": tool_results}]}
 
 
 def _content(response: Any) -> Sequence[Any]:

@@ -78,8 +78,8 @@ class OpenAIChatFormat:
         message = _message(response)
         called = [as_dict(item, "tool_calls") for item in as_list(field(message, "tool_calls"))]
         answer = {"role": "assistant", "content": field(message, "content"), "tool_calls": called}
-        told = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
-        return _with_messages(request, [*_messages(request), answer, *told])
+        tool_messages = [{"role": "tool", "tool_call_id": item, "content": result} for item, result in results.items()]
+        return _with_messages(request, [*_messages(request), answer, *tool_messages])
 
 
 def _message(response: Any) -> Any:

@@ -105,8 +105,8 @@ class OpenAIResponsesFormat:
         arguments = _arguments(request)
         # All of the output: what a model thought has to come back with its calls.
         answer = [as_dict(item, "output") for item in _output(response)]
-        told = [{"type": "function_call_output", "call_id": item, "output": text} for item, text in results.items()]
-        return {**arguments, "input": [*_items(arguments), *answer, *told]}
+        outputs = [{"type": "function_call_output", "call_id": item, "output": text} for item, text in results.items()]
+        return {**arguments, "input": [*_items(arguments), *answer, *outputs]}
 
 
 def _output(response: Any) -> Sequence[Any]:

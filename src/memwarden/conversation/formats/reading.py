@@ -130,18 +130,18 @@ def read_prefill(request: Any) -> str:
 
 def unread_reasons(messages: Sequence[Any], what: str, roles: Sequence[str] = ROLES) -> list[str]:
     """Return why messages that seem to hold words are not read; without their words."""
-    told = []
+    reasons = []
     for number, item in enumerate(messages):
         role, content = field(item, "role"), field(item, "content")
         if field(item, "type") not in (None, "message"):
             continue
         if role not in roles:
-            told.append(f"{what}[{number}].role is one of {', '.join(roles)}, not {_short(role)}")
+            reasons.append(f"{what}[{number}].role is one of {', '.join(roles)}, not {_short(role)}")
         elif isinstance(content, Mapping | bytes | bool | int | float):
-            told.append(f"{what}[{number}].content is text or a list of parts, not {type(content).__name__}")
+            reasons.append(f"{what}[{number}].content is text or a list of parts, not {type(content).__name__}")
         elif role == "user" and content is None:
-            told.append(f"{what}[{number}].content is missing; give what was said, or leave the message out")
-    return told
+            reasons.append(f"{what}[{number}].content is missing; give what was said, or leave the message out")
+    return reasons
 
 
 def _short(role: Any) -> str:
