@@ -20,10 +20,7 @@ from uuid import uuid4
 
 from anthropic import AnthropicError, AsyncAnthropic
 
-from memwarden import AsyncWarden
-from memwarden.agent.tools import AsyncTools
-from memwarden.api.scope import AsyncScope
-from memwarden.errors import MemwardenError
+from memwarden import AsyncScope, AsyncTools, AsyncWarden, MemwardenError
 
 MODEL = os.environ.get("MODEL", "claude-haiku-4-5")
 SYSTEM = "You help in the kitchen. Answer in one sentence."

@@ -15,8 +15,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memwarden import Warden
-from memwarden.tiers import ContextRequest, FailureSignature, Profile, Task
+from memwarden import ContextRequest, FailureSignature, Profile, Task, Warden
 
 BUGGY = "def total(prices):\n    return sum(prices) / len(prices)\n"
 TEST = "from shop import total\n\nassert total([2, 4]) == 6, f'total([2, 4]) is {total([2, 4])}, not 6'\nprint('ok')\n"

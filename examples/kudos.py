@@ -10,9 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from memwarden import Warden
-from memwarden.agent.overseer import OverseerSettings
-from memwarden.api.blocking import BoundScope
+from memwarden import BoundScope, OverseerSettings, Warden
 
 ACTIVITIES = {"getActivities": ["morning run", "evening ride"], "getActivityKudos": ["athlete_123", "athlete_456"]}
 """What the tools of this example return, where an agent of yours would call an API."""

@@ -21,9 +21,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
-from memwarden import Warden
-from memwarden.api.blocking import BoundScope
-from memwarden.surfaces.integrations.langgraph import MemwardenSaver
+from memwarden import BoundScope, MemwardenSaver, Warden
 
 MODEL = os.environ.get("MODEL", "gpt-5-mini")
 NUTS = {"almond cake": "almonds", "carrot cake": "walnuts", "sponge cake": "none"}

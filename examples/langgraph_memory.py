@@ -20,8 +20,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedStore, ToolNode, tools_condition
 from langgraph.store.base import BaseStore
 
-from memwarden import Warden
-from memwarden.surfaces.integrations.langgraph import MemwardenStore
+from memwarden import MemwardenStore, Warden
 
 MEMORIES = ("memories",)
 

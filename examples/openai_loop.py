@@ -17,8 +17,7 @@ from uuid import uuid4
 
 from openai import OpenAI, OpenAIError
 
-from memwarden import Warden
-from memwarden.api.blocking import BoundScope
+from memwarden import BoundScope, Warden
 
 MODEL = os.environ.get("MODEL", "gpt-5-mini")
 SYSTEM = {"role": "system", "content": "You help in the kitchen. Answer in one sentence."}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 import tomllib
 import venv
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import pytest
 from packaging.markers import Marker
 
 import memwarden
+from memwarden import old_paths
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.api.blocking import (
     Backend,
@@ -115,9 +118,39 @@ def test_the_whole_demo_reaches_no_network(tmp_path: Path) -> None:
     assert set(seen["events"]) <= {"socket.__new__"}
 
 
-def test_the_public_surface_is_short() -> None:
-    assert sorted(memwarden.__all__) == ["AsyncWarden", "MemwardenError", "Warden", "__version__", "format_context"]
-    assert all(hasattr(memwarden, name) for name in memwarden.__all__)
+def test_the_public_surface_is_short_and_lazy() -> None:
+    seen = watch("import memwarden; print(memwarden.__version__)")
+    assert "asyncio" not in seen["loaded"]
+    assert len(memwarden.__all__) <= 40
+    assert all(getattr(memwarden, name) is not None and name in dir(memwarden) for name in memwarden.__all__)
+
+
+def test_type_checkers_see_the_public_names_where_they_are_found() -> None:
+    tree = ast.parse(Path(memwarden.__file__).read_text("utf-8"))
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "importlib", "typing", "memwarden")
+        for alias in node.names
+    }
+    assert seen == {name: f"memwarden.{module}" for name, module in memwarden.LAZY_NAMES.items()}
+    assert set(memwarden.__all__) - {"__version__"} <= set(seen)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in old_paths.NEW_NAMES.items() for name in names]
+)
+def test_old_import_paths_work_for_a_release(module: str, name: str) -> None:
+    new = old_paths.NEW_NAMES[module][name].removeprefix("memwarden.")
+    with pytest.warns(DeprecationWarning, match=f"{module}.{name} goes with the next release; use memwarden.{new}"):
+        assert getattr(import_module(module), name) is getattr(memwarden, new)
+
+
+def test_no_old_import_path_hides_a_module() -> None:
+    for module in old_paths.NEW_NAMES:
+        place = Path(memwarden.__file__).parent.joinpath(*module.split(".")[1:])
+        assert not place.exists()
+        assert not place.with_suffix(".py").exists()
 
 
 def public_functions(cls: type) -> dict[str, Callable[..., Any]]:

@@ -5,12 +5,138 @@
 ...     me = warden.scope(user="ana", thread="t1")
 ...     me.observe([{"role": "user", "content": "I am allergic to peanuts."}])
 ...     print(me.query("What can't I eat?").text)
+
+Every public name is imported when it is first used.
 """
 
-from memwarden.api.blocking import Warden
-from memwarden.api.warden import AsyncWarden
-from memwarden.errors import MemwardenError
-from memwarden.recall.answer.render import format_context
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from memwarden import old_paths
+
+if TYPE_CHECKING:
+    from memwarden.agent.overseer import OverseerSettings
+    from memwarden.agent.sessions.plain_sessions import SessionMemory
+    from memwarden.agent.tools import AsyncTools
+    from memwarden.api.blocking import BoundScope, Warden
+    from memwarden.api.context_store import ContextStore
+    from memwarden.api.scope import AsyncScope
+    from memwarden.api.warden import AsyncWarden
+    from memwarden.conversation.chat import Action
+    from memwarden.conversation.prefix_meter import PrefixMeter
+    from memwarden.conversation.settings import ChatSettings
+    from memwarden.conversation.upstreams import anthropic, openai_chat, openai_responses
+    from memwarden.errors import (
+        CategoryDenied,
+        Conflict,
+        InvalidInput,
+        MemwardenError,
+        NotFound,
+        NotKept,
+        StoreError,
+        UnknownAgent,
+    )
+    from memwarden.recall.answer.render import Template, format_context
+    from memwarden.records import Memory, Scope
+    from memwarden.security.injection import find_suspicion
+    from memwarden.security.injection.detector import redact_orders
+    from memwarden.security.secrets import redact
+    from memwarden.settings import Settings
+    from memwarden.surfaces.integrations.langchain import MemwardenByteStore as MemwardenByteStore
+    from memwarden.surfaces.integrations.langchain import MemwardenRetriever as MemwardenRetriever
+    from memwarden.surfaces.integrations.langgraph import MemwardenSaver as MemwardenSaver
+    from memwarden.surfaces.integrations.langgraph import MemwardenStore as MemwardenStore
+    from memwarden.surfaces.integrations.langgraph import acopy_from_memory as acopy_from_memory
+    from memwarden.surfaces.integrations.langgraph import copy_from_memory as copy_from_memory
+    from memwarden.text.dates.recognizer import asked_spans, spans_in
+    from memwarden.tiers import ContextItem, ContextRequest, FailureSignature, Profile, Task
 
 __version__ = "0.1.0"
-__all__ = ["AsyncWarden", "MemwardenError", "Warden", "__version__", "format_context"]
+__all__ = [
+    "Action",
+    "AsyncScope",
+    "AsyncTools",
+    "AsyncWarden",
+    "BoundScope",
+    "CategoryDenied",
+    "ChatSettings",
+    "Conflict",
+    "ContextItem",
+    "ContextRequest",
+    "ContextStore",
+    "FailureSignature",
+    "InvalidInput",
+    "Memory",
+    "MemwardenError",
+    "NotFound",
+    "NotKept",
+    "OverseerSettings",
+    "PrefixMeter",
+    "Profile",
+    "Scope",
+    "SessionMemory",
+    "Settings",
+    "StoreError",
+    "Task",
+    "Template",
+    "UnknownAgent",
+    "Warden",
+    "__version__",
+    "anthropic",
+    "asked_spans",
+    "find_suspicion",
+    "format_context",
+    "openai_chat",
+    "openai_responses",
+    "redact",
+    "redact_orders",
+    "spans_in",
+]
+
+_MODULES: Final = {
+    "agent.overseer": ("OverseerSettings",),
+    "agent.sessions.plain_sessions": ("SessionMemory",),
+    "agent.tools": ("AsyncTools",),
+    "api.blocking": ("BoundScope", "Warden"),
+    "api.context_store": ("ContextStore",),
+    "api.scope": ("AsyncScope",),
+    "api.warden": ("AsyncWarden",),
+    "conversation.chat": ("Action",),
+    "conversation.prefix_meter": ("PrefixMeter",),
+    "conversation.settings": ("ChatSettings",),
+    "conversation.upstreams": ("anthropic", "openai_chat", "openai_responses"),
+    "errors": (
+        "CategoryDenied", "Conflict", "InvalidInput", "MemwardenError", "NotFound", "NotKept", "StoreError",
+        "UnknownAgent",
+    ),
+    "recall.answer.render": ("Template", "format_context"),
+    "records": ("Memory", "Scope"),
+    "security.injection": ("find_suspicion",),
+    "security.injection.detector": ("redact_orders",),
+    "security.secrets": ("redact",),
+    "settings": ("Settings",),
+    # These need the extras langchain and langgraph, so that they are not in __all__.
+    "surfaces.integrations.langchain": ("MemwardenByteStore", "MemwardenRetriever"),
+    "surfaces.integrations.langgraph": (
+        "MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory",
+    ),
+    "text.dates.recognizer": ("asked_spans", "spans_in"),
+    "tiers": ("ContextItem", "ContextRequest", "FailureSignature", "Profile", "Task"),
+}  # fmt: skip
+LAZY_NAMES: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+old_paths.install()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LAZY_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{LAZY_NAMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY_NAMES})
