@@ -1,6 +1,6 @@
-"""Fit the weights that tell a personal message from a pasted task: ``memwarden.remember.extract.rules.gate_weights``.
+"""Fit the weights that tell a personal message from a pasted task: ``remember/extract/rules/gate.toml``.
 
-``python bench/fit_personal_gate.py REALMEM.json... [--test REALMEM.json...] [--out FILE]``
+``python bench/scripts/fit_personal_gate.py REALMEM.json... [--test REALMEM.json...] [--out FILE]``
 
 Files are RealMem's (Apache-2.0; https://github.com/AvatarMemory/RealMemBench). A user's turn of a session that is no
 ``Enhanced`` one is personal, of an ``Enhanced`` one noise. A second, small set of weights tells, among all the user's
@@ -94,49 +94,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--test", nargs="*", type=Path, default=[])
-    parser.add_argument("--out", type=Path, help="write the module to this file")
+    parser.add_argument("--out", type=Path, help="write the weights to this file")
     given = parser.parse_args()
     turns = read_turns(given.files)
-    weights = {"PERSONAL": fit_weights(turns.cues, turns.personal), "NOTE": fit_weights(turns.note_cues, turns.gold)}
+    weights = {"personal": fit_weights(turns.cues, turns.personal), "note": fit_weights(turns.note_cues, turns.gold)}
     for name, paths in (("fitted on", given.files), ("apart", given.test)):
         if paths:
             turns = read_turns(paths)
-            personal = auc(scores(turns.cues, weights["PERSONAL"]), turns.personal)
-            note = auc(scores(turns.note_cues, weights["NOTE"]), turns.gold)
+            personal = auc(scores(turns.cues, weights["personal"]), turns.personal)
+            note = auc(scores(turns.note_cues, weights["note"]), turns.gold)
             print(f"{name}: {len(turns.gold)} turns, personal AUC {personal:.3f}, of note AUC {note:.3f}")
     if given.out:
-        given.out.write_text(module(weights, [path.name for path in given.files]), encoding="utf-8")
+        given.out.write_text(format_weights(weights, [path.name for path in given.files]), encoding="utf-8")
 
 
-def module(sets: dict[str, Floats], files: Sequence[str]) -> str:
-    """Return the text of the module of weights."""
+def format_weights(sets: dict[str, Floats], files: Sequence[str]) -> str:
+    """Return the text of ``gate.toml``."""
     lines = [
-        '"""Weights of the cues, fitted on conversations of RealMem (Apache-2.0; see NOTICE) and on nothing else.',
-        "",
-        "Made by::",
-        "",
-        "    python bench/fit_personal_gate.py \\",
-        *(f"        {name} \\" for name in files),
-        "        --out src/memwarden/remember/extraction/gate_weights.py",
-        '"""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Mapping",
-        "from typing import Final",
-        "",
+        "# Weights of the features, fitted on conversations of RealMem (Apache-2.0; see NOTICE) and on nothing else.",
+        "# Made by:",
+        f"#   python bench/scripts/fit_personal_gate.py {' '.join(files)} \\",
+        "#     --out src/memwarden/remember/extract/rules/gate.toml",
     ]
     about = {
-        "PERSONAL": "A user's own words rather than a pasted task or role play. ``constant`` is added.",
-        "NOTE": "A user's turn from which a gold memory was drawn. ``constant`` is added.",
+        "personal": "A user's own words rather than a pasted task or role play. ``constant`` is added.",
+        "note": "A user's turn from which a gold memory was drawn. ``constant`` is added.",
     }
     for name, weights in sets.items():
-        lines.append(f"{name}: Final[Mapping[str, float]] = {{")
-        cue_names = FEATURES if name == "PERSONAL" else NOTE_FEATURES
-        named = zip((*cue_names, "constant"), weights, strict=True)
-        lines += [f'    "{cue}": {weight:.2f},' for cue, weight in named]
-        lines += ["}", f'"""{about[name]}"""', ""]
-    return "\n".join(lines)
+        names = FEATURES if name == "personal" else NOTE_FEATURES
+        lines += ["", f"# {about[name]}", f"[{name}]"]
+        lines += [f"{feature} = {weight:.2f}" for feature, weight in zip((*names, "constant"), weights, strict=True)]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Final
 
-from memwarden.recall.query_analysis import everyday_share, is_english
+from memwarden.recall.query_analysis import everyday_share
 from memwarden.records import Channel, Kind
 from memwarden.remember.extract import checks
 from memwarden.remember.extract.records import (
@@ -34,6 +34,7 @@ from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
 from memwarden.remember.extract.rules.summaries import summarize_exchange
 from memwarden.remember.extract.rules.third_person import to_third_person
 from memwarden.remember.ingest.messages import kind_of
+from memwarden.text.language import is_english
 
 TermRarity = Callable[[str], float]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from memwarden.recall.query_analysis import is_small_talk
-from memwarden.remember.extract.rules.gate_weights import NOTE, PERSONAL
 from memwarden.remember.extract.rules.relevance_features import (
     FEATURES,
     NOTE_FEATURES,
@@ -26,6 +27,7 @@ MIN_OF_NOTE: Final = 0.15
 MIN_FOR_FACTS: Final = 0.1
 MIN_FOR_FACTS_IN_TASKS: Final = 0.5
 """And for facts, which take only what has a frame: without and with a sign of a task (a command, a thing to write)."""
+_WEIGHTS: Final = tomllib.loads(Path(__file__).with_name("gate.toml").read_text(encoding="utf-8"))
 _SHORT: Final = 200
 _IN_A_PART: Final = re.compile(
     r"\b(?:language model|act as|role-?play\w*|reply as|pretend|you are (?:an?|now)|information about myself|"
@@ -67,7 +69,7 @@ def judge_worth(text: str) -> Worth:
     bare = text.strip()
     small = not any(map(str.isalnum, bare)) or is_chatter(bare) or is_small_talk(bare, [])
     shown = dict(zip(FEATURES, find_features(bare), strict=True))
-    personal = _likelihood(shown.items(), PERSONAL)
+    personal = _likelihood(shown.items(), _WEIGHTS["personal"])
     task = any(shown[name] for name in _TASK)
     part = _IN_A_PART.search(bare) is not None
     return Worth(
@@ -76,7 +78,7 @@ def judge_worth(text: str) -> Worth:
         task,
         part,
         len(bare) <= _SHORT,
-        _likelihood(zip(NOTE_FEATURES, find_note_features(bare), strict=True), NOTE),
+        _likelihood(zip(NOTE_FEATURES, find_note_features(bare), strict=True), _WEIGHTS["note"]),
     )
 
 
