@@ -60,6 +60,7 @@ class IndexRow(NamedTuple):
     flags: int
     days: bytes
     pieces: bytes | None
+    statements: bytes | None
     created_at: int
     updated_at: int
     channel: str

@@ -178,6 +178,8 @@ class Signals:
         flags: bit set of :class:`memwarden.text.flags.Flag`.
         pieces: vectors of the word pieces that say something, 127 times unit length as int8, or None without them.
         days: the days that the text names, told from the day it was said (:func:`memwarden.text.dates.spans.encode`).
+        statements: who has which value of which attribute (:func:`memwarden.statements.statement.pack`), or None
+            where they were not read.
     """
 
     terms: bytes = b""
@@ -185,3 +187,4 @@ class Signals:
     flags: int = 0
     days: bytes = b""
     pieces: bytes | None = None
+    statements: bytes | None = None

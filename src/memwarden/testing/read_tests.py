@@ -116,9 +116,9 @@ class ReadTests:
         full, plain = (await store.scan(NAMESPACE)).rows
         for row, memory, signals in ((full, FULL, SIGNALS), (plain, a_memory("plain"), Signals())):
             assert (row.terms, row.vector, row.flags) == (signals.terms, signals.vector, signals.flags)
-            assert (row.days, row.pieces) == (signals.days, signals.pieces)
+            assert (row.days, row.pieces, row.statements) == (signals.days, signals.pieces, signals.statements)
             assert row.live is True
-            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days", "pieces"}:
+            for name in set(row._fields) - {"n", "live", "terms", "vector", "flags", "days", "pieces", "statements"}:
                 value, wanted = getattr(row, name), getattr(memory, name)
                 assert value == (_micros(wanted) if isinstance(wanted, datetime) else wanted), name
             assert isinstance(row.pinned, bool)

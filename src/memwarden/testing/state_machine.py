@@ -106,6 +106,7 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
             draw(st.integers(0, 255)),
             draw(st.binary(max_size=8)),
             draw(st.none() | st.binary(max_size=4)),
+            draw(st.none() | st.binary(max_size=4)),
         ),
         draw(st.sampled_from(_MODES)),
         draw(st.sampled_from([None, None, None, "", "s", ":s"])),

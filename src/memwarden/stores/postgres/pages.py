@@ -57,7 +57,7 @@ _HERE = "tenant = %s AND namespace = %s"
 _SPACE = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE}"
 _SPAN = "AND rev > %s::int8 AND rev <= %s::int8 ORDER BY rev"
 _KEPT = (
-    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, id, version, state, purge_at, "
+    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, id, version, state, purge_at, "
     f"{', '.join(CONTENT)} FROM memwarden.memories JOIN memwarden.signals s USING (tenant, namespace, n) "
     f"WHERE {_HERE} {_SPAN}"
 )
@@ -239,9 +239,13 @@ def _statements(page: Page) -> Iterable[tuple[bytes, Mapping[str, str], list[Val
 
 
 def _memory_row(namespace: Namespace, row: Values) -> MemoryRow:
-    n, rev, once, terms, vector, flags, days, pieces = row[:8]
+    n, rev, once, terms, vector, flags, days, pieces, statements = row[:9]
     return MemoryRow(
-        n, rev, decode_text(once), decode_memory(namespace, row[8:]), Signals(terms, vector, flags, days, pieces)
+        n,
+        rev,
+        decode_text(once),
+        decode_memory(namespace, row[9:]),
+        Signals(terms, vector, flags, days, pieces, statements),
     )
 
 
@@ -261,7 +265,7 @@ def _content(memory: Memory, namespace: Namespace) -> Values:
 
 
 def _signals(signals: Signals) -> Values:
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
 def _journal_row(value: Any) -> Values:

@@ -10,7 +10,7 @@ from memwarden.records import IndexRow, Memory, Signals
 
 def signal_values(signals: Signals) -> tuple[Any, ...]:
     """Return the columns of signals, as SQL engines write them."""
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
 def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True) -> IndexRow:
@@ -24,6 +24,7 @@ def index_row(n: int, memory: Memory, signals: Signals, *, live: bool = True) ->
         flags=signals.flags,
         days=signals.days,
         pieces=signals.pieces,
+        statements=signals.statements,
         created_at=microseconds(memory.created_at),
         updated_at=microseconds(memory.updated_at),
         channel=memory.channel,

@@ -38,7 +38,7 @@ from memwarden.stores.transfer.pages import (
 
 _SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
 _KEPT = (
-    f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, m.id, m.version, "
+    f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.id, m.version, "
     f"{', '.join(f'm.{name}' for name in CONTENT)}, m.state, m.purge_at "
     "FROM memories m JOIN signals s ON s.row = m.row WHERE m.ns = ? AND m.rev > ? AND m.rev <= ? ORDER BY m.rev"
 )
@@ -72,7 +72,9 @@ _TAKE_MEMORY = (
     f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, {_MARKED}) ON CONFLICT (row) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in ("rev", "version", "state", "purge_at", *CONTENT))
 )
-_TAKE_SIGNALS = "INSERT OR REPLACE INTO signals (row, flags, terms, vector, days, pieces) VALUES (?, ?, ?, ?, ?, ?)"
+_TAKE_SIGNALS = (
+    "INSERT OR REPLACE INTO signals (row, flags, terms, vector, days, pieces, statements) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 _TAKE_EARLIER = (
     f"INSERT INTO versions (row, version, {_NAMES}) VALUES (?, ?, {_MARKED}) ON CONFLICT (row, version) DO NOTHING"
 )
@@ -220,9 +222,13 @@ def _space(db: sqlite3.Connection, namespace: Namespace) -> tuple[int, int, int]
 
 
 def _memory_row(namespace: Namespace, row: Values) -> MemoryRow:
-    n, rev, once, terms, vector, flags, days, pieces, *content = row
+    n, rev, once, terms, vector, flags, days, pieces, statements, *content = row
     return MemoryRow(
-        n, rev, once, decode_any_state(namespace, tuple(content)), Signals(terms, vector, flags, days, pieces)
+        n,
+        rev,
+        once,
+        decode_any_state(namespace, tuple(content)),
+        Signals(terms, vector, flags, days, pieces, statements),
     )
 
 
@@ -257,7 +263,7 @@ def _state(kept: MemoryRow) -> Values:
 
 
 def _signals(signals: Signals) -> Values:
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
 
 
 def _edge(edge: KeptEdge) -> Values:

@@ -45,7 +45,7 @@ CONTENT = (
 """The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
 
 INDEX_COLUMNS = (
-    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, "
+    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
     "m.valid_to, m.trust"
@@ -142,9 +142,9 @@ def decode_any_state(namespace: Namespace, row: Values) -> Memory:
 
 def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
-    live, pinned = row[2] == 1, row[14] == 1
-    lists = (_list(row[15]), _list(row[16]), row[17], _list(row[18]))
-    return IndexRow._make((*row[:2], live, *row[3:14], pinned, *lists, *row[19:]))
+    live, pinned = row[2] == 1, row[15] == 1
+    lists = (_list(row[16]), _list(row[17]), row[18], _list(row[19]))
+    return IndexRow._make((*row[:2], live, *row[3:15], pinned, *lists, *row[20:]))
 
 
 def decode_change(namespace: Namespace, row: Values) -> JournalEntry:

@@ -52,10 +52,14 @@ _ARCHIVE = (
 )
 _DROP_VERSIONS = f"DELETE FROM versions WHERE row = ? AND version < ? AND channel = '{Channel.STATE}'"
 _MOVE_MEMORY = "UPDATE memories SET rev = ?, state = ?, purge_at = ? WHERE row = ?"
-_INSERT_SIGNALS = "INSERT INTO signals (flags, terms, vector, days, pieces, row) VALUES (?, ?, ?, ?, ?, ?)"
-_UPDATE_SIGNALS = "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = ?"
+_INSERT_SIGNALS = (
+    "INSERT INTO signals (flags, terms, vector, days, pieces, statements, row) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_UPDATE_SIGNALS = (
+    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? WHERE row = ?"
+)
 _FILL_SIGNALS = (
-    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ? WHERE row = (SELECT row FROM memories "
+    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? WHERE row = (SELECT row FROM memories "
     "WHERE ns = (SELECT no FROM namespaces WHERE tenant = ? AND path = ?) AND id = ? AND version = ?)"
 )
 _WRITE_EDGE = (

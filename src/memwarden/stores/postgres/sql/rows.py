@@ -47,7 +47,14 @@ CONTENT = {
 }
 """The columns that hold what the caller wrote, and their types; ``memories`` and ``versions`` both have them."""
 
-SIGNALS = {"flags": "int8", "terms": "bytea", "vector": "bytea", "days": "bytea", "pieces": "bytea"}
+SIGNALS = {
+    "flags": "int8",
+    "terms": "bytea",
+    "vector": "bytea",
+    "days": "bytea",
+    "pieces": "bytea",
+    "statements": "bytea",
+}
 """The columns of :class:`memwarden.records.Signals`."""
 
 _BETWEEN = "\x01\x04"
@@ -60,8 +67,8 @@ def _list_column(name: str) -> str:
 
 
 INDEX_COLUMNS = (
-    "m.n, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, m.created_at, m.updated_at, "
-    f"m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, {_list_column('characters')}, "
+    "m.n, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
+    f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, {_list_column('characters')}, "
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
     "m.valid_from, m.valid_to, m.trust, m.escaped"
 )
@@ -191,11 +198,11 @@ def decode_memory(namespace: Namespace, row: Values) -> Memory:
 
 def decode_index_row(row: Values) -> IndexRow:
     """Return the IndexRow of a row of :data:`INDEX_COLUMNS`."""
-    tags, characters, sources = _list(row[15]), _list(row[16]), _list(row[18])
+    tags, characters, sources = _list(row[16]), _list(row[17]), _list(row[19])
     if row[-1]:
         row = tuple(map(decode_text, row))
         tags, characters, sources = (tuple(map(decode_text, item)) for item in (tags, characters, sources))
-    return IndexRow._make((*row[:15], tags, characters, row[17], sources, *row[19:-1]))
+    return IndexRow._make((*row[:16], tags, characters, row[18], sources, *row[20:-1]))
 
 
 def decode_change(namespace: Namespace, row: Values) -> JournalEntry:
@@ -289,4 +296,4 @@ def _content(memory: Memory) -> Values:
 
 
 def _signals(signals: Signals) -> Values:
-    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces)
+    return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
