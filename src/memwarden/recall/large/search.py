@@ -315,6 +315,7 @@ def _view(
         day_places=places,
         days=days,
         pieces=None,
+        statements=None,
         piece_starts=np.zeros(len(rows) + 1, np.int64),
         live=np.ones(len(rows), np.bool_),
         vectors=vectors,
