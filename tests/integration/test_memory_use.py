@@ -158,7 +158,7 @@ def test_without_events_nothing_is_known_and_nothing_fails() -> None:
 
 
 def test_rules_that_fail_do_not_fail_the_turn(ana: BoundScope) -> None:
-    with mock.patch.object(rules, "judged", side_effect=ZeroDivisionError):
+    with mock.patch.object(rules, "judge_uses", side_effect=ZeroDivisionError):
         with ana.turn([{"role": "user", "content": ASKED}], SETTINGS) as turn:
             turn.record_response("No peanuts, no sesame.")
         assert [type(failure) for failure in turn.failures] == [ZeroDivisionError]

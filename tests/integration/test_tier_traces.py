@@ -58,7 +58,7 @@ async def _full(site: Site) -> Any:
 
 
 async def _events(tier: Any, **given: Any) -> list[OpEvent]:
-    told: list[OpEvent] = await tier._scope.events(**given)
+    told: list[OpEvent] = await tier._scope.journal.events(**given)
     return told
 
 
