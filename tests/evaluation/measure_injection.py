@@ -131,7 +131,7 @@ def _guard(on: bool) -> Iterator[None]:
     if on:
         yield
     else:
-        with mock.patch.object(writer, "without_injected", lambda text: text):
+        with mock.patch.object(writer, "strip_context", lambda text: text):
             yield
 
 

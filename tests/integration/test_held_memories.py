@@ -65,7 +65,7 @@ async def test_what_another_process_changes_is_in_the_next_answer(
     theirs = other.scope(user="ana")
     (red,) = (await theirs.remember("Ana sails the red boat.")).results
     assert await texts(warden) == {"Ana sails the red boat."}
-    await other._parts.working.items.put(replace(await theirs.get(str(red.id)), text="Ana sails the green boat."))
+    await other._parts.working.items.upsert(replace(await theirs.get(str(red.id)), text="Ana sails the green boat."))
     assert await texts(warden) == {"Ana sails the green boat."}
     await theirs.forget(str(red.id))
     assert await texts(warden) == set()

@@ -416,7 +416,7 @@ class Late:
 async def test_a_model_that_is_late_is_left_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(json_answers, "SECONDS", 0.05)
+    monkeypatch.setattr(json_answers, "TIME_LIMIT_SECONDS", 0.05)
     texts = [item.text for item in await with_model(Late(), MIA)]
     assert "The user's daughter Mia is allergic to peanuts." in texts
     assert "Much too late for Mia." not in texts
@@ -585,7 +585,7 @@ async def test_a_log_that_is_worked_off_later_gives_what_it_gave_turn_by_turn(
     turns: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def kept(at_once: int, at_a_time: int) -> list[tuple[str, ...]]:
-        monkeypatch.setattr(extract, "MOST_TURNS", at_a_time)
+        monkeypatch.setattr(extract, "MAX_TURNS", at_a_time)
         settings = {"extraction": "off", "embedder": "none", "preset": "chat" if "name" in turns[0] else "assistant"}
         async with AsyncWarden.open("memory://", settings) as warden:
             me = warden.scope(user="ana", thread="t1")

@@ -130,7 +130,7 @@ class AsyncState:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)
         actor = self.who.actor or self.who.agent
-        stored, _ = await self._parts.working.items.put(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
+        stored, _ = await self._parts.working.items.upsert(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
         return _describe(stored)
 
     async def load(self, key: str) -> Any:

@@ -42,7 +42,7 @@ class ItemWriter:
         self._embedder = embedder
         self._now = now
 
-    async def put(
+    async def upsert(
         self,
         memory: Memory,
         *,

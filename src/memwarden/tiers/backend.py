@@ -98,7 +98,7 @@ class AsyncBackend:
             found = await self._store.get(self.namespace, [memory.id])
             if found and found[0].channel in (Channel.TURN, Channel.STATE):
                 raise Conflict(f"the id {memory.id!r} is in use in {self.namespace.path} by something that is no item")
-            await self._items.put(memory)
+            await self._items.upsert(memory)
         except StoreError as error:
             raise MemoryBackendError(str(error)) from error
 

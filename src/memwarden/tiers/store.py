@@ -83,7 +83,7 @@ class AsyncTierStore:
 
     async def _add(self, item: ContextItem) -> ContextItem:
         """Store an item and return it as stored; with the tag ``quarantined`` when it was held back."""
-        memory, look = await self._parts.working.items.put(as_memory(item, self.namespace))
+        memory, look = await self._parts.working.items.upsert(as_memory(item, self.namespace))
         stored = as_item(memory)
         if not look.kinds:
             return stored

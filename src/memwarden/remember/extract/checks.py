@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memwarden.recall.query_analysis import is_english
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules.english import PRONOUNS
+from memwarden.text.language import is_english
 
 _SPACE: Final = re.compile(r"\s+")
 _SENTENCE_ENDS: Final = re.compile(r"[.!?](?=\s|$)")

@@ -21,7 +21,7 @@ class ThreadTail:
     turns: tuple[Memory, ...] = ()
     count: int = 0
 
-    def begun(self, *, two_person: bool) -> tuple[Memory, ...]:
+    def open_exchange(self, *, two_person: bool) -> tuple[Memory, ...]:
         """The turns of the exchange that the mark stands in; none where the next turn begins one.
 
         Where an exchange begins depends on the thread alone, not on how it was handed over or how far somebody looked.

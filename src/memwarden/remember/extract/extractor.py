@@ -164,7 +164,7 @@ class Extractor:
         turns = await self._store.get(namespace, list(new))
         two_person = self._two_person(await self._indexes.current(namespace))
         tail = tails.get(mark) or await self._tail(namespace, thread, mark, two_person=two_person)
-        exchanges = group_exchanges([*tail.begun(two_person=two_person), *turns], two_person=two_person)
+        exchanges = group_exchanges([*tail.open_exchange(two_person=two_person), *turns], two_person=two_person)
         exchanges = tuple(exchange for exchange in exchanges if any(turn.id in new for turn in exchange))
         return PendingTurns(exchanges, new, mark, tail.with_turns(turns))
 

@@ -17,7 +17,7 @@ from memwarden.remember.extract.records import (
     ExchangeExtract,
     ExtractedItem,
 )
-from memwarden.remember.resolve.same_fact.languages import MIN_LEAD, choose_language, count_votes
+from memwarden.text.language import is_latin, read_evidence
 
 MAX_FACTS = 5
 """So many are asked for (B13); of one turn no more are kept than the rules would keep."""
@@ -25,7 +25,6 @@ _MAX_ANSWER_TOKENS = 600
 _MIN_WORD = 280
 """A person's turn of more characters is shown to the model even when the rules see nothing in it (B13)."""
 _MAX_TURN_CHARACTERS = 2_000
-_AFTER_LATIN = "\u0370"
 
 SYSTEM: Final = (
     "You read one exchange of a conversation and list what is worth remembering about the people in it for months: "
@@ -121,21 +120,10 @@ def is_foreign(fact: str, said: str) -> bool:
 
     What is too short to tell is not foreign.
     """
-    if _is_latin(fact) != _is_latin(said):
+    if is_latin(fact) != is_latin(said):
         return True
-    known, told = count_votes(said), count_votes(fact)
-    sure = bool(known and told) and min(known[0][1], told[0][1]) >= MIN_LEAD
-    return (
-        sure
-        and bool(choose_language(known) and choose_language(told))
-        and choose_language(known) != choose_language(told)
-    )
-
-
-def _is_latin(text: str) -> bool:
-    """Whether most letters are Latin ones; true for a text without letters."""
-    letters = [item for item in text if item.isalpha()]
-    return 2 * sum(letter < _AFTER_LATIN for letter in letters) >= len(letters)
+    known, told = read_evidence(said).known(), read_evidence(fact).known()
+    return bool(known and told) and known != told
 
 
 def _parse_item(item: Mapping[str, Any], turn: Memory) -> ExtractedItem | None:

@@ -58,23 +58,23 @@ def redact_value(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...
 
     found: list[str] = []
 
-    def cleaned(value: Any, before: str = "") -> Any:
+    def clean(value: Any, before: str = "") -> Any:
         if isinstance(value, str):
             redacted = redact(before + value)
             if before and not redacted.text.startswith(before):
-                return cleaned(value)
+                return clean(value)
             found.extend(redacted.found)
             return redacted.text.removeprefix(before)
         if isinstance(value, Mapping):
             names = _redact_names(value, found)
-            return {names[key]: cleaned(item, f"{names[key]}: ") for key, item in value.items()}
+            return {names[key]: clean(item, f"{names[key]}: ") for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(cleaned(item) for item in value)
+            return type(value)(clean(item) for item in value)
         return value
 
     if named or not isinstance(value, Mapping):
-        return cleaned(value), tuple(dict.fromkeys(found))
-    return {name: cleaned(item) for name, item in value.items()}, tuple(dict.fromkeys(found))
+        return clean(value), tuple(dict.fromkeys(found))
+    return {name: clean(item) for name, item in value.items()}, tuple(dict.fromkeys(found))
 
 
 def _redact_names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:

@@ -60,9 +60,9 @@ class CandidatePool:
             return settled
         twin = self._twin(memory)
         if state != MemoryState.CANDIDATE:
-            return settled if twin is None else _replace_candidate(settled, self._taken(twin), step)
+            return settled if twin is None else _replace_candidate(settled, self._take(twin), step)
         if twin is not None:
-            return _confirm_candidate(self._taken(twin), memory, at, step)
+            return _confirm_candidate(self._take(twin), memory, at, step)
         self._waiting[memory.id] = (memory, frozenset(terms(memory.text)))
         put = Put(
             memory, signals, state=MemoryState.CANDIDATE, purge_at=at + timedelta(days=CANDIDATE_DAYS), step=step,
@@ -80,7 +80,7 @@ class CandidatePool:
                 return item
         return None
 
-    def _taken(self, memory: Memory) -> Memory:
+    def _take(self, memory: Memory) -> Memory:
         self._waiting.pop(memory.id)
         return memory
 

@@ -55,7 +55,7 @@ async def judge_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPa
     )
     result = list(pairs)
     for number, label in zip(open_ones, told or (), strict=False):
-        result[number] = pairs[number].told(_judgement(pairs[number].judgement, label, model.name))
+        result[number] = pairs[number].with_judgement(_judgement(pairs[number].judgement, label, model.name))
     return result
 
 

@@ -71,7 +71,7 @@ class NeighbourPair:
         """Exactly one of the four."""
         return _BANDS[self.judgement.label]
 
-    def told(self, judgement: Judgement) -> NeighbourPair:
+    def with_judgement(self, judgement: Judgement) -> NeighbourPair:
         """The same pair as somebody else judged it."""
         return replace(self, judgement=judgement)
 

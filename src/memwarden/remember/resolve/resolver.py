@@ -267,7 +267,7 @@ class _ResolvedBefore:
 
     def near(self, number: int) -> list[NearbyMemory]:
         """The nearest of the statements before one, that became memories, best first."""
-        heard = self._heard(number)
+        heard = self._share_words(number)
         cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
         evidence = heard if cosines is None else heard + cosines
         places = np.flatnonzero(is_near(heard, cosines) & self._made[:number])
@@ -282,7 +282,7 @@ class _ResolvedBefore:
             for place in places[np.argsort(-evidence[places], kind="stable")][:MAX_NEIGHBOURS].tolist()
         ]
 
-    def _heard(self, number: int) -> Floats:
+    def _share_words(self, number: int) -> Floats:
         """Of each statement before one: the words that both have, as a share of those that one of them has."""
         for place in range(self._known, number):
             for term in self._terms[place].tolist():

@@ -56,7 +56,7 @@ class Auditor:
     async def audit(self, limit: int, progress: Progress | None) -> Audit:
         """Look at the newest memories, at most ``limit``."""
         ids = self._newest(limit)
-        gone = await self._gone(limit)
+        gone = await self._read_forgotten_turns(limit)
         notes = _Notes()
         for first in range(0, len(ids), PAGE):
             await self._look_at(ids[first : first + PAGE], gone, notes)
@@ -80,7 +80,7 @@ class Auditor:
         memories = await self._store.get(self._namespace, ids)
         notes.looked_at += len(memories)
         notes.findings += await asyncio.to_thread(self._alone, memories, gone)
-        notes.findings += await self._closed([memory for memory in memories if memory.valid_to is not None])
+        notes.findings += await self._find_closed([memory for memory in memories if memory.valid_to is not None])
         notes.twins += await self._twins([memory for memory in memories if judge.is_open_fact(memory)], notes.compared)
 
     def _alone(self, memories: Sequence[Memory], gone: ForgottenTurns) -> list[AuditFinding]:
@@ -92,7 +92,7 @@ class Auditor:
             found += [rootless] if rootless else []
         return found
 
-    async def _gone(self, limit: int) -> ForgottenTurns:
+    async def _read_forgotten_turns(self, limit: int) -> ForgottenTurns:
         """The turns that were forgotten last, at most ``limit``."""
         if not self._index.has_facts:
             return ForgottenTurns(())
@@ -103,7 +103,7 @@ class Auditor:
             )
         )
 
-    async def _closed(self, facts: Sequence[Memory]) -> list[AuditFinding]:
+    async def _find_closed(self, facts: Sequence[Memory]) -> list[AuditFinding]:
         """Facts that were replaced by something that is not there any more."""
         now = clock.now()
         over = {fact.id: fact for fact in facts if fact.valid_to is not None and fact.valid_to <= now}
@@ -141,7 +141,7 @@ class Auditor:
         known = {fact.id: fact for fact in facts}
         missing = {item for pair in pairs for item in pair} - known.keys()
         known |= {item.id: item for item in await self._store.get(self._namespace, sorted(missing))}
-        return await asyncio.to_thread(self._judged, list(pairs.values()), known)
+        return await asyncio.to_thread(self._compare, list(pairs.values()), known)
 
     def _near(self, fact: Memory) -> list[tuple[str, float | None]]:
         """The facts that are looked at and near to one, with the cosine."""
@@ -166,15 +166,15 @@ class Auditor:
             self._masks[key] = open_statements(self._index, channel, name)[: len(self._looked_at)] & self._looked_at
         return self._masks[key]
 
-    def _judged(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[FactPair]:
+    def _compare(self, pairs: Sequence[tuple[str, str, float | None]], known: dict[str, Memory]) -> list[FactPair]:
         judged = [
-            judge.compare_facts(self._known(known[item]), self._known(known[other]), cosine)
+            judge.compare_facts(self._with_order(known[item]), self._with_order(known[other]), cosine)
             for item, other, cosine in pairs
             if other in known and judge.is_open_fact(known[other])
         ]
         return [item for item in judged if item is not None]
 
-    def _known(self, memory: Memory) -> OrderedMemory:
+    def _with_order(self, memory: Memory) -> OrderedMemory:
         place = self._index.place(memory.id)
         return OrderedMemory(memory, 0 if place is None else int(self._index.order[place]))
 

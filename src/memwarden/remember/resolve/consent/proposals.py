@@ -89,7 +89,7 @@ class Proposals:
 
     async def context(self, namespace: Namespace) -> UserContext:
         """What holds now."""
-        return read_context(await self._held(namespace))
+        return read_context(await self._read_context_memory(namespace))
 
     async def propose(
         self, scope: Scope, edits: Sequence[ContextEdit], sources: Sequence[str], confident: bool
@@ -106,7 +106,7 @@ class Proposals:
         suspicious = [edit.value is not None and bool(find_suspicion(edit.value)) for edit in edits]
 
         async def propose(_: bool) -> WriteResult:
-            now = await self._read(namespace)
+            now = await self._take_snapshot(namespace)
             context, verdicts = now.context, list[ConsentVerdict]()
             waiting = [_pending_proposal(item) for item in now.waiting]
             for edit, doubt in zip(edits, suspicious, strict=True):
@@ -122,7 +122,7 @@ class Proposals:
 
     async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
         """Proposals in a state, or all, the newest first."""
-        now = await self._read(namespace)
+        now = await self._take_snapshot(namespace)
         found = [*now.waiting, *now.expired]
         if state not in (ConsentState.PENDING,):
             for closed in (MemoryState.SOFT_DELETED, MemoryState.MERGED):
@@ -146,7 +146,7 @@ class Proposals:
         namespace = scope.namespace
 
         async def decide(_: bool) -> Consent | NotFound | Conflict:
-            now = await self._read(namespace)
+            now = await self._take_snapshot(namespace)
             chosen = next((item for item in now.waiting if item.id == consent_id), None)
             if chosen is None:
                 return await self._refusal(namespace, consent_id, now, by)  # not raised: it is no reason to try again
@@ -163,11 +163,11 @@ class Proposals:
     async def acknowledge(self, scope: Scope, turn_id: str) -> list[Consent]:
         """Decide what a person's turn answers with a plain yes or no. Raises NotFound for no turn of theirs."""
         namespace = scope.namespace
-        asked, said = await self._asked(namespace, turn_id, scope.user)
+        asked, said = await self._question_before(namespace, turn_id, scope.user)
         if asked is None:
             return []
         decided: list[Consent] = []
-        for item in (await self._read(namespace)).waiting:
+        for item in (await self._take_snapshot(namespace)).waiting:
             # Asked before it was proposed: that question was about something else.
             answer = read_answer(asked.text, said.text, _edit_of(item)) if item.created_at <= asked.updated_at else None
             if answer is None:
@@ -179,7 +179,7 @@ class Proposals:
                 continue  # decided on otherwise in the meantime
         return decided
 
-    async def _asked(self, namespace: Namespace, turn_id: str, user: str) -> tuple[Memory | None, Memory]:
+    async def _question_before(self, namespace: Namespace, turn_id: str, user: str) -> tuple[Memory | None, Memory]:
         """The assistant's turn right before a turn of the person, if there is one, and that turn."""
         found = await self._store.get(namespace, [turn_id])
         if not found or found[0].channel != Channel.TURN:
@@ -194,14 +194,14 @@ class Proposals:
         before = last[places[0] + 1] if places and places[0] + 1 < len(last) else None
         return (before if before is not None and before.role == "assistant" else None), said
 
-    async def _held(self, namespace: Namespace) -> Memory | None:
+    async def _read_context_memory(self, namespace: Namespace) -> Memory | None:
         found = await self._store.get(namespace, [CONTEXT_ID])
         return found[0] if found else None
 
-    async def _read(self, namespace: Namespace) -> _Snapshot:
+    async def _take_snapshot(self, namespace: Namespace) -> _Snapshot:
         rev = (await self._store.head(namespace)).rev  # first: what changes after it makes the decision Stale
         at = self._now()
-        held = await self._held(namespace)
+        held = await self._read_context_memory(namespace)
         found = await self._store.find(namespace, _PROPOSALS, limit=MAX_PENDING, state=MemoryState.PROPOSED)
         ours = [item for item in found if item.id.startswith(CONTEXT_ID)]
         waiting = tuple(our for our in ours if not _is_expired(our, at))

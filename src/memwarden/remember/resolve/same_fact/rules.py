@@ -52,7 +52,7 @@ def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
     it never merges. Never raises. "same" is symmetric; the other labels depend on which statement is the newer one.
     """
     item, two = sign_text(old), sign_text(new)
-    language = languages.combine_votes(item.votes, two.votes)
+    language = languages.choose_common_language(item.evidence, two.evidence)
     if item.folded == two.folded:
         return _equal(item, two)
     item = item if item.language == language else sign_text(old, language)
@@ -109,9 +109,9 @@ class SignaturePair:
             return True
         first, second = self._bare(self.one, self.two), self._bare(self.two, self.one)
         pairs = [(a, b) for a in first for b in second if (a, b) in self.lists.antonyms or _denying(a, b)]
-        return any(self._said(self.one, a) and self._said(self.two, b) for a, b in pairs)
+        return any(self._is_predicate(self.one, a) and self._is_predicate(self.two, b) for a, b in pairs)
 
-    def _said(self, signature: Signature, word: str) -> bool:
+    def _is_predicate(self, signature: Signature, word: str) -> bool:
         """The word is what is said, and not a part of a name: the boat is red, not the red boat."""
         after = signature.raw[signature.raw.index(word) + 1 :][:1]
         if word in self.lists.prepositions:

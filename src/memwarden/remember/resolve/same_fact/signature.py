@@ -12,6 +12,7 @@ from memwarden.remember.resolve.same_fact.canonical import CanonicalSentence, ca
 from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER, TIMES, find_names
 from memwarden.remember.resolve.same_fact.normal import NormalText, fold_text, normalize
 from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, Rewrite, WordLists, load_word_lists
+from memwarden.text.language import LanguageEvidence, read_evidence
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, stemmer
 
 
@@ -49,7 +50,6 @@ def _find_name(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
 MAX_WORDS: Final = 60
 """Words. A longer text is no single fact: it only merges with a text that is equal."""
 
-_STEMS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Signature:
     folded: str
     language: str
     """en, de, es, fr, ja, or "" where there are no lists (or the text is too long)."""
-    votes: tuple[tuple[str, int], ...]
+    evidence: LanguageEvidence
     words: tuple[str, ...] = ()
     """Canonical words in order: what has to be equal for "same". Times stand apart if there is only one of a kind."""
     content: tuple[str, ...] = ()
@@ -110,19 +110,20 @@ def sign_text(text: str, language: str | None = None) -> Signature:
 
     Never raises. Cached, so that one new text against many old ones is taken apart once.
     """
-    votes = languages.count_votes(text)
-    code = languages.choose_language(votes) if language is None else language
+    evidence = read_evidence(text)
+    code = languages.choose_language(evidence) if language is None else language
     if code == "ja":
-        return sign_japanese(text, votes)
+        return sign_japanese(text, evidence)
     if code not in LISTED_LANGUAGES or len(text) > 20 * MAX_WORDS or len(text.split()) > MAX_WORDS:
-        return Signature(text, fold_text(text), "", votes, content=_words_of_any_language(text))
+        return Signature(text, fold_text(text), "", evidence, content=_words_of_any_language(text))
     lists = load_word_lists(code)
     found = normalize(text, lists)
-    return _build_signature(text, votes, found, canonicalize(found.tokens, lists, found.capitals - found.smalls), lists)
+    sentence = canonicalize(found.tokens, lists, found.capitals - found.smalls)
+    return _build_signature(text, evidence, found, sentence, lists)
 
 
 def _build_signature(
-    text: str, votes: languages.LanguageVotes, found: NormalText, sentence: CanonicalSentence, lists: WordLists
+    text: str, evidence: LanguageEvidence, found: NormalText, sentence: CanonicalSentence, lists: WordLists
 ) -> Signature:
     spoken = sentence.spoken
     content = _content(spoken, lists)
@@ -132,7 +133,7 @@ def _build_signature(
         text=text,
         folded=fold_text(text),
         language=lists.code,
-        votes=votes,
+        evidence=evidence,
         words=sentence.words,
         content=content,
         raw=tuple(word.removesuffix("-ing").removesuffix("-ed") for word in spoken),
@@ -221,7 +222,7 @@ _SMALL: Final = frozenset(
 
 @lru_cache(maxsize=50_000)
 def _stem_words(word: str, code: str) -> str:
-    return fold(str(stemmer(_STEMS[code]).stemWord(word)))
+    return fold(str(stemmer(code).stemWord(word)))
 
 
 def stem(word: str, lists: WordLists) -> str:
@@ -303,13 +304,13 @@ def _words_of_any_language(text: str) -> tuple[str, ...]:
     return tuple(fold_text(text).split()) if not GLUED_SCRIPT.search(text) else tuple(fold_text(text))
 
 
-def sign_japanese(text: str, votes: languages.LanguageVotes) -> Signature:
+def sign_japanese(text: str, evidence: LanguageEvidence) -> Signature:
     parts = japanese.split_japanese(text)
     return Signature(
         text,
         fold_text(text),
         "ja",
-        votes,
+        evidence,
         words=parts.words,
         content=parts.content,
         subject=parts.topic,

@@ -49,7 +49,7 @@ def find_base_forms(tokens: Sequence[str], lists: WordLists, names: frozenset[st
     if lists.code != "en":
         return _look_up_forms(tokens, lists)
     reader = _Reader(tokens, lists, names)
-    reader.read()
+    reader.run()
     return BaseForms(tuple(reader.out), frozenset(reader.tenses), frozenset(reader.bare), frozenset(reader.marked))
 
 
@@ -82,14 +82,14 @@ class _Reader:
         self.guessed = ""
         self.helper = ""
 
-    def read(self) -> None:
+    def run(self) -> None:
         for at, word in enumerate(self.tokens):
             if word == "|" or word in _CLAUSE:
                 self.finite = False
             before = self.out[-1] if self.out else ""
             base, kind = self.lists.forms.get(word, ("", ""))
             noun = before in NOUN_AFTER and base not in ("be", "have") and kind != "past"
-            noun = noun or (kind == "s" and base not in ("be", "have") and self.joined(before))
+            noun = noun or (kind == "s" and base not in ("be", "have") and self.stands_after_verb(before))
             if not kind or noun or word in self.names:
                 self.plain(word, before)
             elif base == "be":
@@ -133,14 +133,14 @@ class _Reader:
             lasting = self.helper == "have" and base in self.lists.ongoing
             self.tenses.add("perfect" if lasting else "past")
             self.out.append(base)
-        elif kind == "part" or (kind == "both" and (passive or self.joined(before))):
+        elif kind == "part" or (kind == "both" and (passive or self.stands_after_verb(before))):
             if self.helper == "been":  # has been sold: over, as was sold is
                 self.tenses = self.tenses - {"perfect"} | {"past"}
             self.out.append(f"{base}-ed")
         else:
             self.tell(word, base, kind, before)
 
-    def joined(self, before: str) -> bool:
+    def stands_after_verb(self, before: str) -> bool:
         """A second form in the clause is a participle: a dog named Rex."""
         return self.finite and before not in ("and", "or", ",")
 
