@@ -55,8 +55,9 @@ def plain(value: Any) -> Any:
     """Turn records into JSON values. An item comes without its whole memory."""
     if isinstance(value, RecallItem):
         memory = value.memory
-        told = {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name != "memory"}
-        return told | {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
+        names = [field.name for field in fields(value) if field.name not in ("memory", "explain")]
+        shown = {name: plain(getattr(value, name)) for name in (*names, "why")}
+        return shown | {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
     if isinstance(value, Namespace):
         return {"tenant": value.tenant, "path": value.path}
     if is_dataclass(value) and not isinstance(value, type):
