@@ -38,7 +38,7 @@ from memwarden.recall.recall import Recall, Request
 from memwarden.records import Scope
 
 
-def said(key: str, description: str = "", value: str = "", language: str = "english") -> KeyWording:
+def said(key: str, description: str = "", value: str = "", language: str = "en") -> KeyWording:
     return read_wording(key, description, value, language)
 
 
@@ -47,7 +47,7 @@ def known(goal: str, *saved: KeyWording, cosines: Sequence[float] | None = None)
 
 
 def how(word: str, other: str) -> float:
-    (item,), (two,) = read_words(word, "english"), read_words(other, "english")
+    (item,), (two,) = read_words(word, "en"), read_words(other, "en")
     return match_words(item, two)
 
 

@@ -93,7 +93,7 @@ DECIDED = [
     ("Otto's left knee hurts.", "Otto's right knee hurts.", "different", "apart"),
     ("Otto wohnt in Graz.", "Otto wohnt jetzt in Linz.", "supersede", "new value"),
     ("Otto ist krank.", "Otto ist nicht krank.", "supersede", "negation"),
-    ("Bea come pan.", "Bea no come pan.", "supersede", "negation"),
+    ("Bea come el pan.", "Bea no come el pan.", "supersede", "negation"),
     ("Léa ne fume pas.", "Léa fume.", "supersede", "negation"),
     ("会議は火曜日です。", "会議は水曜日です。", "supersede", "number or day"),
     ("花は英語を話す。", "花は中国語を話す。", "different", "apart"),

@@ -11,7 +11,7 @@ import pytest
 from memwarden import AsyncWarden
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.rank.word_signals import QueryWord, sum_by_table, idf, sum_by_word, word_signals
-from memwarden.text.tokenizer import term_ids
+from memwarden.text.tokenizer import index_ids
 from memwarden_bench import sentences
 
 
@@ -49,7 +49,7 @@ async def test_the_two_ways_agree(turns: int, facts: int, forgotten: int) -> Non
             "Who sails boat number 2?",
             "What about Oslo, the canoe and Mara?",
         ]:
-            found = [view.postings(term) for term in dict.fromkeys(term_ids(text))]
+            found = [view.postings(term) for term in dict.fromkeys(index_ids(text))]
             words = [QueryWord(idf(view.alive_count, len(rows), 0.001), rows, tf) for rows, tf in found if len(rows)]
             if words:
                 compared += 1
@@ -61,7 +61,7 @@ async def test_the_two_ways_agree(turns: int, facts: int, forgotten: int) -> Non
 
 async def test_a_word_that_nobody_said_lowers_what_is_heard_and_nothing_else() -> None:
     view = await view_of(40, 0, 0, 0)
-    (term,) = term_ids("Oslo")
+    (term,) = index_ids("Oslo")
     known, with_unknown = word_signals([term], [0.001], view), word_signals([term, 1], [0.001, 0.001], view)
     assert np.array_equal(known.turn, with_unknown.turn)
     assert np.array_equal(known.pair, with_unknown.pair)

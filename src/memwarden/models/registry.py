@@ -69,13 +69,13 @@ def _make_local(choice: str) -> Embedder:
 
 
 def _make_minilm() -> Embedder:
-    from memwarden.text.tokenizer import LISTS
+    from memwarden.text.tokenizer import STOP_WORDS
 
     try:
         from memwarden.models.minilm import MiniLMEmbedder
     except ImportError:
         raise InvalidConfig("embedder 'minilm' needs the extra: pip install 'memwarden[onnx]'") from None
-    return MiniLMEmbedder(frozenset(LISTS["stop"]["english"].split()))
+    return MiniLMEmbedder(STOP_WORDS["en"])
 
 
 def _make_endpoint(settings: Settings) -> Embedder:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.namespace_index import NamespaceIndex
 from memwarden.recall.index.view import Floats
-from memwarden.recall.query_analysis import everyday_share
+from memwarden.recall.query_analysis import everyday_share, surface_of_stems
 from memwarden.recall.rank.score import score_pair
-from memwarden.recall.rank.word_signals import PSEUDO_MASS, idf
+from memwarden.recall.rank.word_signals import PSEUDO_MASS, find_word, form_ids, idf
 from memwarden.text.tokenizer import term_id, terms
 
 Places = npt.NDArray[np.signedinteger[Any]]
@@ -96,8 +96,9 @@ def _word_shares(index: NamespaceIndex, text: str, places: Places) -> Floats:
     """Return the idf-weighted share of the statement's words that each place holds."""
     held = np.zeros(index.size, np.float32)
     mass = PSEUDO_MASS
-    for term in dict.fromkeys(terms(text)):
-        found, _ = index.postings(term_id(term))
+    stems = list(dict.fromkeys(terms(text)))
+    for term, form in zip(stems, surface_of_stems(text, stems), strict=True):
+        found, _ = find_word(index.postings, term_id(term), form_ids(term_id(term), form))
         rarity = idf(len(places), len(found), everyday_share(term))
         held[found] += np.float32(rarity)
         mass += rarity

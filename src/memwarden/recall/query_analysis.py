@@ -8,17 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from memwarden.text.flags import asks_question, content_terms
-from memwarden.text.tokenizer import (
-    DEFAULT_LANGUAGE,
-    GLUED_SCRIPT,
-    LISTS,
-    fold,
-    language_of,
-    normal,
-    pieces,
-    stemmer,
-    terms,
-)
+from memwarden.text.language import DEFAULT_LANGUAGE, language_of
+from memwarden.text.lexicon import load_words
+from memwarden.text.tokenizer import GLUED_SCRIPT, fold, normal, pieces, stemmer, surface_forms, terms
 
 _MONTHS: Final = (
     ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",),
@@ -128,6 +120,14 @@ def question_terms(text: str, partners: list[str], default: str = DEFAULT_LANGUA
     return list(dict.fromkeys(fold(stemmer(default).stemWord(word)) for word in weak)) or found
 
 
+def surface_of_stems(text: str, stems: Sequence[str]) -> tuple[str, ...]:
+    """Return for each stem the surface form of its first word in a text, the stem itself where they are alike."""
+    forms: dict[str, str] = {}
+    for stem, form in surface_forms(text):
+        forms.setdefault(stem, form)
+    return tuple(forms.get(stem, stem) for stem in stems)
+
+
 def is_small_talk(text: str, partners: list[str]) -> bool:
     """Whether a message is small talk: "hey, how are you?", "thanks a lot!"."""
     named = {term for name in partners for term in terms(name)}
@@ -142,22 +142,12 @@ def everyday_share(term: str) -> float:
     return _EVERYDAY.get(term, 2e-4)
 
 
+_COMMON: Final = load_words("everyday", "everyday")
 # Shares in round figures: a prior needs the order of magnitude only.
 _EVERYDAY: Final[dict[str, float]] = {
-    **dict.fromkeys(terms(LISTS["everyday"]["common"]), 0.006),
-    **dict.fromkeys(terms(LISTS["everyday"]["very_common"]), 0.025),
+    **dict.fromkeys(terms(" ".join(_COMMON["common"])), 0.006),
+    **dict.fromkeys(terms(" ".join(_COMMON["very_common"])), 0.025),
 }
-
-
-def is_english(text: str) -> bool:
-    """Whether a text is in Latin script and shows no other language."""
-    return is_latin(text) and language_of(text) == DEFAULT_LANGUAGE
-
-
-def is_latin(text: str) -> bool:
-    """Whether at least half of a text's letters are Latin."""
-    letters = [] if text.isascii() else [sign for sign in text if sign.isalpha()]
-    return 2 * sum(1 for sign in letters if sign < "\u0250") >= len(letters)
 
 
 def map_stems(text: str, stems: Sequence[str]) -> dict[str, str]:

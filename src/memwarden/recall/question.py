@@ -15,6 +15,7 @@ from memwarden.clock import moment
 from memwarden.models.protocols import EncodedQuestion
 from memwarden.recall import query_analysis
 from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.rank.word_signals import form_ids
 from memwarden.text import tokenizer
 from memwarden.text.dates.recognizer import asked_spans
 from memwarden.text.dates.spans import DaySpan
@@ -26,6 +27,7 @@ class QuestionWords:
 
     text: str
     stems: tuple[str, ...]
+    forms: tuple[str, ...]
 
     @cached_property
     def spellings(self) -> Mapping[str, str]:
@@ -34,8 +36,9 @@ class QuestionWords:
 
     def matched(self, text: str) -> tuple[str, ...]:
         """Return the words of the question that a text holds in some form, in the order of the question."""
-        held = set(tokenizer.terms(text))
-        return tuple(self.spellings.get(stem, stem) for stem in self.stems if stem in held)
+        held = tokenizer.words_and_forms(text)
+        pairs = zip(self.stems, self.forms, strict=True)
+        return tuple(self.spellings.get(stem, stem) for stem, form in pairs if stem in held or form in held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Question:
     Attributes:
         terms: term ids, once each. idf_prior: the share of everyday texts that hold each of them.
         stems: the terms as text, to show which words matched.
+        forms: the words of the stems as they stand in the question, folded: a memory in which one stands holds the word
+            although its stem there may be that of another language.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
         pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
@@ -73,6 +78,7 @@ class Question:
     terms: tuple[int, ...]
     idf_prior: tuple[float, ...]
     stems: tuple[str, ...]
+    forms: tuple[str, ...]
     vector: npt.NDArray[np.float32] | None = None
     pieces: npt.NDArray[np.float32] | None = None
     piece_words: tuple[str, ...] = ()
@@ -88,7 +94,13 @@ class Question:
     @cached_property
     def wording(self) -> QuestionWords:
         """The question's words, to show which of them a memory holds."""
-        return QuestionWords(self.text, self.stems)
+        return QuestionWords(self.text, self.stems, self.forms)
+
+    @cached_property
+    def form_ids(self) -> Mapping[int, tuple[int, ...]]:
+        """The ids under which memories hold the words that were stemmed as of another language, by the id of a stem."""
+        pairs = zip(self.terms, self.forms, strict=True)
+        return {term: form_ids(term, form) for term, form in pairs}
 
     @cached_property
     def rarity(self) -> Mapping[str, float]:
@@ -97,7 +109,9 @@ class Question:
 
     def weigh(self, held: Container[str]) -> float:
         """Return the weight of the question's terms that a sentence holds."""
-        return sum(weight for stem, weight in self.rarity.items() if stem in held)
+        return sum(
+            self.rarity[stem] for stem, form in zip(self.stems, self.forms, strict=True) if stem in held or form in held
+        )
 
 
 def dense_text(text: str, view: NamespaceView) -> str:
@@ -125,6 +139,7 @@ def prepare_question(
         terms=tuple(tokenizer.term_id(stem) for stem in stems),
         idf_prior=tuple(query_analysis.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
+        forms=query_analysis.surface_of_stems(text, stems),
         vector=encoded.vector if encoded else None,
         pieces=encoded.pieces if encoded else None,
         piece_words=tuple(encoded.words) if encoded else (),

@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
-from memwarden.observability.instrument import model_failed
+from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import items
 from memwarden.recall.answer import related as beside
 from memwarden.recall.answer import render as block
@@ -31,15 +31,26 @@ from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, PartialView, add_pieces, open_rows, rank_on_index
 from memwarden.recall.large.statistics import measure_question
-from memwarden.recall.query_analysis import is_english
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.score import DEFAULT_THRESHOLD, MIN_ITEM_SCORE, RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment
 from memwarden.recall.time.changes import fit_delta
 from memwarden.recall.time.past import AsOf, PastIndexes
-from memwarden.records import Channel, ContextBlock, Cut, Delta, Memory, QueryResult, RecallItem, Scope, SeenMark
+from memwarden.records import (
+    Channel,
+    ContextBlock,
+    Cut,
+    Delta,
+    Memory,
+    Namespace,
+    QueryResult,
+    RecallItem,
+    Scope,
+    SeenMark,
+)
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
+from memwarden.text.language import is_english
 from memwarden.tokens import TokenCounter, estimate
 
 MAX_RERANKED = 50
@@ -114,6 +125,20 @@ class RankedQuery(NamedTuple):
     echoes: Sequence[int]
 
 
+class PendingSignals(Protocol):
+    """Signals that are made after their rows were stored."""
+
+    def lacking(self, namespace: Namespace) -> int:
+        """Return how many rows of a namespace wait for theirs."""
+
+    async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
+        """Wait until none does, for so long at most."""
+
+
+MAX_WAIT_SECONDS = 1.0
+"""A question waits so long for vectors of what was said just before; then words answer for the rest."""
+
+
 class Recall:
     """Answers questions for scopes from the namespace indexes of one store."""
 
@@ -137,6 +162,7 @@ class Recall:
         self._store = store
         self._indexes = indexes
         self._larges = larges
+        self.filler: PendingSignals | None = None
         self._embedder = embedder
         # Decided here: checking a protocol takes longer than embedding a question.
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
@@ -364,7 +390,7 @@ class Recall:
         the parts of an answer together, or leave out what was said before a tool was called.
         """
         index = ctx.index
-        found = [(place, _normalize(text)) for text in said for place in index.same_words(tokenizer.term_ids(text))]
+        found = [(place, _normalize(text)) for text in said for place in index.same_words(tokenizer.index_ids(text))]
         if not found:
             return []
         ids = index.columns.ids
@@ -410,7 +436,7 @@ class Recall:
             selection.reorder(judged)
         except Exception as error:  # somebody else's code, which must not cost an answer
             log.warning("the reranker is left out: %s", type(error).__name__)
-            model_failed("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
+            record_model_failure("reranker_unavailable" if isinstance(error, ModelUnavailable) else "reranker_broken")
 
     def _rank(self, question: Question, view: NamespaceView, allowed: Mask, among: int | None = None) -> Ranking:
         model = self._embedder.name if self._embedder else None
@@ -433,11 +459,18 @@ class Recall:
             return self._encode(text) if embedder.ready else await asyncio.to_thread(self._encode, text)
         except ModelUnavailable as error:
             log.warning("a question is answered by its words alone: %s", error)
-            model_failed("embedder_unavailable")
+            record_model_failure("embedder_unavailable")
             return None
 
     async def _index(self, scope: Scope) -> NamespaceIndex:
         """The scope's index, up to date; while it is built the first time, the embedder loads beside it."""
+        index = await self._loaded_index(scope)
+        if self.filler is None or not self.filler.lacking(scope.namespace):
+            return index
+        await self.filler.wait(scope.namespace, MAX_WAIT_SECONDS)
+        return await self._indexes.current(scope.namespace)
+
+    async def _loaded_index(self, scope: Scope) -> NamespaceIndex:
         if self._embedder is None or self._embedder.ready:
             return await self._indexes.current(scope.namespace)
         loading = asyncio.create_task(asyncio.to_thread(self._embedder.embed, [""]))
@@ -493,7 +526,7 @@ async def _find_partial_echoes(
     read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: PartialView, said: Sequence[str]
 ) -> list[int]:
     """Return the places of a part that only repeat what stands in the prompt."""
-    found = [(place, _normalize(text)) for text in said for place in part.same_words(tokenizer.term_ids(text))]
+    found = [(place, _normalize(text)) for text in said for place in part.same_words(tokenizer.index_ids(text))]
     if not found:
         return []
     stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))

@@ -6,7 +6,9 @@ import re
 from enum import IntFlag
 from typing import Final
 
-from memwarden.text.tokenizer import DEFAULT_LANGUAGE, LISTS, normal, terms
+from memwarden.text.language import DEFAULT_LANGUAGE
+from memwarden.text.lexicon import load_lexicon
+from memwarden.text.tokenizer import normal, terms
 
 
 class Flag(IntFlag):
@@ -67,8 +69,9 @@ def asks_question(text: str) -> bool:
     return _QUESTION_MARK.search(text) is not None
 
 
-_CHATTER_WORDS: Final = frozenset(LISTS["chatter"]["words"].split())
-_CHATTER_TURNS: Final = frozenset(LISTS["chatter"]["turns"].split())
+_SMALL_TALK: Final = load_lexicon("small_talk")["small_talk"]
+_CHATTER_WORDS: Final = frozenset(_SMALL_TALK["words"].split())
+_CHATTER_TURNS: Final = frozenset(_SMALL_TALK["turns"].split())
 _CHATTER_TERMS: Final = frozenset(term for word in _CHATTER_WORDS for term in terms(word)) | _CHATTER_WORDS
 _DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
 

@@ -1,7 +1,9 @@
-"""Words of a text: one tokeniser for every language, engine and side (memory and question).
+"""Terms of a text: the tokeniser for every language, engine and side (memory and question).
 
-A term is a stem. Terms are hashed to 32 bits (`term_id`), so that no vocabulary table is kept.
-Changing anything here means re-indexing every store: bump `VERSION`.
+A term is a stem. Beside the stem of a word stands its folded surface form (`index_ids`), so that a word
+meets itself although the question was taken for another language than the memory. Terms are hashed to 32 bits
+(`term_id`), so that no vocabulary table is kept. Changing anything here, or the language detector or its word lists,
+means that stores make their terms anew: bump `VERSION`.
 
 * Scripts with spaces: Unicode words, NFKC, casefolded, possessives and elisions cut, Snowball stem
   of the text's language, then accents folded (stemmers need the accents, people forget them).
@@ -14,29 +16,50 @@ Changing anything here means re-indexing every store: bump `VERSION`.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 import zlib
+from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import Stemmer
 
-VERSION: Final = 1
-DEFAULT_LANGUAGE: Final = "english"
+from memwarden.text.language import DEFAULT_LANGUAGE, language_of_words
+from memwarden.text.language import normalize_text as normal
+from memwarden.text.lexicon import load_words
 
-LISTS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
-_STOP: Final[dict[str, frozenset[str]]] = {name: frozenset(listed.split()) for name, listed in LISTS["stop"].items()}
+VERSION: Final = 2
+"""Number of the terms that stores hold; those of an earlier number are made anew when a store is opened."""
 
-# Snowball algorithm of a script that stands for one language only.
+STOP_WORDS: Final = {code: frozenset(listed) for code, listed in load_words("function_words", "stop").items()}
+_STEMMERS: Final = {
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fr": "french",
+    "hi": "hindi",
+    "hy": "armenian",
+    "it": "italian",
+    "nl": "dutch",
+    "pt": "portuguese",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""Snowball algorithm of each language; others are stemmed as English is."""
+
+# A word in one of these scripts is in the language of the script, whatever the text around it is in.
 _SCRIPT_LANGUAGE: Final = (
-    (0x0370, 0x03FF, "greek"),
-    (0x0400, 0x052F, "russian"),
-    (0x0530, 0x058F, "armenian"),
-    (0x0600, 0x06FF, "arabic"),
-    (0x0900, 0x097F, "hindi"),
-    (0x0B80, 0x0BFF, "tamil"),
+    (0x0370, 0x03FF, "el"),
+    (0x0400, 0x052F, "ru"),
+    (0x0530, 0x058F, "hy"),
+    (0x0600, 0x06FF, "ar"),
+    (0x0900, 0x097F, "hi"),
+    (0x0B80, 0x0BFF, "ta"),
 )
 
 # Marks that belong to a word although Python's \w leaves them out (accents, Hebrew and Arabic
@@ -57,8 +80,8 @@ _SAME_SCRIPT: Final = re.compile(
     "(?=[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|$)",
     re.DOTALL,
 )
-_FUNCTION_HAN: Final = frozenset("".join(LISTS["glued"]["han"].split()))
-_FUNCTION_KANA: Final = frozenset(LISTS["glued"]["kana"].split())
+_FUNCTION_HAN: Final = frozenset("".join(load_words("function_words", "glued")["han"]))
+_FUNCTION_KANA: Final = frozenset(load_words("function_words", "glued")["kana"])
 _PIECE: Final = re.compile(
     rf"(?P<glued>[{_GLUED}]+)"
     r"|(?P<number>\d+(?:[.,:]\d+)+(?![^\W_]))"
@@ -73,12 +96,11 @@ _CONTRACTION: Final = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m|em|clock))$")
 # touches change alike everywhere, which is all a term needs.
 _BRITISH: Final = re.compile(r"(?<=i)s(e|ed|es|ing|er|ers|ation|ations)$")
 
-_VOTERS: Final = frozenset().union(*_STOP.values())
 
-
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def stemmer(language: str) -> Stemmer.Stemmer:
-    stemmer = Stemmer.Stemmer(language)
+    """Return the Snowball stemmer of a language code."""
+    stemmer = Stemmer.Stemmer(_STEMMERS.get(language, "english"))
     stemmer.maxCacheSize = 0  # `_term_of` caches already
     return stemmer
 
@@ -103,42 +125,25 @@ def _term_of(word: str, language: str) -> str:
     """The term of one casefolded word, or "" for a stop word."""
     if word[0].isdigit():
         return word.replace(",", "") if "," in word else word
-    if "'" in word:
-        word = _ELISION.sub("", _CONTRACTION.sub("", word)).replace("'", "")
-        if not word:
-            return ""
-    language = _script_language(word) or language
-    if word in _STOP.get(language, ()):
+    word = _whole(word)
+    if not word:
         return ""
-    if language == "english" and len(word) > 5:
+    language = _script_language(word) or language
+    if word in STOP_WORDS.get(language, ()):
+        return ""
+    if language == "en" and len(word) > 5:
         word = _BRITISH.sub(r"z\1", word.replace("our", "or"))
     return fold(str(stemmer(language).stemWord(word)))
 
 
-def _vote(words: list[str], default: str) -> str:
-    """The language of a text by its stop words; the default wins ties and short texts."""
-    voters = _VOTERS.intersection(words)
-    own = len(voters & _STOP.get(default, frozenset()))
-    if own == 0 and (told := _telling(words)):
-        return told
-    if len(voters) < own + 2:
-        return default
-    counts = {name: len(voters & stop) for name, stop in _STOP.items()}
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] >= own + 2 else default
+@lru_cache(maxsize=200_000)
+def surface_of(word: str) -> str:
+    """The folded form of a casefolded word, without elision and contraction; "" for a number."""
+    return "" if word[0].isdigit() else fold(_whole(word))
 
 
-def _telling(words: list[str]) -> str | None:
-    """The one language that a stop word with an accent gives away ("dónde", "über"), or None."""
-    marked = [word for word in words if not word.isascii() and word in _VOTERS]
-    named = {name for word in marked for name, stop in _STOP.items() if word in stop}
-    return named.pop() if len(named) == 1 else None
-
-
-def normal(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
+def _whole(word: str) -> str:
+    return _ELISION.sub("", _CONTRACTION.sub("", word)).replace("'", "") if "'" in word else word
 
 
 def pieces(plain: str) -> tuple[list[str], list[str]]:
@@ -184,33 +189,73 @@ def _split(text: str, function: frozenset[str]) -> list[str]:
     return "".join(" " if sign in function else sign for sign in text).split()
 
 
-def language_of(text: str, default: str = DEFAULT_LANGUAGE) -> str:
-    """The language whose stop words a text shows; `default` when that is not clear."""
-    return _vote(pieces(normal(text))[0], default)
+class _WordsOfText(NamedTuple):
+    plain: str
+    words: list[str]
+    glued: list[str]
+    language: str
+
+
+def _take_apart(text: str, default: str) -> _WordsOfText:
+    plain = normal(text)
+    words, glued = pieces(plain)
+    return _WordsOfText(plain, words, glued, language_of_words(words, default, plain))
 
 
 def terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     """The terms of a text in order, repeats included.
 
-    `default` is the language of Latin text that shows no stop words of its own: pass the
-    namespace's usual language for a question of two bare words.
+    `default` is the language of Latin text that shows none of its own: pass the namespace's usual language for a
+    question of two bare words.
     """
-    plain = normal(text)
-    words, glued = pieces(plain)
-    language = _vote(words, default)
-    out = [term for word in words if (term := _term_of(word, language))]
-    for run in glued:
+    return _stems(_take_apart(text, default))
+
+
+def words_and_forms(text: str) -> frozenset[str]:
+    """The stems and the surface forms of a text together, to ask whether it holds a word."""
+    parts = _take_apart(text, DEFAULT_LANGUAGE)
+    return frozenset((*_stems(parts), *(form for _, form in _surface_forms(parts))))
+
+
+def surface_forms(text: str, default: str = DEFAULT_LANGUAGE) -> list[tuple[str, str]]:
+    """The stem and the surface form of each word whose surface form is not its stem, in order."""
+    return list(_surface_forms(_take_apart(text, default)))
+
+
+def _surface_forms(parts: _WordsOfText) -> Iterator[tuple[str, str]]:
+    for word in parts.words:
+        term, form = _term_of(word, parts.language), surface_of(word)
+        if term and form and form != term:
+            yield term, form
+
+
+def _stems(parts: _WordsOfText) -> list[str]:
+    out = [term for word in parts.words if (term := _term_of(word, parts.language))]
+    for run in parts.glued:
         out.extend(_glued_terms(run))
-    if "@" in plain or "://" in plain:
-        out.extend(found.rstrip(".,;:!?") for found in _ADDRESS.findall(plain))
+    if "@" in parts.plain or "://" in parts.plain:
+        out.extend(found.rstrip(".,;:!?") for found in _ADDRESS.findall(parts.plain))
     return out
 
 
+SURFACE_BIT: Final = 0x8000_0000
+"""Set in the ids of surface forms, so that a text's length counts its words once."""
+
+
 def term_id(term: str) -> int:
-    """32 bits for a term: two of 50,000 terms collide about once in three stores, harmlessly."""
-    return zlib.crc32(term.encode())
+    """31 bits for a stem: two of 50,000 stems collide about once in two stores, harmlessly."""
+    return zlib.crc32(term.encode()) & ~SURFACE_BIT
 
 
-def term_ids(text: str, default: str = DEFAULT_LANGUAGE) -> list[int]:
-    """`terms`, hashed."""
-    return [zlib.crc32(term.encode()) for term in terms(text, default)]
+def surface_id(form: str) -> int:
+    """32 bits for a surface form, another id than that of the same letters as a stem."""
+    return zlib.crc32(form.encode()) | SURFACE_BIT
+
+
+def index_ids(text: str) -> list[int]:
+    """The ids that an index holds of a text: its stems in order, then the surface forms that are none of them."""
+    parts = _take_apart(text, DEFAULT_LANGUAGE)
+    stems = _stems(parts)
+    held = set(stems)
+    forms = dict.fromkeys(form for _, form in _surface_forms(parts) if form not in held)
+    return [*map(term_id, stems), *map(surface_id, forms)]

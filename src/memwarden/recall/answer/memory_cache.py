@@ -36,7 +36,7 @@ class CachedMemory:
     @cached_property
     def sentences(self) -> Sequence[TermedSentence]:
         """The sentences of the summary, else of the text, with their terms."""
-        return split_sentences(self._shown_text, tokenizer.terms)
+        return split_sentences(self._shown_text, tokenizer.words_and_forms)
 
     @cached_property
     def whole(self) -> str:

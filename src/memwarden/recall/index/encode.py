@@ -110,7 +110,7 @@ def _statements(
 
 def term_bytes(text: str) -> bytes:
     """The term ids of a text in order of appearance, as little-endian uint32."""
-    ids = array("I", [tokenizer.term_id(term) for term in tokenizer.terms(text)])
+    ids = array("I", tokenizer.index_ids(text))
     if sys.byteorder == "big":
         ids.byteswap()
     return ids.tobytes()

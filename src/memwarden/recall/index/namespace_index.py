@@ -22,12 +22,13 @@ from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.index.columns import Columns, GrowingArray, Mask
 from memwarden.recall.index.edges import Edges
 from memwarden.recall.index.links import LinkVectors, derive_links
-from memwarden.recall.index.postings import Counts, Postings, Rows
+from memwarden.recall.index.postings import Counts, Postings, Rows, count_stems
 from memwarden.recall.index.statement_table import StatementTable
 from memwarden.recall.index.view import Floats, NamespaceView, RelatedEdges
 from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.protocol import Store
+from memwarden.text.tokenizer import SURFACE_BIT
 
 # More changed rows than this are built into the index in a worker thread, so that the event loop goes on.
 THREAD_PAGE = 500
@@ -258,7 +259,8 @@ class NamespaceIndex:
                 return []
         holding.sort(key=len)
         turns, length = self.view.turns, self.length
-        places = [place for place in holding[0].tolist() if length[place] == len(terms) and turns[place]]
+        stems = sum(term < SURFACE_BIT for term in terms)
+        places = [place for place in holding[0].tolist() if length[place] == stems and turns[place]]
         return [place for place in places if all(_holds(others, place) for others in holding[1:])]
 
     def sources(self, place: int) -> tuple[str, ...]:
@@ -363,7 +365,7 @@ class NamespaceIndex:
         self._n.extend(columns["n"])
         self._live.extend(np.ones(len(rows), dtype=np.bool_))
         self._flags.extend(columns["flags"])
-        self._length.extend([len(terms) // 4 for terms in columns["terms"]])
+        self._length.extend(count_stems(columns["terms"]))
         self._sources.extend(columns["sources"])
         self._has_ends = self._has_ends or columns["valid_to"].count(None) < len(rows)
         places, days = unpack_spans(columns["days"], first)

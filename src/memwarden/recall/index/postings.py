@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from memwarden.text.tokenizer import SURFACE_BIT
 
 Rows = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.float32]
@@ -77,6 +80,15 @@ class Postings:
         self._starts = np.append(starts, len(order)).astype(np.int64)
         self._rows, self._counts = all_rows[order], all_counts[order]
         self._tail, self._tail_rows = {}, 0
+
+
+def count_stems(texts: Sequence[bytes]) -> Counts:
+    """Number of stems of each text: its term ids without those of surface forms."""
+    sizes = np.fromiter((len(text) // 4 for text in texts), np.int64, len(texts))
+    is_stem = np.frombuffer(b"".join(texts), dtype="<u4") < SURFACE_BIT
+    before = np.concatenate(([0], np.cumsum(is_stem)))
+    ends = np.cumsum(sizes)
+    return (before[ends] - before[ends - sizes]).astype(np.float32)
 
 
 def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:

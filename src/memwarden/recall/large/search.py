@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from memwarden.filters import Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import Links, LinkVectors, derive_links
 from memwarden.recall.index.namespace_index import NamespaceIndex
-from memwarden.recall.index.postings import Counts
+from memwarden.recall.index.postings import Counts, count_stems
 from memwarden.recall.index.postings import Rows as Places
 from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
 from memwarden.recall.index.view import Floats, Ints, NamespaceView
@@ -183,7 +184,7 @@ def plan_legs(
         open=open_,
         vector=vector,
         near=reach.near if vector is not None else 0,
-        words=word_query(question.terms, whole, reach.holding),
+        words=word_query(question.terms, whole, reach.holding, question.form_ids),
         holding=2 * reach.holding,
         newest=reach.newest,
         times=_asked_spans(question, whole),
@@ -193,11 +194,16 @@ def plan_legs(
     )
 
 
-def word_query(terms: Sequence[int], whole: NamespaceDigest, most: int) -> str:
+def word_query(
+    terms: Sequence[int],
+    whole: NamespaceDigest,
+    most: int,
+    forms: Mapping[int, Sequence[int]] = MappingProxyType({}),
+) -> str:
     """Return a tsquery that about ``most`` rows fulfil at most: rare words alone, common words only together.
 
     The rows that hold a rare word are few, and it weighs much; rows that hold only common words are worth a look when
-    they hold several of them. Empty for no words.
+    they hold several of them. Empty for no words. forms: see :func:`memwarden.recall.rank.word_signals.word_signals`.
     """
     share = {term: max(whole.holding(term, 0), 1) / max(whole.alive, 1) for term in terms}
     rarest = sorted(share, key=share.__getitem__)[:MAX_WORDS]
@@ -214,7 +220,12 @@ def word_query(terms: Sequence[int], whole: NamespaceDigest, most: int) -> str:
                 left -= expected
     if not chosen and rarest:
         chosen.append(frozenset(rarest))
-    return " | ".join("(" + " & ".join(sorted(map(format_term, some))) + ")" for some in chosen)
+
+    def either(term: int) -> str:
+        ids = [format_term(item) for item in (term, *forms.get(term, ()))]
+        return ids[0] if len(ids) == 1 else f"({' | '.join(ids)})"
+
+    return " | ".join("(" + " & ".join(sorted(map(either, some))) + ")" for some in chosen)
 
 
 def open_rows(where: Where, *, cards: bool) -> OpenRows:
@@ -302,8 +313,8 @@ def _view(
     places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
     return NamespaceView(
-        postings=_postings(rows, question.terms),
-        length=np.fromiter((len(term) // 4 for term in rows.terms), np.float32, len(rows)),
+        postings=_postings(rows, [item for term in question.terms for item in (term, *question.form_ids[term])]),
+        length=count_stems(rows.terms),
         previous=links.previous,
         session=links.session,
         sessions=links.sessions,

@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from memwarden.recall.index.links import Links, derive_links
-from memwarden.recall.index.postings import flatten_terms
+from memwarden.recall.index.postings import count_stems, flatten_terms
 from memwarden.recall.index.rows import FoundRows
 from memwarden.recall.index.view import K1, B, Floats, Ints, NamespaceView
 from memwarden.recall.question import Question, QuestionSpread
 from memwarden.recall.rank import features
 from memwarden.recall.rank.word_signals import idf
+from memwarden.text.tokenizer import SURFACE_BIT
 
 SAMPLE_ROWS: Final = 4_000
 """So many rows stand for all, about: the deviation of a signal is told to within some hundredths."""
@@ -130,7 +131,7 @@ def make_digest(
     codes = encode_codes(rows.threads)
     in_thread = codes > 0
     links = derive_links(rows.n, codes, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
-    length = np.fromiter((len(term) // 4 for term in rows.terms), np.float32, len(rows))
+    length = count_stems(rows.terms)
     has_previous = links.previous >= 0
     pair_length = length + np.where(has_previous, length[links.previous], np.float32(0))
     slot = np.where(links.session >= 0, links.session, links.sessions)
@@ -138,6 +139,8 @@ def make_digest(
     used = session_length > 0
     means = (_mean(length), _mean(pair_length), _mean(session_length[used]))
     ids, place, tf = flatten_terms(0, tuple(rows.terms))
+    stems = ids < SURFACE_BIT  # surface forms only lead to rows; how common a word is tell the stems
+    ids, place, tf = ids[stems], place[stems], tf[stems]
     names, terms = np.unique(ids, return_inverse=True)
     said = rows.said[rows.turn]
     alive = len(rows)

@@ -45,7 +45,7 @@ def session_mean(session: Floats, view: NamespaceView) -> float:
 
 def _word_signal(name: str, question: Question, view: NamespaceView) -> Floats:
     if name not in question.memo:
-        found = word_signals(question.terms, question.idf_prior, view)
+        found = word_signals(question.terms, question.idf_prior, view, question.form_ids)
         question.memo["bm25_turn"], question.memo["bm25_pair"], session, question.memo["heard"] = found
         question.memo["session_words"] = session
         question.memo["bm25_session"] = _spread_over_rows("bm25_session", session, question, view)

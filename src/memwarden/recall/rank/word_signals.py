@@ -7,13 +7,15 @@ of a table. A property test holds the two together to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from memwarden.recall.index.postings import Counts, Rows
 from memwarden.recall.index.view import Floats, NamespaceView
+from memwarden.text.tokenizer import surface_id, term_id
 
 PSEUDO_MASS: Final = 2.0  # idf mass of doubt: a single matched word is less than five
 PSEUDO_ROWS: Final = 100.0  # rows of everyday text behind every idf, so that tiny stores have an idf
@@ -45,15 +47,48 @@ def idf(total: int, df: int, prior: float) -> float:
     return float(np.log1p((total + PSEUDO_ROWS) / (df + PSEUDO_ROWS * prior + 0.5)))
 
 
-def word_signals(terms: Sequence[int], priors: Sequence[float], view: NamespaceView) -> WordSignals:
-    """Work them out, the shorter way.
+def form_ids(term: int, form: str) -> tuple[int, ...]:
+    """Return the ids beside a stem's under which memories hold a word, given its surface form in the question.
 
-    terms: ids, once each. priors: the share of everyday texts that hold each of them.
+    They are for memories that were taken for another language: there the word has another stem, or is one itself.
+    """
+    stem = term_id(form)
+    return (surface_id(form),) if stem == term else (stem, surface_id(form))
+
+
+def find_word(postings: Callable[[int], tuple[Rows, Counts]], term: int, others: Sequence[int]) -> tuple[Rows, Counts]:
+    """Return the rows that hold a stem or one of its other ids, ascending, and how often each does."""
+    rows, tf = postings(term)
+    for other in others:
+        more, counts = postings(other)
+        if not len(more):
+            continue
+        if len(rows):
+            alone = rows[np.minimum(rows.searchsorted(more), len(rows) - 1)] != more
+            if not alone.any():  # nearly always: what holds the surface form holds the stem
+                continue
+            more, counts = more[alone], counts[alone]
+        together = np.concatenate((rows, more))
+        order = np.argsort(together, kind="stable")
+        rows, tf = together[order], np.concatenate((tf, counts))[order]
+    return rows, tf
+
+
+def word_signals(
+    terms: Sequence[int],
+    priors: Sequence[float],
+    view: NamespaceView,
+    forms: Mapping[int, Sequence[int]] = MappingProxyType({}),
+) -> WordSignals:
+    """Compute the signals, by the cheaper of the two ways.
+
+    terms: ids, once each. priors: the share of everyday texts that hold each of them. forms: by a term its other ids
+    (:func:`form_ids`).
     """
     words: list[QueryWord] = []
     mass = 0.0
     for term, prior in zip(terms, priors, strict=True):
-        rows, tf = view.postings(term)
+        rows, tf = find_word(view.postings, term, forms.get(term, ()))
         weight = idf(view.alive_count, _df(term, len(rows), view), prior)
         mass += weight
         if len(rows):

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from memwarden.text.dates.calendar import Days
-from memwarden.text.dates.words import LANGUAGES, Language, Phrases, language_of
+from memwarden.text.dates.words import LANGUAGES, Language, Phrases
+from memwarden.text.language import language_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class SymbolText:
         self.said = said
         self.question = question
         self.words: list[str] = _TOKEN.findall(lower_in_place(text))
-        self.language = LANGUAGES.get(language or "") or language_of(self.words)
+        self.language = LANGUAGES.get(language or language_of(text), _ENGLISH)
         phrases = self.language.phrases
         if not phrases.keys().isdisjoint(self.words):
             self.words = _with_phrases(self.words, phrases)

@@ -329,22 +329,3 @@ def _gate() -> Iterator[str]:
 
 GATE: Final = frozenset(_gate())
 """Words without one of which, and without digits that look like a date, no text is read any further."""
-
-
-def _votes(language: Language) -> frozenset[str]:
-    """Words that tell a language: the listed ones, and its words of time that no other language has."""
-    others = [other for other in LANGUAGES.values() if other is not language]
-    return language.marks | _words_of(language).difference(*map(_words_of, others))
-
-
-def _words_of(language: Language) -> frozenset[str]:
-    return language.marks | language.future | language.past | frozenset(language.words)
-
-
-_VOTES: Final = tuple((language, _votes(language)) for language in LANGUAGES.values())
-
-
-def language_of(words: list[str]) -> Language:
-    """The language of a text by its commonest words; English in doubt."""
-    held = set(words)
-    return max(_VOTES, key=lambda pair: len(held & pair[1]))[0]

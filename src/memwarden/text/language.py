@@ -1,0 +1,285 @@
+"""The language of a text, by its script, its function words and its groups of letters.
+
+Whatever asks for a language asks here: stems of recall, dates, statements that are compared, facts that are extracted.
+Languages are ISO 639-1 codes. The functions take time linear in the text and look at its first words only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from memwarden.text.lexicon import load_words, read_lines
+
+DEFAULT_LANGUAGE: Final = "en"
+LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "pl", "tr")
+"""Languages in Latin script that are told apart."""
+MAX_WORDS: Final = 300
+"""Words that are read; more do not change the answer."""
+MIN_LEAD: Final = 3.0
+"""Lead over the next language, in nats, from which a language is known and not only likely."""
+
+_VOTE: Final = 4.0
+_MIN_WORD: Final = -6.0
+"""Least score of a word, so that a single name does not decide."""
+_LISTED: Final = frozenset(("en", "de", "fr", "es"))
+_PRIOR_LISTED, _PRIOR_OTHER = -2.0, -9.0
+"""Scores at the start: memories are mostly in English, and in languages that the lists know best."""
+_CLEAR_VOTES: Final = 2
+"""Function words of English alone, beyond those of other languages alone, that tell English without a closer look."""
+_MIN_LETTERS_LEAD: Final = 5.0
+"""Lead that letters alone need against the default: "Paolo Rossi" is a name in any language."""
+
+LanguageScores = tuple[float, ...]
+"""For each of :data:`LATIN` how well words fit, in nats; 0 each for no words."""
+
+
+class LanguageEvidence(NamedTuple):
+    """What a text shows of its language.
+
+    Attributes:
+        script: the language of a script other than Latin, "" for Latin.
+        scores: of its Latin words. voted: the languages that function words of the text belong to; a word that English
+            has too ("no") votes for English only.
+    """
+
+    script: str
+    scores: LanguageScores
+    voted: frozenset[str]
+
+    def join(self, other: LanguageEvidence) -> LanguageEvidence:
+        """Return the evidence of two texts together; texts in different scripts show none."""
+        if self.script != other.script:
+            return LanguageEvidence("", _NO_SCORES, frozenset())
+        scores = tuple(mine + theirs for mine, theirs in zip(self.scores, other.scores, strict=True))
+        return LanguageEvidence(self.script, scores, self.voted | other.voted)
+
+    def likely(self, default: str = DEFAULT_LANGUAGE, caution: float = 1.0) -> str:
+        """Return the likeliest language: the default unless another fits clearly better.
+
+        caution: the part that counts of the scores at the start, which favour the default.
+        """
+        if self.script:
+            return self.script
+        expected = default if default in LATIN else DEFAULT_LANGUAGE
+        best, most = default, self.scores[LATIN.index(expected)]
+        for code, fit in zip(LATIN, self.scores, strict=True):
+            score = fit + caution * _prior(code) - (0.0 if code in self.voted else _MIN_LETTERS_LEAD)
+            if code != expected and score > most:
+                best, most = code, score
+        return best
+
+    def known(self, min_lead: float = MIN_LEAD) -> str:
+        """Return the language that function words show with so much lead over the next, else ""."""
+        if self.script:
+            return self.script
+        if not self.voted:
+            return ""
+        best, second = sorted(range(len(LATIN)), key=lambda place: -self.scores[place])[:2]
+        return LATIN[best] if self.scores[best] - self.scores[second] >= min_lead else ""
+
+
+_NO_SCORES: Final[LanguageScores] = (0.0,) * len(LATIN)
+
+
+def normalize_text(text: str) -> str:
+    """Return a text in NFKC and without case; curly apostrophes are straight."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
+
+
+def language_of(text: str, default: str = DEFAULT_LANGUAGE) -> str:
+    """Return the likeliest language of a text; ``default`` when it shows none."""
+    if not text.isascii() and (script := script_of(text)):
+        return script
+    return language_of_words(_WORD.findall(normalize_text(text[:_MAX_CHARACTERS])), default, text)
+
+
+def language_of_words(words: list[str], default: str = DEFAULT_LANGUAGE, text: str = "") -> str:
+    """Return the likeliest language of normalised Latin words. text: for signs that words do not hold ("¿")."""
+    held = set(words[:MAX_WORDS])
+    voters = held & _voters()[0]
+    if default == DEFAULT_LANGUAGE and len(voters & _voters()[1]) >= _CLEAR_VOTES + len(voters & _voters()[2]):
+        return DEFAULT_LANGUAGE  # most texts end here
+    return LanguageEvidence("", *_score(held, text)).likely(default)
+
+
+def read_evidence(text: str) -> LanguageEvidence:
+    """Return what a text shows of its language."""
+    script = "" if text.isascii() else script_of(text)
+    if script:
+        return LanguageEvidence(script, _NO_SCORES, frozenset())
+    return LanguageEvidence("", *_score(set(_WORD.findall(normalize_text(text[:_MAX_CHARACTERS]))[:MAX_WORDS]), text))
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is in Latin script and shows no other language."""
+    return is_latin(text) and language_of(text) == DEFAULT_LANGUAGE
+
+
+def is_latin(text: str) -> bool:
+    """Whether at least half of a text's letters are Latin; true for a text without letters."""
+    if text.isascii():
+        return True
+    letters = [sign for sign in text if sign.isalpha()]
+    return 2 * sum(1 for sign in letters if sign < "\u0250") >= len(letters)
+
+
+# Scripts and the language that each stands for, where there is one that most of its texts are in.
+_SCRIPTS: Final = (
+    ("el", "\u0370-\u03ff\u1f00-\u1fff"),
+    ("ru", "\u0400-\u052f"),
+    ("hy", "\u0530-\u058f"),
+    ("he", "\u0590-\u05ff"),
+    ("ar", "\u0600-\u06ff\u0750-\u077f"),
+    ("hi", "\u0900-\u097f"),
+    ("ta", "\u0b80-\u0bff"),
+    ("th", "\u0e00-\u0e7f"),
+    ("ko", "\uac00-\ud7af\u1100-\u11ff"),
+    ("ja", "\u3040-\u30ff\u31f0-\u31ff"),
+    ("zh", "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"),
+)
+_OTHER_SCRIPT: Final = re.compile("|".join(f"(?P<{code}>[{signs}])" for code, signs in _SCRIPTS))
+_ANY_OTHER_SCRIPT: Final = re.compile("[" + "".join(signs for _, signs in _SCRIPTS) + "]")
+_WITHOUT_SPACES: Final = frozenset(("ja", "zh", "ko", "th"))
+_LETTERS_OF_SIGN: Final = 3
+"""A sign of a script without spaces says as much as so many Latin letters."""
+# Characters that Japanese alone has or writes so, and those that Chinese alone has in everyday texts.
+_JAPANESE_HAN: Final = frozenset("曜駅円気図読発転辺売実帰払込働畑峠枠匂々〆〇戻掛届頃嬉込対単県広鉄焼渋浜沢")
+_CHINESE_HAN: Final = frozenset("你您们這这個个吗嗎呢吧啊么麼怎哪她它谁誰很没沒还說说时過过对對给讓让")
+_MAX_CHARACTERS: Final = 4_000
+
+
+def script_of(text: str) -> str:
+    """Return the language of the script that most of a text is in, "" for Latin script or no letters."""
+    some = text[:_MAX_CHARACTERS]
+    if _ANY_OTHER_SCRIPT.search(some) is None:
+        return ""
+    counts: dict[str, int] = {}
+    for hit in _OTHER_SCRIPT.finditer(some):
+        code = hit.lastgroup or ""
+        counts[code] = counts.get(code, 0) + 1
+    best = max(counts, key=counts.__getitem__)
+    glued = sum(counts.get(code, 0) for code in _WITHOUT_SPACES)
+    others = sum(counts.values()) - glued
+    latin = sum(1 for sign in some if sign.isalpha() and sign < "\u0250")
+    if latin > _LETTERS_OF_SIGN * glued + others:
+        return ""
+    if best in ("ja", "zh"):
+        return _chinese_or_japanese(some, counts)
+    return best
+
+
+def _chinese_or_japanese(text: str, counts: dict[str, int]) -> str:
+    """Kana tell Japanese; without them a few characters do, and Chinese is likelier."""
+    signs = set(text)
+    if counts.get("ja", 0):
+        return "ja" if counts["ja"] * 10 >= counts.get("zh", 0) or signs.isdisjoint(_CHINESE_HAN) else "zh"
+    return "ja" if not signs.isdisjoint(_JAPANESE_HAN) and signs.isdisjoint(_CHINESE_HAN) else "zh"
+
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_ENGLISH_ENDS: Final = frozenset(("s", "t", "m", "re", "ve", "ll", "d"))
+_FRENCH_BEGINNINGS: Final = frozenset(
+    ("j", "l", "d", "c", "n", "m", "t", "s", "qu", "jusqu", "lorsqu", "puisqu", "aujourd")
+)
+_ITALIAN_BEGINNINGS: Final = frozenset(("l", "d", "c", "un", "dell", "nell", "all", "dall", "sull", "quest"))
+_ENGLISH: Final = frozenset(("en",))
+_SIGNS: Final = {"¿": "es", "¡": "es"}
+
+
+def _score(words: Iterable[str], text: str) -> tuple[LanguageScores, frozenset[str]]:
+    """The scores of distinct words, and the languages of which some are function words."""
+    scores, voted = list(_NO_SCORES), set[str]()
+    for word in words:
+        for part in _parts_of(word):
+            fit, codes = _score_word(part)
+            voted.update(codes & _ENGLISH or codes)
+            for place, value in enumerate(fit):
+                scores[place] += value
+    for sign, code in _SIGNS.items():
+        if sign in text:
+            scores[LATIN.index(code)] += _VOTE
+            voted.add(code)
+    return tuple(scores), frozenset(voted)
+
+
+def _parts_of(word: str) -> tuple[str, ...]:
+    """A word's parts at apostrophes: an elision or a contraction stays with its apostrophe, which tells a language."""
+    if "'" not in word:
+        return (word,)
+    first, *rest = word.split("'")
+    last = rest[-1]
+    if len(rest) == 1 and last in _ENGLISH_ENDS and first not in _FRENCH_BEGINNINGS:
+        return (first, "'" + last)
+    return (first + "'", *rest)
+
+
+@lru_cache(maxsize=50_000)
+def _score_word(word: str) -> tuple[LanguageScores, frozenset[str]]:
+    """How well a word fits each language, the best 0 by its letters, and the languages whose function word it is."""
+    codes = _languages_of_function_word(word)
+    fit = list(_score_letters(word)) if "'" not in word else list(_NO_SCORES)
+    for code in codes:
+        fit[LATIN.index(code)] += _VOTE
+    return tuple(fit), codes
+
+
+def _languages_of_function_word(word: str) -> frozenset[str]:
+    if word.startswith("'"):
+        return frozenset(("en",))
+    if word.endswith("'"):
+        beginning = word[:-1]
+        codes = (("fr", _FRENCH_BEGINNINGS), ("it", _ITALIAN_BEGINNINGS))
+        return frozenset(code for code, listed in codes if beginning in listed)
+    return _function_words().get(word, frozenset())
+
+
+def _score_letters(word: str) -> LanguageScores:
+    groups, edged = _letter_groups(), f"_{word[:40]}_"
+    fit = list(_NO_SCORES)
+    for start in range(len(edged) - 2):
+        for place, value in enumerate(groups.get(edged[start : start + 3], _NO_SCORES)):
+            fit[place] += value
+    best = max(fit)
+    return tuple(max(value - best, _MIN_WORD) for value in fit)
+
+
+@cache
+def _letter_groups() -> dict[str, LanguageScores]:
+    """For each group of three letters the nats by which it is less likely in a language than in the likeliest."""
+    head, *lines = read_lines("letter_groups.txt")
+    order = [head.split().index(code) for code in LATIN]
+    return {line[:3]: tuple(-_STEP * (ord(line[3 + place]) - ord("a")) for place in order) for line in lines}
+
+
+_STEP: Final = 0.35
+"""Nats between two letters of the table; see bench/scripts/make_letter_groups.py."""
+
+
+@cache
+def _function_words() -> dict[str, frozenset[str]]:
+    """Function word -> the languages that have it."""
+    table: dict[str, set[str]] = {}
+    for name in ("stop", "telling"):
+        for code, listed in load_words("function_words", name).items():
+            for word in listed:
+                table.setdefault(normalize_text(word), set()).add(code)
+    return {word: frozenset(codes) & frozenset(LATIN) for word, codes in table.items() if codes & set(LATIN)}
+
+
+@cache
+def _voters() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """All function words, those of English alone, and those of other languages that English does not have."""
+    words = _function_words()
+    english = frozenset(word for word, codes in words.items() if codes == {"en"})
+    others = frozenset(word for word, codes in words.items() if "en" not in codes)
+    return frozenset(words), english, others
+
+
+def _prior(code: str) -> float:
+    return _PRIOR_LISTED if code in _LISTED else _PRIOR_OTHER
