@@ -256,7 +256,7 @@ def test_a_backup_with_a_flipped_bit_or_without_its_end_is_recognised(tmp_path: 
         damaged = bytearray(whole)
         damaged[at] ^= 1 << at % 8
         file.write_bytes(damaged)
-        with pytest.raises(StoreCorrupt, match=r"no whole backup.*another one"):
+        with pytest.raises(StoreCorrupt, match=r"no whole backup.*another backup"):
             read_manifest(file)
     for size in (*range(0, len(whole), max(1, len(whole) // 100)), *range(len(whole) - 120, len(whole))):
         file.write_bytes(whole[:size])
@@ -487,7 +487,14 @@ async def test_an_owner_without_more_rights_restores(new_database: Callable[[], 
 
 
 def a_manifest(**changes: object) -> Manifest:
-    return Manifest("sqlite", "2026-01-01T00:00:00+00:00", 1, None, (NamespaceRevision("a", "b", 3), NamespaceRevision("a", "c", 4)), {})
+    return Manifest(
+        "sqlite",
+        "2026-01-01T00:00:00+00:00",
+        1,
+        None,
+        (NamespaceRevision("a", "b", 3), NamespaceRevision("a", "c", 4)),
+        {},
+    )
 
 
 def test_a_manifest_counts_revisions() -> None:

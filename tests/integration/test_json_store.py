@@ -287,9 +287,9 @@ def test_events_after_half_a_line_are_whole(tmp_path: Path) -> None:
     file.write_bytes(said[:-20])
     with opened(tmp_path) as warden:
         warden.scope(user="ana").remember("Tom has a van.")
-        told = warden.scope(user="ana").events()
+        told = warden.scope(user="ana").journal.events()
     with opened(tmp_path) as warden:
-        assert warden.scope(user="ana").events() == told
+        assert warden.scope(user="ana").journal.events() == told
     assert len(file.read_bytes().splitlines()) == len(told) + 1  # the half of one
 
 

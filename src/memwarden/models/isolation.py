@@ -1,4 +1,4 @@
-"""Somebody else's reranker, kept where it cannot hold up anything."""
+"""Runs a caller's reranker in a thread of its own, with a time limit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from memwarden.models.protocols import Reranker
 
 
 class IsolatedReranker:
-    """A reranker in a daemon thread of its own, one question at a time.
+    """A reranker in a daemon thread of its own, a single question at a time.
 
-    One that hangs holds up neither the loop's threads, which reads and writes need, nor the end of the process. While
-    it hangs, further questions do without it at once.
+    A reranker that hangs blocks neither the loop's threads, which reads and writes need, nor the end of the process.
+    While it hangs, further questions raise ModelUnavailable at once.
     """
 
     def __init__(self, reranker: Reranker, seconds: float) -> None:
@@ -33,13 +33,13 @@ class IsolatedReranker:
         try:
             return answer.result(self._seconds)
         except TimeoutError:
-            self._late = thread
+            self._late = thread  # Python cannot stop a thread, so it is only remembered as busy
             raise ModelUnavailable(f"the reranker took longer than {self._seconds:g} seconds") from None
 
     def _judge(self, answer: Future[Sequence[float]], query: str, texts: Sequence[str]) -> None:
         try:
             answer.set_result(self._reranker.score(query, texts))
-        except BaseException as error:  # whatever it is, it belongs to who asked
+        except BaseException as error:  # whatever it is, the caller gets it
             answer.set_exception(error)
         finally:
             self._free.release()

@@ -1,4 +1,4 @@
-"""Getting checked JSON out of a chat model: one repair, then it is given up (decisions 2.23)."""
+"""Asks a chat model for JSON and checks it: a single repair, then None."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPENING = re.compile(r'[\[{](?=\s*["{}\[\]\-0-9tfnNI])')
 _MAX_OPENINGS = 1_000
 
 TIME_LIMIT_SECONDS = 20.0
-"""A question and its repair may take so long together."""
+"""Time limit of a question together with its repair."""
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +37,10 @@ async def ask_json(
     max_tokens: int,
     seconds: float | None = None,
 ) -> T | None:
-    """Return what ``read`` makes of the model's answer, or None when there is no use in it.
+    """Return the result of ``read`` on the model's answer, or None if the answer is unusable.
 
-    ``read`` raises ValueError, KeyError or TypeError for an answer that says nothing; then the model is told what was
-    wrong and asked once more. Never raises: a model that fails, is late or answers garbage costs a warning.
+    ``read`` raises ValueError, KeyError or TypeError for an unusable answer; then the model is told the error and asked
+    again, a single time. Never raises: a model that fails, is late or answers garbage costs a warning.
     """
     limit = TIME_LIMIT_SECONDS if seconds is None else seconds
     try:
@@ -68,10 +68,9 @@ async def ask_json(
 
 
 def json_values(text: str) -> Iterator[Any]:
-    """The lists and objects in a text, one after another, without looking for more inside of them.
+    """Yield the outermost JSON lists and objects in a text, in order.
 
-    What began as JSON and then broke off is passed over as far as it was understood: the tags of a memory that was cut
-    off are no list of memories.
+    Truncated JSON is skipped as far as it was parsed: the tags of a truncated memory are no list of memories.
     """
     decoder, at = json.JSONDecoder(), 0
     for _ in range(_MAX_OPENINGS):

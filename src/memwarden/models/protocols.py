@@ -1,4 +1,4 @@
-"""Whom memwarden calls for numbers or words: small protocols, so that anybody can bring their own."""
+"""Protocols of the models that memwarden calls, so that callers can bring their own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Embedder(Protocol):
     def ready(self) -> bool: ...
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return one unit-length float32 row a text, shape (len(texts), dimensions).
+        """Return a unit-length float32 row per text, shape (len(texts), dimensions).
 
         A text in which the model finds nothing (empty, only unknown signs) gets a row of zeros, never NaN. Called in
         a worker thread for batches; must be safe to call from several threads. Raises ModelUnavailable: then texts
@@ -39,7 +39,7 @@ class Embedder(Protocol):
 
 
 class EncodedTexts(NamedTuple):
-    """What one pass gives for some texts.
+    """Vectors of texts and their word pieces, from a single pass.
 
     Attributes:
         vectors: (n, dimensions) of unit length; a row of zeros for a text without word pieces.
@@ -51,12 +51,12 @@ class EncodedTexts(NamedTuple):
 
 
 class EncodedQuestion(NamedTuple):
-    """What one pass gives for a question.
+    """Vectors of a question and its word pieces, from a single pass.
 
     Attributes:
         vector: (dimensions,) of unit length, or zeros.
-        pieces: (t, piece_dimensions) of unit length, one a word piece; None from a model without them.
-        words: for each word piece the word that it is a piece of, as written.
+        pieces: (t, piece_dimensions) of unit length, a row per word piece; None from a model without them.
+        words: for each word piece its word as written.
     """
 
     vector: npt.NDArray[np.float32]
@@ -81,14 +81,14 @@ class Reranker(Protocol):
     """Judges a few candidates by reading question and text together, for example a cross-encoder."""
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return one number a text, higher is better, on any scale. Called in a worker thread.
+        """Return a score per text, higher is better, on any scale. Called in a worker thread.
 
         Raises ModelUnavailable: then the order stays as it was.
         """
 
 
 class ChatModel(Protocol):
-    """Answers a prompt with JSON. Never needed; where one is configured it judges what no rule decides.
+    """A model that answers prompts with JSON. Optional; if configured it judges what no rule decides.
 
     Attributes:
         name: the model, for the journal.

@@ -4,7 +4,7 @@ The table has 256 dimensions and was trained so that the first 128 serve alone: 
 R@10 .796 against .795, RealMem session R@5 .640 against .641) for half the memory and time.
 
 Only the package's two data files are read. The package itself is not imported: that costs 240 ms, reconfigures the
-root logger and pulls in an HTTP client; and its pooling pads every text of a batch to the longest one.
+root logger and pulls in an HTTP client; and its pooling pads every text of a batch to the longest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memwarden.errors import InvalidConfig
 
 BATCH = 256
 # A text is cut here before it is split into pieces: the mean of its first 500 or so is its topic as well as the mean of
-# all of them (measured: no loss on user-assistant sessions down to 128), and one pasted log must not hold up a batch.
+# all of them (measured: no loss on user-assistant sessions down to 128), and a pasted log must not delay a batch.
 MAX_CHARACTERS = 2_500
 
 
@@ -71,9 +71,8 @@ def _embed_batch(
     texts: Sequence[str], out: npt.NDArray[np.float32], table: npt.NDArray[np.float32], tokenizer: Tokenizer
 ) -> None:
     cut = [text[:MAX_CHARACTERS] for text in texts]
-    # For one text, as every question is, a batch costs twice as much.
-    item = len(cut) == 1
-    batch = [tokenizer.encode(cut[0], add_special_tokens=False)] if item else None
+    # For a single text, as every question is, a batch costs twice as much.
+    batch = [tokenizer.encode(cut[0], add_special_tokens=False)] if len(cut) == 1 else None
     for row, encoding in enumerate(batch or tokenizer.encode_batch_fast(cut, add_special_tokens=False)):
         ids = encoding.ids
         if ids:
@@ -84,7 +83,7 @@ def _embed_batch(
 
 @cache
 def shared_embedder() -> WordLlamaEmbedder:
-    """Return the process's one embedder."""
+    """Return the embedder that the process shares."""
     return WordLlamaEmbedder()
 
 

@@ -1,4 +1,4 @@
-"""The part of the contract of a store that is about changes: steps, states, edges, marks, and the past."""
+"""Contract tests of changes: steps, states, edges, marks, and the past."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ ONE_OF_EACH: dict[type[Any], BatchChange] = {
 
 
 async def some_history(store: Store) -> None:
-    """Two active memories with an edge, and one that was removed."""
+    """Write two active memories with an edge, and a removed memory."""
     await store.apply(a_batch(a_put("a"), a_put("b"), a_put("gone"), Link("b", "a", strength=0.7), Remove("gone")))
 
 
 class ChangeTests:
-    """Mixed into :class:`memwarden.testing.StoreTests`."""
+    """Tests of changes, mixed into :class:`memwarden.testing.StoreTests`."""
 
     @pytest.mark.parametrize("kind", get_args(BatchChange), ids=lambda kind: kind.__name__)
     async def test_every_kind_of_change_leaves_a_journal_entry(self, store: Store, kind: type[Any]) -> None:
-        """The kinds are read from the union that a Batch takes, so that a new one has to come with its entry here."""
+        """The kinds come from the union that a Batch takes, so that a new kind needs its entry here."""
         await some_history(store)
         before = await store.head(NAMESPACE)
         change = replace(ONE_OF_EACH[kind], meta={"rule": "r"}, step=7)

@@ -1,4 +1,4 @@
-"""The part of the contract of a store that is about states of agents."""
+"""Contract tests of checkpoints."""
 
 from __future__ import annotations
 
@@ -135,7 +135,9 @@ class CheckpointTests:
         assert await ids(store, CheckpointSearch(before="2")) == ["1", "1"]
         assert await ids(store, limit=3) == ["3", "2", "1"]
         assert await ids(store, limit=0) == []
-        for place, key in enumerate(order):  # page by page, also when the last one of a page is gone meanwhile
+        for place, key in enumerate(
+            order
+        ):  # page by page, also when the last checkpoint of a page is removed meanwhile
             rest = await store.checkpoints.find(NAMESPACE, CheckpointSearch(after=key))
             assert [item.saved.key for item in rest] == order[place + 1 :]
 

@@ -1,4 +1,4 @@
-"""The part of the contract of a store that is about operational events (B14)."""
+"""Contract tests of operational events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.observability.records import EVERYTHING, EventFilter, OpEvent, Viewer, counted, in_utc
+from memwarden.observability.records import EVERYTHING, EventFilter, OpEvent, Viewer, count_events, in_utc
 from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.pages import CANARY_TENANT, Tally
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, START, a_batch, a_put
@@ -89,7 +89,7 @@ class EventTests:
             assert await store.events(NAMESPACE, where, limit=3) == wanted[::-1][:3], where
             for seconds in (60, 3600, 86_400):
                 counts = await store.event_counts(NAMESPACE, where, seconds=seconds)
-                assert counts == counted(wanted, seconds), (where, seconds)
+                assert counts == count_events(wanted, seconds), (where, seconds)
         assert len([item for item in VARIED_EVENTS if FILTERS_OF_EVENTS[-3].matches(item)]) == 24  # told by hand
 
     async def test_counts_add_up_what_each_event_stands_for(self, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""A chat model that says what it was told to say: stands for a paid or remote model in tests, and for nothing else."""
+"""A chat model with scripted answers, in place of a paid or remote model in tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memwarden.errors import ModelUnavailable
 
 
 class ModelCall(NamedTuple):
-    """One call of :meth:`ScriptedModel.complete`."""
+    """A call of :meth:`ScriptedModel.complete`."""
 
     system: str
     prompt: str
@@ -21,7 +21,7 @@ class ScriptedModel:
     """A :class:`memwarden.models.protocols.ChatModel` with its answers given beforehand.
 
     Args:
-        answers: given one after another; an exception is raised. After the last one ModelUnavailable is raised.
+        answers: returned in order; an exception is raised. After the last answer ModelUnavailable is raised.
     """
 
     name = "scripted"

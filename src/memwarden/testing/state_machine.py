@@ -121,7 +121,7 @@ def puts(draw: st.DrawFn, namespace: Namespace) -> Put:
 
 @st.composite
 def batches(draw: st.DrawFn) -> Batch:
-    """A batch of a few changes; one in some ten is wrong (a memory of another namespace)."""
+    """A batch of a few changes; about a tenth are invalid (a memory of another namespace)."""
     namespace = draw(_NAMESPACES)
     inside = namespace if draw(st.integers(0, 9)) else OTHER_USER
     changes = draw(st.lists(puts(inside) | others(), min_size=0, max_size=5))
@@ -168,7 +168,7 @@ def _operators(sort: str) -> list[str]:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Drives ``make_store`` and :class:`MemoryStore`. Make one with :func:`store_machine`."""
+    """Drives the store of ``make_store`` and a :class:`MemoryStore`. Built by :func:`store_machine`."""
 
     make_store: Callable[[Path], Store]
 
@@ -303,7 +303,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 async def _scan(store: Store, namespace: Namespace, since: int) -> Any:
     scan = await store.scan(namespace, since)
-    # Of a tombstone only its id and number count; its other fields may be stale.
+    # A tombstone is compared by id and number only; its other fields may be stale.
     return scan.head, [row if row.live else (row.n, row.id) for row in scan.rows], sorted(scan.edges)
 
 

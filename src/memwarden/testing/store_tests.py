@@ -1,4 +1,4 @@
-"""The contract of :class:`memwarden.stores.protocol.Store` as tests, for whoever writes a store."""
+"""The contract of :class:`memwarden.stores.protocol.Store` as tests, for authors of stores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 
 @pytest.mark.asyncio
 class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, CheckpointTests):
-    """Subclass it, give :meth:`make_store`, and run pytest; nothing is skipped.
+    """All contract tests: subclass it, define :meth:`make_store`, and run pytest; nothing is skipped.
 
     ::
 
@@ -51,9 +51,9 @@ class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, Check
     """
 
     def make_store(self, folder: Path) -> Store:
-        """Return a store that is not open yet and keeps its data under ``folder`` (or at a place that stands for it).
+        """Return a store that is not open yet and keeps its data under ``folder`` (or at an equivalent place).
 
-        Called again with the same folder, it stands for a second process, now or later.
+        A second call with the same folder stands for a second process, at the same time or later.
         """
         raise NotImplementedError
 
@@ -143,7 +143,7 @@ class StoreTests(ReadTests, FillTests, ChangeTests, PageTests, EventTests, Check
         await other.close()
 
     async def test_rows_enforced_is_shown_by_the_backend(self, store: Store) -> None:
-        """A backend that promises it overrides this test with one that goes around memwarden."""
+        """A store that promises enforced rows overrides this test, reading below memwarden."""
         assert not store.promises.rows_enforced, "override this test: read other scopes' rows below memwarden, and fail"
 
     # Identity

@@ -1,7 +1,7 @@
 """The files of a namespace: a readable snapshot, and a log of later writes.
 
-A page is appended to the log and synced before a write is acknowledged. From time to time a new log is begun, everything
-is written to a new snapshot, which then takes the place of the old, and the logs before the new log are removed. So
+A page is appended to the log and synced before a write is acknowledged. From time to time a new log is begun,
+everything is written to a new snapshot, which then takes the place of the old, and the earlier logs are removed. So
 whenever the process dies, snapshot and logs hold every acknowledged write; a log may repeat what the snapshot holds.
 """
 
@@ -107,8 +107,10 @@ class Folder:
                 file.write(b'\n, "crc32": "%08x"}\n' % check)
                 file.flush()
                 os.fsync(file.fileno())
+            # Atomic on the same file system: a reader finds the old snapshot or the new, never a torn file.
             new.replace(self.path / SNAPSHOT)
             sync_folder(self.path)
+            # Only after the snapshot is durable; logs begun since hold later writes.
             for log in self._logs():
                 if _number(log) < number:
                     log.unlink()

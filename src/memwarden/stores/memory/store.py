@@ -299,6 +299,7 @@ class MemoryStore:
         draft = _MemoryDraft(space, batch)
         applied = tuple(draft.apply(change) for change in batch.changes)
         page = draft.page(applied)
+        # Durable first, visible second: a failed write must leave no trace in the tables.
         await self._write(page)
         space.follow(page)
         self._spaces[batch.namespace] = space

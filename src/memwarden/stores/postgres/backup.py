@@ -1,8 +1,8 @@
 """Backup and restore of the PostgreSQL database (:mod:`memwarden.stores.transfer.backup`).
 
-Whole tables travel through COPY, read from one snapshot by the login that owns the schema: what one namespace at a time
-shows would leave out rows of a namespace that nobody named. Which tables there are is asked of the database, so that a
-new one comes along by itself; what holds data and is no table is refused (:data:`DERIVED`).
+Whole tables travel through COPY, read from a single snapshot by the login that owns the schema: reading namespace by
+namespace would miss rows of a namespace missing from the list. The tables are listed by the database, so that new
+tables are included by themselves; other relations that hold data are refused (:data:`DERIVED`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, Tabl
 ENGINE = "postgres"
 TABLES = "rp"
 DERIVED = "vitcI"
-"""Kinds of relations (``pg_class.relkind``) that hold nothing of their own: views, indexes, toast, types."""
+"""Kinds of relations (``pg_class.relkind``) without data of their own: views, indexes, toast, types."""
 
 _KINDS = b"""
     SELECT relname, relkind::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace ORDER BY relname
@@ -54,7 +54,7 @@ Columns = tuple[str, ...]
 
 
 def back_up(connections: Connections, target: Path, tick: Tick = ignore_tick) -> Manifest:
-    """Copy a store as it stands now into a new file, while others write to it; it is not migrated.
+    """Copy a snapshot of a store into a new backup, while others write to it; nothing is migrated.
 
     Raises Conflict when ``target`` is there, StoreFull, StoreUnavailable, StoreCorrupt.
     """
@@ -76,9 +76,10 @@ def back_up(connections: Connections, target: Path, tick: Tick = ignore_tick) ->
 
 
 def restore(path: Path, connections: Connections, tick: Tick = ignore_tick) -> Manifest:
-    """Write a backup into a database that has no store yet, in one transaction, and bring it up to date.
+    """Restore a backup to a database without a store, in a single transaction, and bring it up to date.
 
-    Raises Conflict when there is one or the backup is of another engine, StoreCorrupt, StoreTooNew, StoreUnavailable.
+    Raises Conflict when there is a store or the backup is of another engine, StoreCorrupt, StoreTooNew,
+    StoreUnavailable.
     """
     with backup.unpack(path) as (archive, manifest), _closing(connections), connections.borrow() as db:
         backup.refuse_foreign(manifest, archive, ENGINE, path, *map(_member, manifest.tables))
@@ -91,10 +92,11 @@ def restore(path: Path, connections: Connections, tick: Tick = ignore_tick) -> M
             if schema.read_state(db).has_namespace:
                 raise Conflict(
                     f"{connections.place} has a schema named memwarden already, and nothing is overwritten; restore "
-                    "into a new database, such as one made with createdb"
+                    "into a new database, for example made with createdb"
                 )
             schema.migrate_schema(db, 0, manifest.schema)
             db.execute(b"DELETE FROM memwarden.meta")
+            # Filled at the backup's schema, then migrated: the migrations convert the old rows.
             _fill(db, archive, manifest, path, tick)
             schema.migrate_schema(db, manifest.schema, schema.migrations()[-1].number)
         db.execute(b"SELECT memwarden.gather_statistics()")
@@ -102,7 +104,7 @@ def restore(path: Path, connections: Connections, tick: Tick = ignore_tick) -> M
 
 
 def refuse_undecided(kinds: Iterable[tuple[str, str]]) -> None:
-    """Raise StoreUnavailable for a relation, given with its kind, that nobody decided how to copy."""
+    """Raise StoreUnavailable for a relation of a kind that this version cannot copy."""
     for name, kind in kinds:
         if kind not in TABLES + DERIVED:
             raise StoreUnavailable(
@@ -144,7 +146,8 @@ def _fill(db: Connection[Any], archive: ZipFile, manifest: Manifest, path: Path,
     theirs = {name: item.columns for name, item in manifest.tables.items()}
     if {name: sorted(item) for name, item in tables.items()} != {name: sorted(item) for name, item in theirs.items()}:
         raise StoreCorrupt(
-            f"{path} has other tables than schema {manifest.schema} of memwarden; nothing was restored. Use another one"
+            f"{path} has other tables than schema {manifest.schema} of memwarden; nothing was restored. "
+            "Use another backup"
         )
     for number, (name, columns) in enumerate(theirs.items()):
         with _wall_open(db, name):
@@ -168,7 +171,7 @@ def _copy_in(db: Connection[Any], name: str, columns: Columns, archive: ZipFile)
 
 @contextmanager
 def _wall_open(db: Connection[Any], name: str) -> Iterator[None]:
-    """Let the owner of a table write rows of every namespace, in a transaction that nobody sees into yet."""
+    """Let a table's owner write rows of every namespace, in a transaction invisible to others."""
     forced = db.execute(
         b"SELECT relforcerowsecurity FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace AND relname = %s",
         (name,),
@@ -204,7 +207,7 @@ def _names(columns: Columns) -> Composed:
 
 @contextmanager
 def _closing(connections: Connections) -> Iterator[None]:
-    """Let an error say what happened, and close the connections at the end."""
+    """Explain errors of PostgreSQL, and close the connections at the end."""
     try:
         with explain_errors(connections.place):
             yield

@@ -1,4 +1,4 @@
-"""Checkpoints in the database. No row of the namespace is locked, so they wait for no batch and no batch for them."""
+"""Checkpoints in the database, written without locking a row of the namespace."""
 
 from __future__ import annotations
 
@@ -118,15 +118,15 @@ _COPIED = {
         ("task_path", "channel", "kind", "data"),
     ),
 }
-"""Of each table the columns of the key after the thread, and the others."""
+"""For each table the columns of its key after the thread, and the others."""
 _STATISTICS_INTERVAL = 500
-"""After so many statements that write, the server is asked whether it needs new statistics."""
+"""Written statements after which the server is asked to refresh its statistics."""
 _TABLES = (*_COPIED, "checkpoint_threads")
 _ESCAPED = re.compile(r"\\u000[01]")
 
 
 class ThreadRunner(Protocol):
-    """How the store has something done over one of its connections."""
+    """The store's function that runs work over a connection in a thread."""
 
     def __call__(self, work: Callable[[Connection[Any]], T], *, writing: bool) -> Awaitable[T]: ...
 
@@ -138,8 +138,8 @@ class PostgresCheckpoints:
     """See :class:`memwarden.stores.shared.checkpoints.Checkpoints`.
 
     Args:
-        in_thread: does something over a connection. later: the same, with nobody waiting for it.
-        seconds: how long one statement may take.
+        in_thread: runs work over a connection. later: the same without waiting for it.
+        seconds: time limit of a statement.
     """
 
     durable: ClassVar[bool] = True
@@ -156,7 +156,8 @@ class PostgresCheckpoints:
         channels, versions = [encode_text([link[side] for link in saved.links]) for side in (0, 1)]
         row = (
             *names, key[0], str(uuid7()),
-            *names, *key, encode_text(saved.parent), encode_text(saved.agent), encode_text(saved.run), channels, versions,
+            *names, *key, encode_text(saved.parent), encode_text(saved.agent), encode_text(saved.run), channels,
+            versions,
             encode_text(list(saved.small)), _encode_metadata(saved), saved.kind, saved.data, saved.shown,
         )  # fmt: skip
         places = [(*names, *key[:2], encode_text(value.channel), encode_text(value.version)) for value in values]
@@ -297,8 +298,8 @@ def _decode_checkpoint(row: Values) -> SavedCheckpoint:
     *key, parent, agent, kind, data, channels, versions, small, metadata, run = row
     links = tuple(zip(decode_text(channels), decode_text(versions), strict=True))
     return SavedCheckpoint(
-        CheckpointKey(*map(decode_text, key)), decode_text(parent), decode_text(agent), kind, data, links, tuple(decode_text(small)), _decode_metadata(metadata),
-        decode_text(run),
+        CheckpointKey(*map(decode_text, key)), decode_text(parent), decode_text(agent), kind, data, links,
+        tuple(decode_text(small)), _decode_metadata(metadata), decode_text(run),
     )  # fmt: skip
 
 
@@ -313,7 +314,7 @@ def _remove_all(db: Connection[Any], namespace: Namespace, keys: Sequence[Checkp
 
 
 def _remove_unneeded(db: Connection[Any], thread: tuple[str, str, str]) -> None:
-    # What is there is read before what is needed: what is put meanwhile is then only seen as needed.
+    # Values are read before links: a value written in between is then seen as needed only, and not removed.
     here_ = f"WHERE {_HERE} AND thread_id = %s"
     values = f"SELECT checkpoint_ns, channel, version FROM memwarden.checkpoint_blobs {here_}"
     there = db.execute(values.encode(), thread).fetchall()
@@ -348,7 +349,7 @@ def _decode_metadata(text: str) -> dict[str, Any]:
 
 
 def _map_texts(change: Callable[[Any], Any], value: Any) -> Any:
-    """Change every text in a JSON value. jsonb cannot hold U+0000 either."""
+    """Change every text in a JSON value; jsonb cannot hold U+0000 either."""
     if isinstance(value, dict):
         return {change(key): _map_texts(change, item) for key, item in value.items()}
     if isinstance(value, list | tuple):

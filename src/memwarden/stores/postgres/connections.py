@@ -1,4 +1,4 @@
-"""The connections, and what is done again when one of them breaks."""
+"""Pools connections and repeats work when a connection breaks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from memwarden.stores.postgres.sql.errors import explain, is_lost, is_rolled_bac
 
 T = TypeVar("T")
 
-# It warns of what is handled here. Who wants to read it gives the logger a handler; else it would go to stderr.
+# psycopg warns of errors that are handled here; without a handler the warnings would go to stderr.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _MAX_ATTEMPTS = 8  # of a transaction that the server undid because of others
-_FIRST_PAUSE = 0.02  # seconds before the second try, doubled for each one after it
+_FIRST_PAUSE = 0.02  # seconds before the second attempt, doubled for each further attempt
 _MAX_PAUSE = 0.5
 
 _DEFAULTS = {
     "application_name": "memwarden",
-    "keepalives_idle": "30",  # seconds; a server that vanished is noticed within one or two minutes
+    "keepalives_idle": "30",  # seconds; a server that vanished is noticed within two minutes
     "keepalives_interval": "10",
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
@@ -35,10 +35,10 @@ _DEFAULTS = {
 
 
 class Connections:
-    """Connections to one database, kept for whoever needs one next.
+    """A pool of connections to a database.
 
-    There are as many as threads that use them at once. A call makes one itself when none is idle, so it knows at once
-    why that fails, and when a server is back.
+    It grows to the number of threads that use it at once. A call connects by itself when no connection is idle, so it
+    learns at once why that fails, and when a server is back.
 
     Args:
         url: what libpq takes: ``postgresql://login@host:port/database?option=value``.
@@ -57,26 +57,25 @@ class Connections:
         self._idle: list[Connection[Any]] = []
 
     def connect(self) -> Connection[Any]:
-        """Make a connection. A transaction on it begins and ends where a statement says so."""
+        """Open a connection in autocommit mode: statements begin and end transactions."""
         connection = connect(self._conninfo, autocommit=True)
         register_dumpers(connection)
         return connection
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close all idle connections."""
         while (connection := self._take_idle()) is not None:
             connection.close()
 
     def run(self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool]) -> T:
-        """The same as :meth:`attempt`, but raises the errors of
-        :func:`memwarden.stores.postgres.sql.errors.explain`."""
+        """Run work as :meth:`attempt` does, but raise memwarden's errors."""
         try:
             return self.attempt(work, may_repeat)
         except Error as error:
             raise explain(error, self.place) from None
 
     def attempt(self, work: Callable[[Connection[Any]], T], may_repeat: Callable[[Error], bool]) -> T:
-        """Run ``work``; after the loss of a connection again, if ``may_repeat``; and after an undoing by others.
+        """Run ``work``; repeat it after a rollback by others, and after a lost connection if ``may_repeat``.
 
         Raises psycopg's errors.
         """
@@ -91,14 +90,14 @@ class Connections:
                 if is_rolled_back_by_others(error) and tries < _MAX_ATTEMPTS:
                     time.sleep(_FIRST_PAUSE * 2**tries * random.random())
                 elif is_lost(error) and may_repeat(error) and time.monotonic() < deadline:
-                    self.close()  # what broke one has most often broken all: a server that was restarted
+                    self.close()  # mostly the server was restarted, which broke the idle connections too
                     time.sleep(min(_MAX_PAUSE, _FIRST_PAUSE * 2**tries))
                 else:
                     raise
 
     @contextmanager
     def borrow(self) -> Iterator[Connection[Any]]:
-        """A connection, which is kept afterwards if it is whole, without an open transaction."""
+        """Lend a connection; afterwards it is rolled back and kept, unless it is broken."""
         connection = self._take_idle() or self.connect()
         try:
             yield connection
@@ -116,7 +115,7 @@ class Connections:
 
 
 def _end_transaction(connection: Connection[Any]) -> bool:
-    """Roll back what is open, which costs nothing where nothing is, and tell whether the connection is whole."""
+    """Roll back an open transaction, free when there is none; return whether the connection works."""
     try:
         connection.rollback()
     except Error:
@@ -131,6 +130,6 @@ def _place(given: Any) -> str:
 
 
 def _hide_url(url: str, error: Error) -> str:
-    """The reason, unless it repeats the URL, which may hold a password."""
+    """Return the reason, unless it repeats the URL, which may hold a password."""
     reason = " ".join(str(error).split())
     return "write postgresql://login:password@host:port/database" if url in reason or "@" in reason else reason

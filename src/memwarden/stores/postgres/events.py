@@ -1,4 +1,4 @@
-"""Operational events in the database: transactions of their own, which lock no namespace's row and wait for no disk."""
+"""Operational events in the database, in transactions that lock no namespace and wait for no disk."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Rows = list[tuple[Namespace, list[Values]]]
 
 
 def encode_events(events: Sequence[OpEvent]) -> Rows:
-    """Events as rows, those of a namespace together. Raises InvalidInput for text that no database can hold."""
+    """Return the rows of events by namespace. Raises InvalidInput for text that is not valid Unicode."""
     check_events(events)
     rows = [(event.namespace, tuple(map(encode_text, row_of(event)))) for event in events]
     rows.sort(key=itemgetter(0))
@@ -43,7 +43,7 @@ def encode_events(events: Sequence[OpEvent]) -> Rows:
 
 
 def write_events(db: Connection[Any], rows: Rows, seconds: float) -> None:
-    """Write rows; those of each namespace in a transaction, as row security lets nobody write into two at once."""
+    """Write rows, a transaction per namespace: row security allows no transaction across namespaces."""
     for namespace, some in rows:
         with db.pipeline():
             begin(db, namespace, seconds)
@@ -53,7 +53,7 @@ def write_events(db: Connection[Any], rows: Rows, seconds: float) -> None:
 
 
 def prune_events(db: Connection[Any], namespace: Namespace, before: datetime, most: int, seconds: float) -> int:
-    """See :meth:`memwarden.stores.base.Store.prune_events`."""
+    """See :meth:`memwarden.stores.protocol.Store.prune_events`."""
     name, keep = scope_values(namespace), check_limit(most)
     with db.pipeline():
         begin(db, namespace, seconds)
@@ -67,7 +67,7 @@ def prune_events(db: Connection[Any], namespace: Namespace, before: datetime, mo
 def read_events(
     db: Connection[Any], namespace: Namespace, where: EventFilter, limit: int, descending: bool, seconds: float
 ) -> list[OpEvent]:
-    """See :meth:`memwarden.stores.base.Store.events`."""
+    """See :meth:`memwarden.stores.protocol.Store.events`."""
     conditions, values = where_sql(where, "%s")
     order = "DESC" if descending else "ASC"
     sql = f"SELECT {', '.join(COLUMNS)} FROM memwarden.events WHERE {_HERE}{conditions} "
@@ -79,7 +79,7 @@ def read_events(
 def count_events(
     db: Connection[Any], namespace: Namespace, where: EventFilter, span_seconds: int, seconds: float
 ) -> list[OpCount]:
-    """See :meth:`memwarden.stores.base.Store.event_counts`."""
+    """See :meth:`memwarden.stores.protocol.Store.event_counts`."""
     span = check_span(span_seconds) * 1_000_000
     conditions, values = where_sql(where, "%s")
     start = f"ts - mod(mod(ts, {span}) + {span}, {span})"  # the remainder of a time before 1970 is negative

@@ -1,8 +1,7 @@
-"""Looking through the whole database, and mending it (:mod:`memwarden.stores.shared.health`), as the login that owns
-it.
+"""Examines and repairs the database as its owner (:mod:`memwarden.stores.shared.health`).
 
 Contents of indexes are checked where the extension amcheck is installed in the database: PostgreSQL has no other way to
-see them. Rows are removed and counted anew in one transaction, each under the wall of its own namespace.
+see them. Rows are removed and recounted in a single transaction, each under row security for its own namespace.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _HERE = b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden
 
 
 class RowCheck(NamedTuple):
-    """wrong: the FROM and WHERE of the rows that are wrong, as ``one``. mend: SQL for the rows of one namespace."""
+    """A consistency check. wrong: FROM and WHERE of the wrong rows. mend: SQL that repairs those of a namespace."""
 
     kind: str
     where: str
@@ -98,7 +97,7 @@ CHECKS = (
     _orphans("relations", _ENDS, "links from or to no memory"),
     *(_orphans(table, _no("namespaces"), "rows of no namespace") for table in ("threads", "receipts")),
     _orphans("item_vectors", _no("items", "m.path = one.path", "m.key = one.key"), "vectors of no item"),
-    # Writes may come before their checkpoint (PendingWrite), so that they alone are no orphans.
+    # Writes may come before their checkpoint (PendingWrite), so writes without a checkpoint are no orphans.
     _orphans(
         "checkpoint_blobs",
         f"{_no('checkpoints', _THREAD)} AND {_no('checkpoint_writes', _THREAD)}",
@@ -125,7 +124,7 @@ CHECKS = (
     RowCheck(
         "content",
         "memories",
-        # what is proposed or held back has no version in the journal yet, and is the first one
+        # a proposed or quarantined memory is version 1 and has no version in the journal yet
         "memwarden.memories AS one WHERE one.version <> (SELECT CASE count(*) WHEN 0 THEN 0 ELSE "
         f"coalesce(max(new_version), 1) END FROM memwarden.journal j {_OF_SPACE.format('j')} AND j.memory_id = one.id)",
         "memories of another version than the journal tells",
@@ -141,14 +140,14 @@ CHECKS = (
 
 
 def examine(connections: Connections) -> list[HealthFinding]:
-    """Return what is wrong. Nothing is changed. Raises StoreError."""
+    """Return the defects of the database, changing nothing. Raises StoreError."""
     with explain_errors(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
         return _find_problems(db)
 
 
 def repair(connections: Connections, copy: Path | None) -> RepairReport:
-    """Mend it. See :class:`memwarden.stores.shared.health.HealthCheck`."""
+    """Mend the database. See :class:`memwarden.stores.shared.health.HealthCheck`."""
     with explain_errors(connections.place):
         with closing(connections.connect()) as db:
             _ready(db, connections)
@@ -169,7 +168,7 @@ def repair(connections: Connections, copy: Path | None) -> RepairReport:
 
 
 def count_extras(connections: Connections) -> list[NamespaceExtras]:
-    """Return what namespaces hold beside their memories. Raises StoreError."""
+    """Return the counts of items and checkpoints of namespaces that hold any. Raises StoreError."""
     with explain_errors(connections.place), closing(connections.connect()) as db:
         _ready(db, connections)
         with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
@@ -186,7 +185,7 @@ def _ready(db: Connection[Any], connections: Connections) -> None:
 def _find_problems(db: Connection[Any]) -> list[HealthFinding]:
     found = [*_check_index_names(db), *_check_index_contents(db)]
     with _whole(db, b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
-        if found:  # what a damaged index says is not believed
+        if found:  # a damaged index would give wrong counts
             db.execute(b"SET LOCAL enable_indexscan = off")
             db.execute(b"SET LOCAL enable_indexonlyscan = off")
             db.execute(b"SET LOCAL enable_bitmapscan = off")
@@ -210,7 +209,7 @@ def _check_index_names(db: Connection[Any]) -> list[HealthFinding]:
 
 
 def _check_index_contents(db: Connection[Any]) -> list[HealthFinding]:
-    """What amcheck says of the contents of indexes; nothing where it is not installed."""
+    """Return the damage of index contents that amcheck finds; empty where it is not installed."""
     installed = db.execute(_AMCHECK).fetchone()
     found: list[HealthFinding] = []
     for oid, name in db.execute(_CHECKABLE).fetchall() if installed else ():
@@ -221,7 +220,7 @@ def _check_index_contents(db: Connection[Any]) -> list[HealthFinding]:
             said = f"the index {name} is damaged: {error.diag.message_primary}"
             found.append(HealthFinding("index", name, 1, said, "made anew"))
         except errors.InsufficientPrivilege:
-            break  # this login may not ask
+            break  # this login may not call amcheck
     return found
 
 
@@ -258,7 +257,7 @@ def _vacuum(db: Connection[Any], found: Sequence[HealthFinding]) -> None:
 
 @cache
 def _expected_indexes() -> dict[str, str]:
-    """The named indexes of the present schema, and how each is made."""
+    """Return the SQL of the present schema's named indexes, by name."""
     made: dict[str, str] = {}
     for migration in schema.migrations():
         script = _COMMENT.sub("", migration.script.decode())
@@ -270,7 +269,7 @@ def _expected_indexes() -> dict[str, str]:
 
 @contextmanager
 def _whole(db: Connection[Any], begin: bytes) -> Iterator[None]:
-    """A transaction that sees the rows of every namespace, for as long as it takes."""
+    """Run the block in a transaction that sees the rows of every namespace, without a time limit."""
     db.execute(begin)
     try:
         db.execute(b"SET LOCAL memwarden.whole = 'on'")

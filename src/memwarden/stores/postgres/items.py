@@ -1,5 +1,4 @@
-"""Items in the database: see :mod:`memwarden.stores.shared.items`. A write is its own transaction and locks no
-namespace."""
+"""Items in the database. A write is its own transaction and locks no namespace."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ _ITEM = {
 _VECTOR = {"path": "text", "key": "text", "field": "text", "vector": "bytea"}
 _THESE = "(path, key) IN (SELECT * FROM unnest(%b::text[], %b::text[]))"
 _VECTOR_BATCH = 2_000
-# So that whoever goes through all namespaces, as a backup does, comes by these items.
+# So that whoever iterates over all namespaces, as a backup does, finds these items.
 _NEW_SPACE = "INSERT INTO memwarden.namespaces VALUES (%s, %s, 0, 0, 0) ON CONFLICT DO NOTHING"
 _PUT = (
     f"INSERT INTO memwarden.items (tenant, namespace, {_NAMES}) SELECT %s, %s, u.* FROM {unnest(_ITEM)} "
@@ -53,12 +52,12 @@ _PUT_VECTORS = (
 )
 _DROP = f"DELETE FROM memwarden.items WHERE {_HERE} AND {_THESE}"
 _DROP_VECTORS = f"DELETE FROM memwarden.item_vectors WHERE {_HERE} AND {_THESE}"
-# Not those of an item that somebody else has put there since.
+# Not the vectors of an item that another process has written there since.
 _DROP_ORPHANS = (
     f"DELETE FROM memwarden.item_vectors v WHERE {_HERE} AND {_THESE} AND NOT EXISTS (SELECT FROM memwarden.items i "
     "WHERE (i.tenant, i.namespace, i.path, i.key) = (v.tenant, v.namespace, v.path, v.key))"
 )
-# In one order in every transaction, so that two of them never wait for each other.
+# In the same order in every transaction, so that no two transactions deadlock.
 _LOCK = f"SELECT 1 FROM memwarden.items WHERE {_HERE} AND {_THESE} ORDER BY path, key FOR UPDATE"
 _REFRESH = (
     "UPDATE memwarden.items SET expires_at = %s::int8 + round(ttl * 60000000)::int8 "
@@ -76,10 +75,10 @@ class _InThread(Protocol):
 
 
 class PostgresItems:
-    """Items of one open :class:`memwarden.stores.postgres.PostgresStore`.
+    """Items of an open :class:`memwarden.stores.postgres.PostgresStore`.
 
     Args:
-        in_thread: works with a connection of the store, once more when one breaks. seconds: for one statement.
+        in_thread: runs work over a connection of the store, again when it breaks. seconds: time limit of a statement.
     """
 
     durable: ClassVar[bool] = True
@@ -207,7 +206,7 @@ class _PostgresItemsView:
 def _statements(
     names: tuple[str, str], puts: Sequence[PutItem], drops: Sequence[ItemPlace]
 ) -> list[tuple[str, Sequence[Any]]]:
-    """What writes some items. An item is locked before its vectors are touched, so they always belong to it."""
+    """Return the statements that write items. An item is locked before its vectors, so they always match."""
     places = [(put.item.path, put.item.key) for put in puts]
     vectors = [(put.item.path, put.item.key, *vector) for put in puts for vector in put.vectors]
     statements: list[tuple[str, Sequence[Any]]] = []
@@ -234,7 +233,7 @@ def _columns(places: Sequence[ItemPlace]) -> tuple[list[Any], list[Any]]:
 
 
 def _text(value: Any) -> Any:
-    """A text as it stands in the database; other values as they are. Raises InvalidInput for text of no encoding."""
+    """Return a text in its stored form, other values unchanged. Raises InvalidInput for invalid Unicode."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -244,7 +243,7 @@ def _text(value: Any) -> Any:
 
 
 def _within(namespace: Namespace, path: str | None, alive_at: int | None, of: str = "") -> tuple[str, Values]:
-    """The condition for what is under a path, one range of the index, and its values."""
+    """Return the condition for items under a path, a range of the index, and its values."""
     only, bound = _alive(alive_at, of)
     names = scope_values(namespace)
     only = f"{of}tenant = %s AND {of}namespace = %s{only}"

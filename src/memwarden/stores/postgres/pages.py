@@ -1,4 +1,4 @@
-"""Pages of a namespace, read from the database and taken in (:mod:`memwarden.stores.transfer.pages`)."""
+"""Exports and imports pages of a namespace (:mod:`memwarden.stores.transfer.pages`)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _MARK = {"thread_id": "text", "seen": "int8", "extracted": "int8"}
 
 
 def _upsert(table: str, columns: Mapping[str, str], key: str) -> bytes:
-    """Insert rows, in place of those with the same key. The columns of the key stand first."""
+    """Return SQL that inserts or replaces rows by key. The columns of the key stand first."""
     names = [name for name in columns if name not in key.split(", ")]
     changes = ", ".join(f"{name} = excluded.{name}" for name in names)
     return insert(table, columns, f"ON CONFLICT (tenant, namespace, {key}) DO UPDATE SET {changes}")
@@ -117,7 +117,7 @@ def about(db: Connection[Any], seconds: float) -> About:
 
 
 def tally(db: Connection[Any], namespace: Namespace, seconds: float) -> Tally:
-    """Return how many rows there are of a namespace."""
+    """Return the row counts of a namespace."""
     with db.pipeline():
         begin(db, namespace, seconds, TransactionKind.READ)
         counts = [
@@ -129,7 +129,7 @@ def tally(db: Connection[Any], namespace: Namespace, seconds: float) -> Tally:
 
 
 def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seconds: float) -> Page:
-    """Read a page, all of it from one snapshot."""
+    """Read a page from a single snapshot."""
 
     def ask(sql: str, *values: Any) -> Any:
         return db.execute(sql.encode(), (*scope_values(namespace), *values), binary=True)
@@ -164,7 +164,7 @@ def dump(db: Connection[Any], namespace: Namespace, since: int, limit: int, seco
 
 
 def discard(db: Connection[Any], namespace: Namespace) -> None:
-    """Remove a namespace with everything, as the login itself: the store's role deletes no memories."""
+    """Remove a namespace as the login itself: the store's role may not delete memories."""
     with db.transaction():
         db.execute(
             b"SELECT set_config('memwarden.tenant', %s, true), set_config('memwarden.namespace', %s, true)",
@@ -175,21 +175,21 @@ def discard(db: Connection[Any], namespace: Namespace) -> None:
 
 
 class IncomingPage:
-    """A page, encoded, on its way into the database. Raises InvalidInput for what cannot be stored."""
+    """An encoded page on its way into the database. Raises InvalidInput for unstorable values."""
 
     def __init__(self, page: Page) -> None:
         if not page.namespace.tenant or not page.namespace.path:
-            raise InvalidInput("a namespace has a tenant and a path of at least one character each")
+            raise InvalidInput("a namespace has a tenant and a path, both not empty")
         self._page = page
         self._statements = [statement for statement in _statements(page) if statement[2]]
         self._sent = False
 
     def may_repeat(self, error: Error) -> bool:
-        """Once the commit was sent nobody knows whether the page was kept."""
+        """Return whether the page may be written again: once the commit was sent, it may be stored already."""
         return not self._sent
 
     def write(self, db: Connection[Any], seconds: float) -> None:
-        """Raises Conflict unless the page begins where the namespace stands."""
+        """Write the page. Raises Conflict unless it begins at the namespace's revision."""
         page, names = self._page, scope_values(self._page.namespace)
         with db.pipeline():
             begin(db, page.namespace, seconds)

@@ -1,4 +1,4 @@
-"""Questions to the database. All questions of a call travel together and are answered from one snapshot."""
+"""Reads from the database. All queries of a call travel together and see the same snapshot."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ _NEW_MODEL = b"INSERT INTO memwarden.meta (key, value) VALUES ('model', %s) ON C
 
 
 class Reader:
-    """What can be asked over a connection.
+    """Queries over a connection.
 
     Args:
-        seconds: how long one question may take.
+        seconds: time limit of a query.
     """
 
     def __init__(self, connection: Connection[Any], seconds: float) -> None:
@@ -147,7 +147,7 @@ class Reader:
             (" AND memory_id = %s", encode_text(memory_id)),
             (" AND thread_id = %s", encode_text(thread_id)),
             (" AND step = %s::int8", step),
-            (" AND seq >= %s::int8", step),  # no entry of a decision is before its first one
+            (" AND seq >= %s::int8", step),  # a step is named by its first entry, so none is earlier
             (" AND channel <> %s", None if turns else Channel.TURN.value),
         ]
         asked = [condition for condition in conditions if condition[1] is not None]
@@ -177,7 +177,7 @@ class Reader:
         return sorted(Namespace(*map(decode_text, row)) for row in rows.fetchall())
 
     def identity(self, model: str) -> str:
-        """Name the embedding model unless the database has one; return the one that it has."""
+        """Bind the database to an embedding model unless it is bound; return the bound model."""
         with self._connection.pipeline():
             begin(self._connection, None, self._seconds)
             self._connection.execute(_NEW_MODEL, [encode_text(model)])
@@ -186,7 +186,7 @@ class Reader:
         return str(decode_text(rows.fetchall()[0][0]))
 
     def _ask(self, namespace: Namespace, sql: str, *values: Any) -> list[Values]:
-        """Ask one question that begins with the two names of the namespace."""
+        """Run a query whose first two values are the names of the namespace."""
         return self._ask_all(namespace, (sql, [*scope_values(namespace), *values]))[0]
 
     def _ask_all(self, namespace: Namespace, *questions: tuple[str, Sequence[Any]]) -> list[list[Values]]:
@@ -198,5 +198,5 @@ class Reader:
 
 
 def _in_state(state: MemoryState) -> str:
-    # In the text, not bound: an index over one state is used only where the condition says so too.
+    # In the text, not bound: PostgreSQL uses a partial index only where the condition names its state.
     return f" AND state = '{MemoryState(state).value}'"

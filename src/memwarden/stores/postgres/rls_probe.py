@@ -1,6 +1,6 @@
-"""Trying the second wall on a user's own database: raw SQL as the store's role, and connections left in any state.
+"""Probes row security on a user's own database: raw SQL as the store's role, and misused connections.
 
-Everything is tried in transactions that are rolled back, except on connections that are thrown away afterwards.
+Every attempt runs in a transaction that is rolled back, or on a connection that is thrown away afterwards.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DOORS = (
 
 
 def probe_row_security(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> list[PathProbe]:
-    """Try to reach the victim's rows from the database, as whoever may use ``own``. The victim has memories."""
+    """Try to reach the victim's rows from the database as a user of ``own``. The victim must have memories."""
     raw = _RawSql(connections, own, victim)
     return [
         *(raw.reads(f"raw SQL, {name}", *settings) for name, settings in _settings(own, victim)),
@@ -66,7 +66,7 @@ def _settings(own: Namespace, victim: Namespace) -> Iterator[tuple[str, tuple[st
 
 
 class _RawSql:
-    """SQL of the store's role, past memwarden."""
+    """Raw SQL as the store's role, bypassing memwarden."""
 
     def __init__(self, connections: Connections, own: Namespace, victim: Namespace) -> None:
         self._connections = connections
@@ -91,7 +91,7 @@ class _RawSql:
         return PathProbe("database", "raw SQL that writes", len(_WRITES), tuple(leaks))
 
     def doors(self) -> PathProbe:
-        """Open the wall from within, then look over it."""
+        """Try to switch row security off as the store's role, then read the victim's rows."""
         leaks = []
         for statement in _DOORS:
             with self._as_app() as db:
@@ -106,7 +106,7 @@ class _RawSql:
         return PathProbe("database", "raw SQL that opens the wall", len(_DOORS), tuple(leaks))
 
     def afterwards(self) -> PathProbe:
-        """What a transaction was for must not hold for the next one."""
+        """Check that a transaction's namespace does not apply to the next transaction."""
         leaks = []
         for ending in ("COMMIT", "ROLLBACK"):
             with self._connections.borrow() as db:
@@ -122,7 +122,7 @@ class _RawSql:
 
     @contextmanager
     def _as_app(self) -> Iterator[Connection[Any]]:
-        """A transaction of the role, rolled back; no lock is waited for longer than a moment."""
+        """Run the block in a transaction of the role, with a short lock timeout; it is rolled back."""
         with self._connections.borrow() as db:
             db.execute(b"BEGIN")
             db.execute(f"SET LOCAL ROLE {ROLE}".encode())
@@ -147,7 +147,7 @@ def _count_changed(db: Connection[Any], statement: str, names: dict[str, str]) -
 
 
 def _probe_pool(connections: Connections, seconds: float, own: Namespace, victim: Namespace) -> PathProbe:
-    """Leave connections in bad states in the pool; the next call over one has to see its own namespace alone."""
+    """Leave connections in bad states in the pool; the next call must still see its own namespace alone."""
     tenant, path = scope_values(victim)
 
     def session(db: Connection[Any]) -> None:

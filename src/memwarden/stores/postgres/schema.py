@@ -1,4 +1,4 @@
-"""The schema: is it ours, is it of our time, is it closed to other namespaces; and making it."""
+"""Checks and migrates the schema: its owner, its version, its row security."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from memwarden.stores.postgres.sql.transaction import ROLE, SEARCH_ROLE
 
 _MIN_SERVER_VERSION = 160_000
-MIGRATION_LOCK = 0x6D776472  # "mwdr": whoever migrates holds this advisory lock
-SEARCH_MIGRATION = 5  # the migration that needs the second role
-_MIGRATION_TIMEOUT = "10min"  # how long one migration waits for another
+MIGRATION_LOCK = 0x6D776472  # "mwdr", the advisory lock that a migration holds
+SEARCH_MIGRATION = 5  # the migration that needs the role for search
+_MIGRATION_TIMEOUT = "10min"  # a migration waits this long for another process's
 
 _STATE = f"""
     SELECT current_setting('server_version_num')::int,
@@ -26,7 +26,7 @@ _STATE = f"""
         coalesce((SELECT pg_has_role(oid, 'SET') FROM pg_roles WHERE rolname = '{ROLE}'), false)
 """.encode()
 
-# Everything that would let a transaction of the role see other rows than its namespace's.
+# Conditions under which a transaction of the role would see rows of other namespaces.
 _OPEN_DOORS = f"""
     SELECT 'the role {ROLE} is a superuser or may bypass row security'
         FROM pg_roles WHERE rolname = '{ROLE}' AND (rolsuper OR rolbypassrls)
@@ -41,8 +41,8 @@ _OPEN_DOORS = f"""
 """.encode()
 
 
-# Backup and repair read whole tables, as the owner and only when they say so. The role of the store is no member of the
-# owner, so for what it may see this changes nothing. Made here and not by a migration, so that no table is forgotten.
+# Backup and repair read whole tables, as the owner and with an explicit setting. The store's role is no member of the
+# owner, so it sees no more than before. The policy is made here, not by a migration, so that no table is forgotten.
 _WHOLE = """
     SELECT c.oid::regclass::text, pg_get_userbyid(c.relowner) FROM pg_class c
     WHERE c.relnamespace = 'memwarden'::regnamespace AND c.relkind IN ('r', 'p') AND c.relrowsecurity
@@ -77,7 +77,7 @@ class PostgresMigration(NamedTuple):
 
 
 class SchemaState(NamedTuple):
-    """What a connection found out about server, database and login."""
+    """Facts about server, database and login."""
 
     server: int
     encoding: str
@@ -87,7 +87,7 @@ class SchemaState(NamedTuple):
 
 
 def make_ready(db: Connection[Any], place: str) -> None:
-    """Bring the schema up to date and see that it is closed. Several processes may do so at once.
+    """Migrate the schema and check its row security. Several processes may do so at once.
 
     Raises StoreUnavailable, StoreTooNew, StoreCorrupt, psycopg's errors.
     """
@@ -100,7 +100,7 @@ def make_ready(db: Connection[Any], place: str) -> None:
 
 
 def check_server(db: Connection[Any], place: str) -> SchemaState:
-    """Return what there is. Raises StoreUnavailable for a server or database that memwarden cannot use."""
+    """Return the schema's state. Raises StoreUnavailable for an unsupported server or database."""
     state = read_state(db)
     if state.server < _MIN_SERVER_VERSION:
         raise StoreUnavailable(f"{place} is PostgreSQL {state.server // 10_000}; memwarden needs 16 or later")
@@ -123,14 +123,14 @@ def migrations() -> tuple[PostgresMigration, ...]:
 
 
 def read_state(db: Connection[Any]) -> SchemaState:
-    """Ask what there is."""
+    """Read the facts about server, database and login."""
     found = db.execute(_STATE).fetchone()
     assert found is not None
     return SchemaState(*found)
 
 
 def _schema(db: Connection[Any], state: SchemaState, place: str) -> int:
-    """The number of the last migration, 0 without a schema."""
+    """Return the number of the last migration, 0 without a schema."""
     if not state.has_namespace:
         return 0
     if not state.has_meta:
@@ -149,14 +149,14 @@ def _migrate(db: Connection[Any], place: str) -> None:
 
 
 def lock_schema(db: Connection[Any]) -> None:
-    """Keep everybody else from changing the schema until the transaction ends, and make the role of the store."""
+    """Lock the schema against changes until the transaction ends, and make the store's role."""
     db.execute(f"SET LOCAL statement_timeout = '{_MIGRATION_TIMEOUT}'".encode())
     db.execute(b"SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
     _make_role(db, ROLE)
 
 
 def let_owner_read(db: Connection[Any], place: str) -> None:
-    """See that this login is the owner and may read whole tables when it sets ``memwarden.whole``.
+    """Check that this login owns the schema, and let it read whole tables with ``memwarden.whole``.
 
     Raises StoreUnavailable for another login.
     """
@@ -172,12 +172,12 @@ def let_owner_read(db: Connection[Any], place: str) -> None:
 
 
 def hold_schema(db: Connection[Any]) -> None:
-    """Keep everybody from changing the schema until the connection ends."""
+    """Lock the schema against changes until the connection ends."""
     db.execute(b"SELECT pg_advisory_lock_shared(%s)", (MIGRATION_LOCK,))
 
 
 def migrate_schema(db: Connection[Any], number: int, to: int) -> None:
-    """Bring the schema from one number to another, in a transaction that has locked it."""
+    """Run the migrations after ``number`` up to ``to``, in a transaction that has locked the schema."""
     if number < SEARCH_MIGRATION <= to:
         _make_role(db, SEARCH_ROLE)
     for migration in migrations():
@@ -192,7 +192,7 @@ def migrate_schema(db: Connection[Any], number: int, to: int) -> None:
 
 
 def _make_role(db: Connection[Any], role: str) -> None:
-    """Make a role unless the server has it, and let this login take it on: for what it does, and to give to it."""
+    """Create a role if missing, and let this login act as it and grant to it."""
     if db.execute(b"SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
         try:
             with db.transaction():
@@ -201,13 +201,13 @@ def _make_role(db: Connection[Any], role: str) -> None:
             pass  # another database of this server has just made it
     (may_take,) = db.execute(b"SELECT pg_has_role(%s, 'SET')", (role,)).fetchone() or (False,)
     if not may_take:
-        # Not to inherit: what the searching role may read, its members must not see by being that.
+        # Without inheritance: else every member could read what only the search role may read.
         db.execute(f"GRANT {role} TO CURRENT_USER{' WITH INHERIT FALSE' if role == SEARCH_ROLE else ''}".encode())
 
 
 @contextmanager
 def explain_missing_rights(place: str) -> Iterator[None]:
-    """Let an error of missing rights say what the administrator has to do."""
+    """Explain missing rights by what the administrator has to do."""
     try:
         yield
     except errors.InsufficientPrivilege:

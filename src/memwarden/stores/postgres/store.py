@@ -58,15 +58,15 @@ _FOR_CHECKPOINTS = 4  # threads, as many as write batches by default
 
 
 class PostgresStore:
-    """Memories in one PostgreSQL database, for any number of processes on any number of machines.
+    """Memories in a PostgreSQL database, for any number of processes on any number of machines.
 
     Args:
         url: ``postgresql://login:password@host:port/database``, with libpq's options after ``?``. The schema
-            ``memwarden`` and the role ``memwarden_app`` are made when they are missing and the login may make them.
+            ``memwarden`` and the role ``memwarden_app`` are created if missing, where the login may do so.
         connections: how many connections this object opens at most, half of them for writing. At least 2. Writing
             checkpoints takes up to four more.
         connect_seconds: how long a call waits for a connection, also while the server is being restarted.
-        statement_seconds: how long one statement may take.
+        statement_seconds: time limit of a statement.
     """
 
     promises: ClassVar[Promises] = Promises(durable=True, shared=True, rows_enforced=True)
@@ -224,8 +224,7 @@ class PostgresStore:
         return await asyncio.to_thread(health.examine, connections)
 
     async def beside(self) -> list[NamespaceExtras]:
-        """Return what lies beside the memories (:class:`memwarden.stores.transfer.move.StoreWithExtras`). The owner alone
-        may look."""
+        """Count items and checkpoints, as the owner (:class:`memwarden.stores.transfer.move.StoreWithExtras`)."""
         from memwarden.stores.postgres import health
 
         return await asyncio.to_thread(health.count_extras, Connections(self._url, self._connect_seconds))
@@ -294,16 +293,16 @@ class PostgresStore:
         if state is None:
             raise StoreUnavailable(f"the store at {self.place} is not open; call open() first")
         if state.pid != os.getpid():
-            raise StoreUnavailable(f"the store at {self.place} was opened before a fork; open one in each process")
+            raise StoreUnavailable(f"the store at {self.place} was opened before a fork; open a store in each process")
         return state
 
     async def _for_checkpoints(self, work: Callable[[Connection[Any]], T], *, writing: bool) -> T:
-        """Writing goes by threads of its own: many checkpoints hold up no question, and no batch holds up them."""
+        """Run work for checkpoints. Writes have threads of their own, so reads and batches do not wait for them."""
         state = self._ready()
         return await self._in_thread(work, threads=state.checkpoints if writing else state.threads)
 
     def _later(self, work: Callable[[Connection[Any]], None]) -> None:
-        """Nobody waits for it, and nothing is lost when it fails."""
+        """Run work in the background; its failure loses nothing."""
         state = self._ready()
         state.checkpoints.submit(state.connections.run, work, lambda error: False)
 
@@ -314,7 +313,7 @@ class PostgresStore:
         return await self._in_thread(lambda connection: ask(Searcher(connection, self._seconds)))
 
     async def _at_length(self, work: Callable[[Connection[Any]], T]) -> T:
-        """Do what takes minutes on a connection of its own. When nobody waits any more it is stopped at the server."""
+        """Run long work on a connection of its own; cancelling the caller stops it at the server."""
         errand = _Errand(self._ready().connections, work)
         running = asyncio.get_running_loop().create_task(asyncio.to_thread(errand.run))
         try:
@@ -324,7 +323,7 @@ class PostgresStore:
         except asyncio.CancelledError:
             await asyncio.to_thread(errand.stop)
             await asyncio.wait([running])
-            running.exception()  # is known to be broken off
+            running.exception()  # retrieved, since asyncio reports unretrieved exceptions
             raise
 
     async def _in_thread(
@@ -333,7 +332,7 @@ class PostgresStore:
         may_repeat: Callable[[Error], bool] = lambda error: True,
         threads: ThreadPoolExecutor | None = None,
     ) -> T:
-        """Ask in a thread; on another connection once more when one breaks, if that does no harm."""
+        """Run work in a thread; repeat it on another connection after a loss, if ``may_repeat``."""
         state = self._ready()
         try:
             return await asyncio.get_running_loop().run_in_executor(
@@ -344,7 +343,7 @@ class PostgresStore:
 
 
 class _Errand(Generic[T]):
-    """Work on a connection of its own, which may be stopped from another thread."""
+    """Work on a connection of its own, which another thread may stop."""
 
     def __init__(self, connections: Connections, work: Callable[[Connection[Any]], T]) -> None:
         self._connections = connections
@@ -367,7 +366,7 @@ class _Errand(Generic[T]):
 
 
 class _PostgresHandles:
-    """What an open store holds on to: connections, the queues of the writes, and reading threads."""
+    """The resources of an open store: connections, write queues, reading threads."""
 
     def __init__(self, connections: Connections, size: int, seconds: float) -> None:
         self.pid = os.getpid()
@@ -389,7 +388,7 @@ def _always(error: Error) -> bool:
 
 
 def _never(error: Error) -> bool:
-    """Events are not worth a wait for the server."""
+    """Return False: events are not worth a wait for the server."""
     return False
 
 

@@ -166,6 +166,7 @@ def answer_search(view: ItemsView, search: ItemSearch) -> list[ItemHit]:
 
     Items without vectors come behind those that have some, the last written first, and have no score.
     """
+    # Without a rank the engine sorts and limits by itself, so only a page of items is read.
     if search.rank is None:
         return [ItemHit(item, None) for item in _newest(view, search)]
     wanted = None if search.matches is None else dict(_matching(view, search))

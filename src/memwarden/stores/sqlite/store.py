@@ -381,6 +381,7 @@ class _SqliteHandles:
         reader.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS)
 
     def read_now(self, read: Read[T]) -> T:
+        # SQLite calls the progress handler every thousand steps, which interrupts the read after the deadline.
         self._deadline = time.perf_counter() + _INLINE_SECONDS
         try:
             return read(self.reader)

@@ -133,6 +133,7 @@ class WriterThread:
                 ready.append((job, job.prepare()))
             except Exception as error:
                 self.acknowledge(job, error)
+        # Encoding came first, so that the write lock is held for SQL alone.
         if ready:
             self._commit(ready)
 

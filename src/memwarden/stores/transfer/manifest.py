@@ -36,8 +36,8 @@ class TableContents:
 class Manifest:
     """The contents of a backup.
 
-    engine: ``sqlite`` or ``postgres``; it can be restored to the same engine only. made_at: UTC, ISO 8601. schema: number of
-    the last migration. model: the embedding model of the vectors, or None. namespaces: sorted.
+    engine: ``sqlite`` or ``postgres``; it can be restored to the same engine only. made_at: UTC, ISO 8601.
+    schema: number of the last migration. model: the embedding model of the vectors, or None. namespaces: sorted.
     """
 
     engine: str

@@ -100,11 +100,12 @@ async def move_namespaces(
     Args:
         tick: called with the number of copied revisions.
 
-    Raises what :func:`plan_transfer` raises, before anything is written; Conflict when somebody else writes to the target's
-    namespace meanwhile, or to the source's without a pause.
+    Raises what :func:`plan_transfer` raises, before anything is written; Conflict when another writer changes
+    the target's namespace meanwhile, or the source's without a pause.
     """
     parts = await plan_transfer(source, target)
     model = (await source.about()).model
+    # Bound before the first page: vectors are copied as they are, so another model must not get in between.
     if model is not None:
         await target.identity(model)
     return [await _move_namespace(source, target, part.namespace, tick) for part in parts]

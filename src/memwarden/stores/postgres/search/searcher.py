@@ -1,7 +1,7 @@
-"""Finding candidates in a large namespace. Rows come column by column, each column as one value.
+"""Finds candidates in a large namespace. Rows come as packed columns.
 
-Every statement names the namespace's tenant and path as bound values and is planned for them, never from a kept plan:
-only so do the namespace's own partial indexes serve it.
+Every statement binds the namespace's tenant and path and is planned for them, never from a cached plan: only then can
+PostgreSQL use the namespace's own partial indexes.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ Values = Sequence[Any]
 
 
 class Searcher:
-    """What can be searched for over a connection.
+    """Searches over a connection.
 
     Args:
-        seconds: how long one question may take.
+        seconds: time limit of a query.
     """
 
     def __init__(self, connection: Connection[Any], seconds: float) -> None:
@@ -198,7 +198,7 @@ class Searcher:
         tail: str = "",
         tail_values: Values = (),
     ) -> tuple[str, Values]:
-        """A statement that brings the rows of a source, whose ``m`` are memories and ``s`` their signals."""
+        """Return a query for the rows of a source, whose ``m`` are memories and ``s`` their signals."""
         sql = (
             f"SELECT {_COLUMNS} FROM (SELECT m.n, m.created_at AS said, {open_} AS open, m.channel = 'turn' AS turn, "
             f"s.flags, m.id, m.thread_id, m.name, s.terms, s.days, s.vector FROM {source} {_SIGNALS} "
@@ -228,14 +228,16 @@ def open_sql(open_: OpenRows) -> tuple[str, list[Any]]:
     conditions, values = condition_sql(open_.where)
     parts = ["true" + conditions]
     if open_.without:
-        parts.append(f"(s.flags & {int(open_.without)} > 0) IS NOT TRUE")  # said so, the planner expects most rows
+        parts.append(
+            f"(s.flags & {int(open_.without)} > 0) IS NOT TRUE"
+        )  # in this form the planner expects most rows to pass
     if not open_.cards:
         parts.append(f"NOT (coalesce(actor_id = '{EXTRACTED_BY}', false) AND tags = '{{{CARD}}}')")
     return f"(({' AND '.join(parts)}) IS TRUE)", values
 
 
 def unpack_row(row: Sequence[Any]) -> PackedColumns:
-    """Return the rows of one answer of :data:`_COLUMNS`."""
+    """Return the packed columns of a result row of :data:`_COLUMNS`."""
     n, said, open_, turn, flags, ids, threads, names, *signals = row
     held = len(n) // 8
     known = [text or "" for text in _texts(ids, held)]

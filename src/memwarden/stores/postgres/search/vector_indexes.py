@@ -1,7 +1,7 @@
-"""Making and dropping the indexes of one large namespace, while others write.
+"""Builds and drops the indexes of a large namespace, while others write.
 
-They are partial indexes, built with CONCURRENTLY: no writer waits. Whoever builds holds an advisory lock of the
-namespace; a build that was killed leaves an invalid index, which the next one drops. Only the owner of the tables may.
+They are partial indexes, built with CONCURRENTLY: no writer waits. The builder holds an advisory lock of the namespace;
+a killed build leaves an invalid index, which the next build drops. Only the owner of the tables may build.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COPY = (
     "ON CONFLICT DO NOTHING"
 )
 _LAST = f"SELECT rows FROM memwarden.namespaces WHERE {_HERE}".encode()
-_COPY_ROWS = 2_000  # vectors that are copied in one transaction
+_COPY_ROWS = 2_000  # vectors copied per transaction
 
 
 class IndexNames(NamedTuple):
@@ -53,7 +53,7 @@ def index_names(namespace: Namespace) -> IndexNames:
 
 
 def make_indexes(db: Connection[Any], namespace: Namespace, dimensions: int | None, seconds: float, place: str) -> bool:
-    """See :meth:`memwarden.stores.shared.search.SearchableStore.make_search`. The connection is used for nothing else."""
+    """See :meth:`SearchableStore.make_search`. The connection is used for nothing else."""
     with _lock_indexes(db, namespace) as alone:
         if not alone:
             return False
@@ -92,15 +92,15 @@ def drop_indexes(db: Connection[Any], namespace: Namespace, seconds: float) -> b
 
 
 def vector_schema(db: Connection[Any]) -> str | None:
-    """Return the schema that pgvector lies in; None without it."""
+    """Return the schema of pgvector; None without the extension."""
     found = db.execute(_EXTENSION).fetchone()
     return None if found is None else str(found[0])
 
 
 def _announce(db: Connection[Any], namespace: Namespace, seconds: float) -> None:
-    """From here on whoever writes to the namespace writes its vectors too.
+    """Make later writers to the namespace write its vectors too.
 
-    A writer holds the namespace's row from the beginning. So those before this have committed, and those after see it.
+    A writer locks the namespace's row first, so earlier writers have committed by now and later writers see the digest.
     """
     begin(db, namespace, seconds)
     db.execute(_LOCK_HEAD, scope_values(namespace))
@@ -109,7 +109,7 @@ def _announce(db: Connection[Any], namespace: Namespace, seconds: float) -> None
 
 
 def _copy(db: Connection[Any], namespace: Namespace, schema: str, seconds: float) -> None:
-    """Give every row that has no vector to search by one, some at a time."""
+    """Copy missing vectors into the search table, a few thousand rows per transaction."""
     copy = SQL(_COPY).format(Identifier(schema))
     first, last = 0, 1
     while first < last:
@@ -124,7 +124,7 @@ def _indexes(namespace: Namespace, schema: str | None, dimensions: int | None) -
     own = index_names(namespace)
     only = SQL("tenant = {} AND namespace = {}").format(*map(Literal, scope_values(namespace)))
     yield own.category, SQL("memwarden.memories (category, n) WHERE state = 'active' AND {}").format(only)
-    # Without fastupdate: what waits in its list would be searched word by word.
+    # Without fastupdate: its pending list would be scanned by every search.
     words = SQL("memwarden.signals USING gin (memwarden.words(terms)) WITH (fastupdate = off) WHERE {}")
     yield own.words, words.format(only)
     if schema is not None:
@@ -142,7 +142,7 @@ def _build(db: Connection[Any], name: str, what: Any) -> None:
 
 
 def _pgvector(db: Connection[Any], place: str) -> str:
-    """Return pgvector's schema, and see that it and the table that it indexes are there."""
+    """Return pgvector's schema, creating the extension and the table of vectors if missing."""
     schema = vector_schema(db)
     if schema is None:
         try:
@@ -164,7 +164,7 @@ def _pgvector(db: Connection[Any], place: str) -> str:
 
 @contextmanager
 def _lock_indexes(db: Connection[Any], namespace: Namespace) -> Iterator[bool]:
-    """Whether this is the only process that makes or drops the namespace's indexes, until the end of the block."""
+    """Try to lock the namespace's indexes for the block; yield whether this process got the lock."""
     key = int.from_bytes(hashlib.sha256("\x00".join(scope_values(namespace)).encode()).digest()[:4], "big", signed=True)
     (got,) = db.execute(b"SELECT pg_try_advisory_lock(%s, %s)", (_LOCK, key)).fetchone() or (False,)
     db.execute(b"SET statement_timeout = 0")

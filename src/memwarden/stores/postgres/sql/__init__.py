@@ -1,1 +1,1 @@
-"""Rows, filters and errors of the PostgreSQL store as SQL."""
+"""The SQL of the PostgreSQL store: rows, filters, transactions, errors."""

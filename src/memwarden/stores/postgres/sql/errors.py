@@ -1,4 +1,4 @@
-"""What an error of PostgreSQL means for the caller. No message holds a stored value, a bound value or a password."""
+"""Explains errors of PostgreSQL. No message holds a stored value, a bound value or a password."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _SEVERAL_WRITERS = ("40001", "40P01")
 
 
 def is_lost(error: Error) -> bool:
-    """Tell whether the connection or the server went away, so that another connection may do better."""
+    """Return whether the connection or the server went away, so that another connection may succeed."""
     if error.sqlstate is None:
         return isinstance(error, OperationalError)
     return error.sqlstate.startswith(_GONE)
 
 
 def is_rolled_back_by_others(error: Error) -> bool:
-    """Tell whether the server undid the transaction because of others, so that the same one may succeed now."""
+    """Return whether the server rolled back because of other transactions, so that a repetition may succeed."""
     return error.sqlstate in _SEVERAL_WRITERS
 
 
 def is_callers_fault(error: Error) -> bool:
-    """Tell whether a value of the call cannot be stored."""
+    """Return whether a value of the call cannot be stored."""
     if error.sqlstate is None:  # psycopg could not even send it
         return isinstance(error, DataError | ProgrammingError | InterfaceError)
     return error.sqlstate.startswith(("22", "54")) or isinstance(error, errors.NotNullViolation)
@@ -35,7 +35,7 @@ def is_callers_fault(error: Error) -> bool:
 
 @contextmanager
 def explain_errors(place: str) -> Iterator[None]:
-    """Let an error of PostgreSQL say what happened at ``place`` and what to do."""
+    """Turn errors of PostgreSQL into memwarden's: what happened at ``place`` and what to do."""
     try:
         yield
     except Error as error:
@@ -43,7 +43,7 @@ def explain_errors(place: str) -> Iterator[None]:
 
 
 def explain(error: Error, place: str) -> MemwardenError:
-    """Return the error of memwarden that says what happened at ``place`` and what to do."""
+    """Return memwarden's error for an error of PostgreSQL at ``place``."""
     state = error.sqlstate or ""
     if is_callers_fault(error):
         return InvalidInput(f"a value cannot be stored in {place}: {_kind(error)}")

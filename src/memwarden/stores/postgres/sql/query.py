@@ -1,4 +1,4 @@
-"""Filters and orders as SQL. Values are always bound; only names from fixed tables enter the text."""
+"""Translates filters and orders to SQL. Values are bound; only names from fixed tables enter the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPES = {TEXT: "text", MANY: "text", NUMBER: "float8", BOOLEAN: "bool", TIME: "
 
 
 def condition_sql(where: Where) -> tuple[str, list[Any]]:
-    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter for what is no filter."""
+    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter."""
     return join_conditions(where, _translate)
 
 
@@ -37,7 +37,7 @@ def order_sql(order_by: str, descending: bool) -> str:
     direction = "DESC" if descending else "ASC"
     if field == WRITTEN:
         return f"n {direction}"
-    # Said only where it can happen: an index is read backwards only for the order that it has by itself.
+    # Only where NULL can occur: PostgreSQL reads an index backwards only for exactly the index's own order.
     unset_last = "" if field in NEVER_UNSET else " NULLS LAST"
     return f"{field} {direction}{unset_last}, n {direction}"
 

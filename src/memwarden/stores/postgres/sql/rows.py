@@ -1,8 +1,8 @@
-"""Records as rows of the database and back.
+"""Encodes records as rows of the database and decodes them.
 
 PostgreSQL's text cannot hold U+0000, and memwarden's can. It is stored as U+0001 U+0002, and U+0001 as U+0001 U+0003:
-no other texts become longer, and two texts compare as before. Rows of memories say in ``escaped`` whether any of their
-texts is stored so; elsewhere every text is looked at.
+no other texts become longer, and two texts compare as before. The column ``escaped`` of memories says whether any of
+their texts is stored so; elsewhere every text is checked.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ SIGNALS = {
 """The columns of :class:`memwarden.records.Signals`."""
 
 _BETWEEN = "\x01\x04"
-"""Stands between the texts of a list that travels as one text: no stored text holds it. Making Python lists of arrays
-would take half of the time of a scan."""
+"""Separates the texts of a list that travels as a single text; no stored text holds it. Decoding arrays to Python
+lists would take half of the time of a scan."""
 
 
 def _list_column(name: str) -> str:
@@ -82,7 +82,7 @@ Values = tuple[Any, ...]
 class PostgresRow(NamedTuple):
     """A Put as PostgreSQL will take it.
 
-    source_key: thread and source key, in their stored form. signals: None to keep those that are stored.
+    source_key: thread and source key, in their stored form. signals: None to keep the stored signals.
     """
 
     put: Put
@@ -92,7 +92,7 @@ class PostgresRow(NamedTuple):
 
 
 def encode_put(put: Put, namespace: Namespace) -> PostgresRow:
-    """Raises InvalidInput when the memory is of another namespace or holds what no engine can store."""
+    """Encode a put. Raises InvalidInput for a memory of another namespace or with unstorable values."""
     memory = put.memory
     if memory.namespace != namespace:
         raise InvalidInput(f"memory {memory.id!r} is of {memory.namespace}, the batch of {namespace}")
@@ -106,14 +106,14 @@ def encode_put(put: Put, namespace: Namespace) -> PostgresRow:
 
 
 def encode_text(value: Any) -> Any:
-    """Return a text, or a list of texts, as it stands in the database. Other values stay as they are."""
+    """Return a text, or a list of texts, in its stored form; other values unchanged."""
     if isinstance(value, str):
         return _escape(value) if "\x00" in value or "\x01" in value else value
     return [encode_text(item) for item in value] if isinstance(value, list) else value
 
 
 def decode_text(value: Any) -> Any:
-    """Return what :func:`encode_text` was given."""
+    """Return the value that :func:`encode_text` was given."""
     if isinstance(value, str):
         return value.replace("\x01\x02", "\x00").replace("\x01\x03", "\x01") if "\x01" in value else value
     return [decode_text(item) for item in value] if isinstance(value, list) else value

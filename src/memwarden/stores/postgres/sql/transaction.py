@@ -1,7 +1,7 @@
-"""How every transaction begins: as the role that owns nothing, for one namespace, for a limited time.
+"""Begins transactions: as the unprivileged role, for a single namespace, for a limited time.
 
-The settings are made with ``set_config(..., true)``, so they end with the transaction, whatever becomes of it: what a
-pooled connection did before, and for whom, is without meaning for what it does next.
+The settings are made with ``set_config(..., true)``, so they end with the transaction however it ends: what a pooled
+connection did before, and for whom, does not affect its next transaction.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.rows import encode_text
 
 ROLE = "memwarden_app"
-"""Takes part in every transaction; made by the first migration, owns nothing."""
+"""The role of every transaction; made by the first migration, owns nothing."""
 
 SEARCH_ROLE = "memwarden_search"
-"""Owns the one function that looks for words past row security, and may read nothing else (second migration)."""
+"""The owner of the function that searches words past row security; it may read nothing else."""
 
-_IDLE_SECONDS = 60  # a client that stops in the midst of a transaction holds a namespace up for this long at most
+_IDLE_SECONDS = 60  # a client that stalls within a transaction blocks a namespace no longer than this
 
 
 class TransactionKind(Enum):
-    """What a transaction is for, in the words of BEGIN. A write sees what others committed while it waited."""
+    """The BEGIN statement of a kind of transaction. A write sees what others committed while it waited."""
 
     WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
     READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -38,11 +38,11 @@ _SETTINGS = f"""
         set_config('statement_timeout', %s, true),
         set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS}s', true),
         set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true)
-""".encode()  # the last one: an answer means that the write is on the disk, whatever the database's default is
+""".encode()  # synchronous_commit: an answer means that the write is on the disk, whatever the database's default is
 
 
 def scope_values(namespace: Namespace) -> tuple[str, str]:
-    """Return the two names that every statement begins with."""
+    """Return the tenant and path that every statement binds first."""
     return encode_text(namespace.tenant), encode_text(namespace.path)
 
 
@@ -54,10 +54,10 @@ def begin(
     *,
     listing: bool = False,
 ) -> None:
-    """Begin a transaction for the rows of a namespace, or without one for facts about the database.
+    """Begin a transaction for the rows of a namespace; None: for facts about the database.
 
     Args:
-        seconds: how long one statement may take. listing: let it see the names of all namespaces.
+        seconds: time limit of a statement. listing: let it see the names of all namespaces.
     """
     tenant, path = ("", "") if namespace is None else scope_values(namespace)
     connection.execute(kind.value)

@@ -1,8 +1,8 @@
-"""What several batches do to one namespace, decided without I/O: from what is stored to the rows to be written.
+"""Decides what several batches change in a namespace: from stored state to rows to write, without I/O.
 
-Batches that wait for one namespace share a transaction. Each is decided on top of those before it and kept whole or
-dropped whole, so that one that is refused spares the others without a savepoint. What becomes of each single change
-says :mod:`memwarden.stores.shared.decide`.
+Batches that wait for the same namespace share a transaction. Each is decided on top of those before it and kept or
+dropped as a whole, so that a refused batch spares the others without a savepoint. Single changes are decided by
+:mod:`memwarden.stores.shared.decide`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedBatch:
-    """A batch, checked, cut and encoded. at: the time of the write, in microseconds. puts: by place in the batch."""
+    """A checked, cut and encoded batch. at: time of the write, in microseconds. puts: by place in the batch."""
 
     batch: Batch
     at: int
@@ -35,16 +35,16 @@ class PreparedBatch:
 
 
 class EarlierAnswer(NamedTuple):
-    """The answer to an idempotency key that was given before."""
+    """The stored answer to an idempotency key."""
 
     fingerprint: str | None
     receipt: Receipt
 
 
 class MemoryTarget(NamedTuple):
-    """A memory as it will stand after the batches.
+    """A memory's state after the batches.
 
-    known: it has a row in the database. put: its new content, or None where the content there stays. signals: the same.
+    known: it has a row in the database. put: its new content, None to keep the stored content. signals: likewise.
     source_key: thread and source key with which it is created.
     """
 
@@ -59,7 +59,7 @@ class MemoryTarget(NamedTuple):
 
 
 class EdgeTarget(NamedTuple):
-    """An edge as it will stand. created_at counts only if the database has no row of it."""
+    """An edge's state after the batches. created_at is used only if the database has no row of it."""
 
     strength: float
     live: bool
@@ -69,9 +69,9 @@ class EdgeTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """What the database says of everything that the batches look at. ``Found.row`` is the memory's number ``n``.
+    """The stored state of everything that the batches read. ``StoredMemory.row`` is the memory's number ``n``.
 
-    source_keys: the id behind each thread and source key. receipts: by idempotency key. extracted: the marks of threads.
+    source_keys: the id behind each thread and source key. receipts: by idempotency key. extracted: marks of threads.
     stated: numbers of journal entries that are not of turns, after the earliest revision that a batch was decided on.
     """
 
@@ -87,7 +87,7 @@ class BatchContext:
 
 @dataclass(slots=True)
 class PendingWrites:
-    """What must be written.
+    """The rows that a group of batches writes.
 
     rows: by number. archived: numbers of the rows whose content in the database becomes a version before it is
     overwritten. versions: id, version and content of those that were made and overwritten by these batches. dropped:
@@ -112,7 +112,7 @@ def prepare(batch: Batch) -> PreparedBatch:
     """Check and encode a batch, outside any lock. Raises InvalidInput."""
     namespace = batch.namespace
     if not namespace.tenant or not namespace.path:
-        raise InvalidInput("a namespace has a tenant and a path of at least one character each")
+        raise InvalidInput("a namespace has a tenant and a path, both not empty")
     at = _moment(batch.at)
     check_kinds(batch.changes)
     puts = {place: encode_put(item, namespace) for place, item in enumerate(batch.changes) if isinstance(item, Put)}
@@ -125,7 +125,7 @@ def prepare(batch: Batch) -> PreparedBatch:
 
 
 def decide(known: BatchContext, batches: Iterable[PreparedBatch]) -> tuple[list[Receipt | Exception], PendingWrites]:
-    """Return the answer to each batch, in their order, and what to write for those that were not refused."""
+    """Return the answer to each batch, in their order, and the rows to write for the accepted batches."""
     writes = PendingWrites(known.rev, known.rows)
     return [_answer(known, writes, batch) for batch in batches], writes
 
@@ -149,7 +149,7 @@ def _answer(known: BatchContext, writes: PendingWrites, prepared: PreparedBatch)
 
 
 class _BatchDraft:
-    """One batch being decided: it reads through to those before it, and touches them only in :meth:`keep`."""
+    """A batch under decision: it reads through to those before it, and changes them only in :meth:`keep`."""
 
     def __init__(self, known: BatchContext, writes: PendingWrites, prepared: PreparedBatch) -> None:
         self._known = known
@@ -166,7 +166,7 @@ class _BatchDraft:
         self._new = PendingWrites(writes.rev, writes.count, self._over(writes.rows), self._over(writes.edges))
 
     def apply(self, chunk: list[tuple[int, BatchChange]]) -> list[ChangeResult]:
-        """Decide the changes of a chunk and take them over, so that the next chunk sees them."""
+        """Decide the changes of a chunk and apply them to the draft, so that the next chunk sees them."""
         new, puts = self._new, self._prepared.puts
         plan: ChangePlan[PostgresRow] = ChangePlan(
             self._batch, self._steps, head=self._head, rev=new.rev, rows=new.count, encoded=puts
@@ -211,7 +211,7 @@ class _BatchDraft:
         return receipt
 
     def _over(self, below: MutableMapping[K, V]) -> ChainMap[K, V]:
-        """What is written to it stays in this draft until it is kept."""
+        """Return a layer over a mapping that keeps writes in this draft until :meth:`keep`."""
         layer = ChainMap({}, below)
         self._layers.append(layer)
         return layer
@@ -268,7 +268,7 @@ class _BatchDraft:
 
     def _row(self, number: int, found: StoredMemory) -> MemoryTarget:
         row = self._new.rows.get(number)
-        # One that nobody changed yet: its content, state and date of purging stay as they are until somebody does.
+        # Unchanged so far: content, state and purge date stay those of the database.
         return MemoryTarget(found.rev, found.version, found.state, None, known=True) if row is None else row
 
 

@@ -1,4 +1,4 @@
-"""A group of waiting batches: written together, told apart where one cannot be, repeated where that is safe."""
+"""Commits waiting batches as a group; falls back to single batches, and repeats where that is safe."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _STATISTICS_INTERVAL = 500
 
 
 class GroupWriter:
-    """Writes the batches of one namespace.
+    """Writes the waiting batches of a namespace.
 
     Args:
-        seconds: how long one statement may take.
+        seconds: time limit of a statement.
     """
 
     def __init__(self, connections: Connections, seconds: float) -> None:
@@ -51,7 +51,7 @@ class GroupWriter:
         self._gather_statistics(sum(len(batch.changes) for batch, _ in jobs))
 
     def _gather_statistics(self, changes: int) -> None:
-        """Nobody waits for this, and nothing is lost when it fails."""
+        """Refresh the server's statistics after many changes; its failure loses nothing."""
         self._written += changes  # several threads may lose a few of each other's; it need not be exact
         if self._written >= _STATISTICS_INTERVAL:
             self._written = 0
@@ -70,7 +70,7 @@ class GroupWriter:
             return [self._explain(error)] * len(batches)
 
     def _resolve_uncertain(self, attempt: _Attempt) -> Sequence[BatchAnswer]:
-        """The connection broke while it committed: with a key it is safe to write again, without one it is not."""
+        """Answer batches whose connection broke during commit: only those with a key are safe to repeat."""
         answers = dict(zip(attempt.batches, attempt.uncertain or (), strict=True))
         for batch in attempt.batches:
             if isinstance(answers[batch], Receipt) and batch.batch.key is None:
@@ -85,7 +85,7 @@ class GroupWriter:
     def _unknown(self) -> StoreUnavailable:
         return StoreUnavailable(
             f"the connection to {self._connections.place} broke while it committed: this call may have been kept or "
-            "not. A call with an idempotency key can be repeated safely; without one, look before you repeat it"
+            "not. A call with an idempotency key can be repeated safely; without a key, look before you repeat it"
         )
 
     def _explain(self, error: Exception) -> Exception:
@@ -95,9 +95,9 @@ class GroupWriter:
 
 
 class _Attempt:
-    """One group on its way to the database, perhaps more than once.
+    """A group of batches on its way to the database, perhaps repeatedly.
 
-    uncertain: the answers, if they were sent to be committed and nobody knows yet whether they were.
+    uncertain: the answers, while it is unknown whether their commit succeeded.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class _Attempt:
         self._seconds = seconds
 
     def of(self, some: Sequence[PreparedBatch]) -> _Attempt:
-        """The same for some of its batches."""
+        """Return the attempt for some of its batches."""
         answers = dict(zip(self.batches, self.uncertain or (), strict=False))
         return _Attempt(self._namespace, some, self._seconds, [answers[item] for item in some] if answers else None)
 
     def may_repeat(self, error: Error) -> bool:
-        """Before the commit was sent nothing can have been kept; after it the keys tell what was."""
+        """Return whether a repetition is safe: before the commit always, after it if every batch has a key."""
         sent = zip(self.batches, self.uncertain or (), strict=False)
         return all(item.batch.key is not None for item, answer in sent if isinstance(answer, Receipt))
 
@@ -126,14 +126,14 @@ class _Attempt:
         known = read_context(connection, self._namespace, self.batches, self._seconds)
         answers, writes = decide(known, self.batches)
         if self.uncertain is not None:
-            # Whoever holds this lock sees the end of the transaction before. What it kept is told as it was decided.
+            # Under this lock the earlier transaction has ended; a replayed receipt of ours means that it was committed.
             answers = [_choose_answer(mine, now) for mine, now in zip(self.uncertain, answers, strict=True)]
         self.uncertain = answers
         try:
             commit(connection, self._namespace, known, writes)
         except Error as error:
             if not is_lost(error) and not connection.broken:
-                self.uncertain = None  # the server said no
+                self.uncertain = None  # the server refused, so nothing was committed
             raise
         except BaseException:
             self.uncertain = None  # a value that could not even be sent

@@ -1,6 +1,6 @@
-"""Batches of one namespace as one transaction: two trips to the server, whatever they hold.
+"""Writes batches of a namespace in a transaction of two round trips, whatever their size.
 
-The first locks the namespace's row and reads everything that the batches look at; the second writes and commits.
+The first locks the namespace's row and reads everything that the batches depend on; the second writes and commits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ARCHIVE = (
 ).encode()
 
 DROP = {"id": "text", "version": "int8"}
-# One namespace's rows of the table, as row security shows them: the names come from the transaction's settings alone.
+# Row security limits the table to the namespace of the transaction as well.
 DROP_VERSIONS = (
     f"WITH h (tenant, namespace) AS (VALUES (%s::text, %s::text)) DELETE FROM memwarden.versions AS t "
     f"USING h, {unnest(DROP)} WHERE t.tenant = h.tenant AND t.namespace = h.namespace AND t.id = u.id "
@@ -94,7 +94,7 @@ RECEIPT = {"key": "text", "fingerprint": "text", "rev": "int8", "applied": "text
 
 
 def insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
-    """Return the SQL that inserts rows, given the two names and then what :func:`arrays` makes of them."""
+    """Return the SQL that inserts rows; its values are the two names, then :func:`arrays` of the rows."""
     return (
         f"INSERT INTO memwarden.{table} AS t (tenant, namespace, {', '.join(columns)}) "
         f"SELECT %s, %s, {', '.join(select_list(columns))} FROM {unnest(columns)} {conflict}"
@@ -102,7 +102,7 @@ def insert(table: str, columns: Mapping[str, str], conflict: str = "") -> bytes:
 
 
 def _update(table: str, columns: Mapping[str, str]) -> bytes:
-    """The first column says which row."""
+    """Return the SQL that updates rows by their first column."""
     key, *names = columns
     changes = ", ".join(f"{name} = {value}" for name, value in zip(names, select_list(columns)[1:], strict=True))
     # The names come before the arrays here too: WITH makes the table that the names are compared in.
@@ -139,7 +139,7 @@ _MOVE_MEMORIES = _update("memories", _STATE)
 def read_context(
     connection: Connection[Any], namespace: Namespace, batches: Sequence[PreparedBatch], seconds: float
 ) -> BatchContext:
-    """Begin a transaction, lock the namespace and return everything that the batches look at."""
+    """Begin a transaction, lock the namespace and return the stored state that the batches depend on."""
     names = scope_values(namespace)
     with connection.pipeline():
         begin(connection, namespace, seconds)
@@ -186,7 +186,7 @@ def commit(connection: Connection[Any], namespace: Namespace, known: BatchContex
 
 
 def gather_statistics(connection: Connection[Any], seconds: float) -> None:
-    """Let the server look at tables that have doubled since it looked last (see the first migration)."""
+    """Refresh the server's statistics of tables that have doubled since (see the first migration)."""
     with connection.pipeline():
         begin(connection, None, seconds)
         connection.execute(b"SELECT memwarden.gather_statistics()")
@@ -194,7 +194,7 @@ def gather_statistics(connection: Connection[Any], seconds: float) -> None:
 
 
 def _collect_keys(batches: Iterable[PreparedBatch]) -> tuple[set[str], set[str], set[str], set[str], set[str]]:
-    """Ids, source keys, starts of edges, idempotency keys and threads whose mark is moved."""
+    """Return ids, source keys, starts of edges, idempotency keys and threads with an extraction mark."""
     ids, once, starts, keys, threads = set[str](), set[str](), set[str](), set[str](), set[str]()
     for batch in batches:
         for change in batch.batch.changes:
@@ -250,7 +250,7 @@ def receipt_row(key: str, kept: EarlierAnswer, at: int) -> Values:
 
 
 def decode_answer(fingerprint: str | None, rev: int, applied: str) -> EarlierAnswer:
-    """Return what stands in a row of receipts."""
+    """Return the answer in a row of receipts."""
     return EarlierAnswer(fingerprint, Receipt(rev, tuple(ChangeResult(*load) for load in json.loads(applied))))
 
 

@@ -1,6 +1,6 @@
-"""Group commit for each namespace: what waits for one shares a transaction; none waits for another.
+"""Queues batches by namespace: those of a namespace share a transaction; namespaces do not wait for each other.
 
-The row of a namespace is locked while a transaction writes, so its batches have to come one after another anyway.
+A transaction that writes locks the namespace's row, so batches of a namespace cannot be written in parallel anyway.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ GroupWrite = Callable[[Namespace, Sequence[BatchJob]], None]
 
 
 class WriteQueues:
-    """A queue for each namespace that has something waiting, and threads that take one queue at a time.
+    """A queue for each namespace with waiting batches, and threads that each take a queue at a time.
 
     Args:
-        write: writes jobs of one namespace, in their order, and gives each future its result. It raises nothing.
+        write: writes jobs of a namespace, in their order, and resolves each future. It raises nothing.
     """
 
     def __init__(self, write: GroupWrite, threads: int) -> None:
@@ -40,9 +40,9 @@ class WriteQueues:
             thread.start()
 
     def submit(self, batch: Batch) -> Future[Receipt]:
-        """Queue a batch. It is written also when nobody waits for its answer any more."""
+        """Queue a batch. It is written even if its caller is cancelled."""
         answer: Future[Receipt] = Future()
-        answer.set_running_or_notify_cancel()  # from here on it cannot be cancelled
+        answer.set_running_or_notify_cancel()  # not cancellable: a cancelled future would hide that it was written
         with self._lock:
             queue = self._waiting.get(batch.namespace)
             if queue is None:
@@ -52,7 +52,7 @@ class WriteQueues:
         return answer
 
     def close(self) -> None:
-        """Write what is waiting, then end the threads."""
+        """Write waiting batches, then end the threads."""
         with self._empty:
             self._empty.wait_for(lambda: not self._waiting)
         for _ in self._threads:
@@ -72,7 +72,7 @@ class WriteQueues:
             self._put_back(namespace)
 
     def _take(self, namespace: Namespace) -> list[BatchJob]:
-        """Its key stays, so that nobody else takes this namespace meanwhile."""
+        """Take waiting jobs of a namespace; its key stays, so that no other thread takes it meanwhile."""
         jobs: list[BatchJob] = []
         size = 0
         with self._lock:
