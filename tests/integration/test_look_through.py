@@ -632,11 +632,11 @@ async def test_what_a_model_says_is_checked_and_capped() -> None:
     assert texts == ["The user's daughter is called Mia.", "Mia is allergic to peanuts."]
 
 
-@pytest.mark.parametrize(("sentences", "asked"), [(1, 0), (9, 1)])
+@pytest.mark.parametrize(("sentences", "asked"), [(1, 0), (30, 1)])
 async def test_a_long_turn_is_read_by_the_model_even_where_the_rules_see_nothing(sentences: int, asked: int) -> None:
     """B13: for long turns, or when the gate is sure; the rules know no Swedish."""
     model = ScriptedModel(by_model({"text": "Klockan i hallen är femton år gammal och den går rätt."}))
-    kept = await with_model(model, "Klockan i hallen går rätt och den är femton år. " * sentences)
+    kept = await with_model(model, "Den är stor nu. " * sentences)
     assert (len(model.asked), len(kept)) == (asked, asked)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
@@ -43,7 +44,7 @@ class LanguageEvidence(NamedTuple):
     Attributes:
         script: the language of a script other than Latin, "" for Latin.
         scores: of its Latin words. voted: the languages that function words of the text belong to; a word that English
-            has too ("no") votes for English only.
+            has too ("no") votes for English only, and a language without lists needs two.
     """
 
     script: str
@@ -194,18 +195,18 @@ _SIGNS: Final = {"¿": "es", "¡": "es"}
 
 def _score(words: Iterable[str], text: str) -> tuple[LanguageScores, frozenset[str]]:
     """The scores of distinct words, and the languages of which some are function words."""
-    scores, voted = list(_NO_SCORES), set[str]()
+    scores, votes = list(_NO_SCORES), Counter[str]()
     for word in words:
         for part in _parts_of(word):
             fit, codes = _score_word(part)
-            voted.update(codes & _ENGLISH or codes)
+            votes.update(codes & _ENGLISH or codes)
             for place, value in enumerate(fit):
                 scores[place] += value
     for sign, code in _SIGNS.items():
         if sign in text:
             scores[LATIN.index(code)] += _VOTE
-            voted.add(code)
-    return tuple(scores), frozenset(voted)
+            votes[code] += 1
+    return tuple(scores), frozenset(code for code, count in votes.items() if count > (code not in _LISTED))
 
 
 def _parts_of(word: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Index cards: one line that says when who spoke about what, for browsing. It holds no claim that could be wrong."""
+"""Index cards: a line that says when who spoke about what, for browsing. It holds no claim that could be wrong."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from memwarden.remember.extract.checks import EXCITED_WORDS
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules.dating import format_long_date
 from memwarden.remember.extract.rules.sentences import plain_text
+from memwarden.text.language import language_of
 from memwarden.text.tokenizer import GLUED_SCRIPT, terms
 
 MIN_WORDS: Final = 3
@@ -71,10 +72,11 @@ def _runs(text: str, people: Sequence[str]) -> list[list[tuple[str, str]]]:
     """Neighbouring words of content, as (word, term)."""
     names = {term for name in people for term in terms(name)} | _TALK
     found: list[list[tuple[str, str]]] = []
+    language = language_of(text[:_LOOKED_AT])
     for part in _BREAK.split(plain_text(text[:_LOOKED_AT])):
         found.append([])
         for word in _WORD.findall(part):
-            held = _terms_of(word)
+            held = _terms_of(word, language)
             if GLUED_SCRIPT.search(word):
                 found += [[(term, term)] for term in held if len(term) > 1]
             elif len(held) == 1 and held[0] not in names and not EXCITED_WORDS.search(word):
@@ -85,12 +87,12 @@ def _runs(text: str, people: Sequence[str]) -> list[list[tuple[str, str]]]:
 
 
 @lru_cache(maxsize=20_000)
-def _terms_of(word: str) -> tuple[str, ...]:
-    return tuple(terms(word))
+def _terms_of(word: str, language: str) -> tuple[str, ...]:
+    return tuple(terms(word, language))
 
 
 def _phrases(runs: Sequence[Sequence[tuple[str, str]]], kept: set[str]) -> list[str]:
-    """The kept words, each once, where they stand first; neighbours as one phrase."""
+    """The kept words, each once, where they stand first; neighbours as a phrase."""
     left = set(kept)
     found: list[str] = []
     for run in runs:
