@@ -1,56 +1,53 @@
-"""Whether what a caller gave can be meant: each check returns the value, or says what is wrong with it.
-
-All raise InvalidInput.
-"""
+"""Checks arguments of the public verbs: each check returns the value, or raises InvalidInput that names it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from memwarden import clock
+from memwarden.checks import MAX_WHOLE, NAME, SHARE, TEXT, TRUTH, whole, word
 from memwarden.errors import InvalidInput
 from memwarden.records import Kind, Memory
 from memwarden.remember.ingest.messages import checked_names
 from memwarden.settings import Settings
 
-MAX_WHOLE = 2**62
-"""No whole number that a caller gives may be larger: stores count in 64 bits."""
-CLEARABLE_FIELDS = ("valid_from", "valid_to", "summary", "context")
-"""What a memory need not have, so that :meth:`AsyncScope.update` can take it away."""
+CLEARABLE_FIELDS: Final = ("valid_from", "valid_to", "summary", "context")
+"""Fields that a memory need not have, so that ``update`` can clear them."""
+KIND: Final = word(Kind)
 
 
 def check_category(settings: Settings, name: Any) -> str:
-    if not isinstance(name, str):
-        raise InvalidInput(f"a category is a text, not {name!r:.80}")
-    return settings.categories.known(name)
+    """Return a declared category."""
+    return settings.categories.known(TEXT.check(name, "a category"))
 
 
 def check_kind(value: Any) -> str:
-    if not isinstance(value, str) or value not in set(Kind):
-        raise InvalidInput(f"kind is one of {', '.join(Kind)}, not {value!r:.80}")
-    return value
+    """Return a kind of statement."""
+    kind: str = KIND.check(value, "kind")
+    return kind
 
 
 def check_truth(value: Any, what: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{what} is True or False, not {value!r}")
-    return value
+    """Return True or False."""
+    truth: bool = TRUTH.check(value, what)
+    return truth
 
 
 def check_cleared(names: Any, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields to be emptied. Raises InvalidInput for one that every memory has, or that is given as well."""
-    check_cleared = checked_names(names, "clear")
-    for name in check_cleared:
+    """Return the fields to clear. Refuses a field that every memory has, or that is given as well."""
+    cleared = checked_names(names, "clear")
+    for name in cleared:
         if name not in CLEARABLE_FIELDS:
             raise InvalidInput(f"clear takes {', '.join(CLEARABLE_FIELDS)}, not {name!r}")
         if name in given:
             raise InvalidInput(f"{name} is both given and to be cleared")
-    return check_cleared
+    return cleared
 
 
 def check_order(memory: Memory) -> None:
+    """Refuse a memory whose validity would end before it begins."""
     if memory.valid_to is not None and memory.valid_to < memory.since:
         beginning = "valid_from" if memory.valid_from else "created_at, since no valid_from is known"
         raise InvalidInput(
@@ -59,28 +56,27 @@ def check_order(memory: Memory) -> None:
 
 
 def check_memory_id(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise InvalidInput(f"a memory id is a text, not {value!r}")
-    return value
+    """Return the id of a memory."""
+    memory_id: str = NAME.check(value, "a memory id")
+    return memory_id
 
 
 def check_whole(value: Any, what: str, least: int, most: int | None) -> int:
+    """Return a whole number within limits."""
     if isinstance(value, int) and abs(value) > MAX_WHOLE:
         raise InvalidInput(f"{what} is larger than any number that a store counts to")
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        upto = "" if most is None else f" to {most:,}"
-        raise InvalidInput(f"{what} is a whole number from {least}{upto}, not {value!r}")
-    return value
+    number: int = whole(least, most).check(value, what)
+    return number
 
 
 def check_moment(value: Any) -> int | datetime:
-    """A revision as it is, a time as an aware datetime."""
+    """Return a revision as it is, a time as an aware datetime."""
     if isinstance(value, int) and not isinstance(value, bool):
         return check_whole(value, "as_of", 0, None)
     return clock.parse(value, "as_of")
 
 
 def check_share(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{what} is a number from 0 to 1, not {value!r}")
-    return float(value)
+    """Return a number from 0 to 1."""
+    share: float = SHARE.check(value, what)
+    return share

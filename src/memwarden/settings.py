@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from memwarden.categories import Categories, read_categories, shipped_categories
+from memwarden.checks import ABOVE_ZERO, SHARE, TEXT, TEXTS, Rule, whole, word
 from memwarden.errors import InvalidConfig
 
 ENVIRONMENT_PREFIX = "MEMWARDEN_"
@@ -28,7 +28,6 @@ EMBEDDERS = (
 EXTRACTION = ("every_turn", "periodic", "off")
 MERGING = ("auto", "off")
 EVENTS = ("on", "off")
-MOST_DAYS, MOST_ROWS = 36_500, 1_000_000_000
 PRESETS = ("auto", "chat", "assistant")
 FEATURES = (
     "bm25_turn",
@@ -49,6 +48,32 @@ FEATURES = (
     "word_pieces",
 )
 """The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`)."""
+
+RULES: Final[Mapping[str, Rule]] = {
+    "db": TEXT,
+    "embedder": word(EMBEDDERS),
+    "embedding_model": TEXT,
+    "embedding_url": TEXT,
+    "embedding_dimensions": whole(0, 100_000),
+    "max_text_bytes": whole(1),
+    "index_bytes": whole(1),
+    "search_above": whole(1),
+    "session_gap_hours": ABOVE_ZERO,
+    "preset": word(PRESETS),
+    "relation_weight": SHARE,
+    "leave_out": TEXTS,
+    "merging": word(MERGING),
+    "extraction": word(EXTRACTION),
+    "extraction_turns": whole(1),
+    "facts_a_day": whole(1),
+    "link_min": SHARE,
+    "chat_model": TEXT,
+    "chat_url": TEXT,
+    "events": word(EVENTS),
+    "events_days": whole(1, 36_500),
+    "events_rows": whole(1, 1_000_000_000),
+}
+"""What each setting but ``categories`` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +136,12 @@ class Settings:
     categories: Categories = field(default_factory=shipped_categories)
 
     def __post_init__(self) -> None:
-        if self.embedder not in EMBEDDERS:
-            raise InvalidConfig(f"unknown embedder {self.embedder!r}; use one of: {', '.join(EMBEDDERS)}")
-        if self.embedder == "openai" and not (self.embedding_model and self.embedding_dimensions > 0):
+        for name, rule in RULES.items():
+            object.__setattr__(self, name, rule.check(getattr(self, name), name, InvalidConfig))
+        if self.embedder == "openai" and not (self.embedding_model and self.embedding_dimensions):
             raise InvalidConfig("embedder 'openai' needs embedding_model and embedding_dimensions")
-        if self.merging not in MERGING:
-            raise InvalidConfig(f"unknown merging {self.merging!r}; use one of: {', '.join(MERGING)}")
-        if self.extraction not in EXTRACTION:
-            raise InvalidConfig(f"unknown extraction {self.extraction!r}; use one of: {', '.join(EXTRACTION)}")
-        if self.events not in EVENTS:
-            raise InvalidConfig(f"events is one of {', '.join(EVENTS)}, not {self.events!r:.80}")
-        if not isinstance(self.link_min, int | float) or not 0 <= self.link_min <= 1:
-            raise InvalidConfig(f"link_min is a number from 0 to 1, not {self.link_min!r:.80}")
-        if self.preset not in PRESETS:
-            raise InvalidConfig(f"unknown preset {self.preset!r}; use one of: {', '.join(PRESETS)}")
-        if not isinstance(self.relation_weight, int | float) or not 0 <= self.relation_weight <= 1:
-            raise InvalidConfig(f"relation_weight is a number from 0 to 1, not {self.relation_weight!r:.80}")
-        unknown = sorted(set(self.leave_out) - set(FEATURES))
-        if unknown:
-            raise InvalidConfig(f"unknown feature {unknown[0]!r} in leave_out; features are: {', '.join(FEATURES)}")
-        above_zero = ("max_text_bytes", "index_bytes", "session_gap_hours", "extraction_turns", "facts_a_day")
-        for name in (*above_zero, "search_above", "events_days", "events_rows"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
-                raise InvalidConfig(f"{name} must be above 0, not {value!r:.80}")
-        if self.events_days > MOST_DAYS or self.events_rows > MOST_ROWS:
-            raise InvalidConfig(f"events_days is at most {MOST_DAYS:,} and events_rows at most {MOST_ROWS:,}")
+        for feature in self.leave_out:
+            word(FEATURES).check(feature, "a feature in leave_out", InvalidConfig)
 
 
 def load(file: Path | None = None, **flags: Any) -> Settings:
@@ -150,12 +155,15 @@ def load(file: Path | None = None, **flags: Any) -> Settings:
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Build settings from plain values. ``categories`` may be the path of a YAML file or its content as a mapping."""
-    kinds = {field.name: field.type for field in fields(Settings)}
-    unknown = sorted(set(values) - set(kinds))
+    """Build settings from plain values. ``categories`` may be the path of a YAML file or its content as a mapping.
+
+    A text is read as what the setting takes, since variables of the environment are texts: "5" is the number 5.
+    """
+    known = [setting.name for setting in fields(Settings)]
+    unknown = sorted(set(values) - set(known))
     if unknown:
-        raise InvalidConfig(f"unknown setting {unknown[0]!r}; settings are: {', '.join(kinds)}")
-    return replace(Settings(), **{name: _setting(name, str(kinds[name]), value) for name, value in values.items()})
+        raise InvalidConfig(f"unknown setting {unknown[0]!r}; settings are: {', '.join(known)}")
+    return Settings(**{name: _read(name, value) for name, value in values.items()})
 
 
 def default_db() -> str:
@@ -165,21 +173,14 @@ def default_db() -> str:
     return f"sqlite:///{user_data_path('memwarden', appauthor=False) / 'memwarden.db'}"
 
 
-def _setting(name: str, kind: str, value: Any) -> Any:
+def _read(name: str, value: Any) -> Any:
     if name == "categories":
         return value if isinstance(value, Categories) else read_categories(value)
-    if kind.startswith("tuple"):
-        named = value.replace(",", " ").split() if isinstance(value, str) else value
-        if not isinstance(named, list | tuple) or not all(isinstance(item, str) for item in named):
-            raise InvalidConfig(f"setting {name!r} takes a list of texts, not {value!r}")
-        return tuple(named)
-    convert = {"str": str, "int": int, "float": float}[kind]
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        return convert(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidConfig(f"setting {name!r} takes {kind}, not {value!r:.80}") from None
+    if not isinstance(value, str):
+        return value  # Settings checks it
+    rule = RULES[name]
+    given = value.replace(",", " ").split() if rule is TEXTS else value
+    return rule.check(given, name, InvalidConfig, from_text=True)
 
 
 def _from_file(file: Path | None) -> dict[str, Any]:

@@ -326,7 +326,7 @@ BAD = [
     (("query", "x", "--agent", "nobody"), 4, "UnknownAgent", "no allowlist"),
     (("query", "x", "--agent", "stylist", "--category", "goals"), 4, "CategoryDenied", "may not read 'goals'"),
     (("query", "x", "--category", "nonsense"), 2, "InvalidInput", "unknown category"),
-    (("query", "x", "--embedder", "huge"), 2, "InvalidConfig", "unknown embedder"),
+    (("query", "x", "--embedder", "huge"), 2, "InvalidConfig", "embedder is auto"),
     (("query", "x", "--embedder", "none"), 1, "ModelMismatch", "embedder"),
     (("query", "x", "--db", "oracle://x"), 2, "InvalidConfig", "names no store"),
     (("query", "x", "--db", "sqlite:///nothing.db"), 3, "NotFound", "no store"),

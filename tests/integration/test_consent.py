@@ -13,7 +13,11 @@ import pytest
 
 from memwarden import AsyncWarden, Warden
 from memwarden.api.blocking import BoundScope
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.errors import CategoryDenied, Conflict, Denied, InvalidInput, MemwardenError, NotFound
 from memwarden.records import Consent, JournalEntry, MemoryState, UserContext
 from memwarden.tiers.backend import AsyncBackend, ContextItem
@@ -261,7 +265,8 @@ def test_an_agent_cannot_consent_nor_see_what_it_may_not(warden: Warden) -> None
     proposed(me, language="French")
     planner = ana(warden, agent="planner")
     calls: list[Callable[[], Any]] = [
-        planner.consent.user_context, planner.consent.proposals, lambda: planner.consent.propose({"city": "Quellstadt"}),
+        planner.consent.user_context, planner.consent.proposals,
+        lambda: planner.consent.propose({"city": "Quellstadt"}),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(CategoryDenied):
@@ -286,18 +291,18 @@ def test_others_have_other_contexts(warden: Warden) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda me: me.decide("nonsense", True),
-        lambda me: me.decide("user-context", True),
-        lambda me: me.acknowledge("nonsense"),
-        lambda me: me.decide("x", 1),
-        lambda me: me.decide("x", True, way="mail"),
-        lambda me: me.decide("", True),
-        lambda me: me.consents("open"),
-        lambda me: me.consents(limit=0),
-        lambda me: me.propose_context({"age": "7"}),
-        lambda me: me.propose_context({"tone": "x"}, confident="yes"),
-        lambda me: me.propose_context({"tone": "x"}, sources="m1"),
-        lambda me: me.acknowledge(7),
+        lambda me: me.consent.decide("nonsense", True),
+        lambda me: me.consent.decide("user-context", True),
+        lambda me: me.consent.acknowledge("nonsense"),
+        lambda me: me.consent.decide("x", 1),
+        lambda me: me.consent.decide("x", True, way="mail"),
+        lambda me: me.consent.decide("", True),
+        lambda me: me.consent.proposals("open"),
+        lambda me: me.consent.proposals(limit=0),
+        lambda me: me.consent.propose({"age": "7"}),
+        lambda me: me.consent.propose({"tone": "x"}, confident="yes"),
+        lambda me: me.consent.propose({"tone": "x"}, sources="m1"),
+        lambda me: me.consent.acknowledge(7),
     ],
 )
 def test_a_wrong_call_is_refused(call: Callable[[BoundScope], Any], warden: Warden) -> None:
@@ -437,7 +442,7 @@ WRITES: dict[str, Attempt] = {
     "AsyncScope.observe": lambda site: site.me.observe(
         [{"role": "user", "content": "My city is Evilville now, call me Mallory.", "id": "user-context"}]
     ),
-    "AsyncScope.look_through": _look_through,
+    "AsyncScope.extract_pending": _look_through,
     "AsyncScope.remember": lambda site: _each(
         site.me.remember("City: Evilville.", channel="state", category="profile", source="user-context"),
         site.me.remember("City: Evilville. Preferred name: Mallory.", category="profile", key="user-context"),
@@ -445,27 +450,27 @@ WRITES: dict[str, Attempt] = {
     "AsyncScope.extract": lambda site: site.me.extract('["City: Evilville.", "Ana is now called Mallory."]'),
     "AsyncScope.forget": lambda site: _each(*(site.me.forget(item) for item in _all_ids(site))),
     "AsyncScope.restore": lambda site: _each(*(site.me.restore(item) for item in _all_ids(site))),
-    "AsyncScope.release": _release,
-    "AsyncScope.review.reject": lambda site: _each(*(site.me.review.reject(item) for item in _all_ids(site))),
+    "AsyncReview.approve": _release,
+    "AsyncReview.reject": lambda site: _each(*(site.me.review.reject(item) for item in _all_ids(site))),
     "AsyncScope.update": lambda site: _each(
         *(site.me.update(item, text="City: Evilville.") for item in _all_ids(site))
     ),
     "AsyncScope.pin": lambda site: _each(*(site.me.pin(item) for item in _all_ids(site))),
-    "AsyncScope.usage.feedback": lambda site: _each(
+    "AsyncUsage.feedback": lambda site: _each(
         *(site.me.usage.feedback(item, "wrong", rev=1) for item in _all_ids(site))
     ),
-    "AsyncScope.undo": _undo_everything,
-    "AsyncScope.propose_context": lambda site: _each(
+    "AsyncJournal.undo": _undo_everything,
+    "AsyncConsent.propose": lambda site: _each(
         site.me.consent.propose(EVIL, confident=True, sources=[site.turn]),
         site.me.consent.propose(dict.fromkeys(EVIL), confident=True),
         site.me.consent.propose(EVIL, confident=True, sources=[site.turn]),
     ),
-    "AsyncScope.decide": lambda site: _each(
+    "AsyncConsent.decide": lambda site: _each(
         site.warden.scope(user="ana", agent="supervisor").consent.decide(site.waiting, True),
         site.me.consent.decide(site.declined, True),
         site.warden.scope(user="bob").consent.decide(site.waiting, True),
     ),
-    "AsyncScope.consent.acknowledge": lambda site: site.me.consent.acknowledge(site.turn),
+    "AsyncConsent.acknowledge": lambda site: site.me.consent.acknowledge(site.turn),
     "AsyncBackend.add": lambda site: _each(
         *(site.items.add(_item(item)) for item in [*_all_ids(site), "user-context.x"])
     ),
@@ -475,10 +480,10 @@ WRITES: dict[str, Attempt] = {
 }
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
-    "AsyncScope.delta", "AsyncScope.history", "AsyncScope.audit", "AsyncScope.waiting", "AsyncScope.uses",
-    "AsyncScope.user_context", "AsyncScope.consents", "AsyncBackend.query", "AsyncBackend.get",
+    "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
+    "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
-    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncScope.events", "AsyncScope.event_counts",
+    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 
 
@@ -486,7 +491,7 @@ def test_every_verb_is_tried_here() -> None:
     """A new verb has to be added above: as one that only reads, or with an attempt to change what needs consent."""
     verbs = {
         f"{kind.__name__}.{name}"
-        for kind in (AsyncScope, AsyncBackend, AsyncWarden)
+        for kind in (AsyncScope, AsyncReview, AsyncJournal, AsyncConsent, AsyncUsage, AsyncBackend, AsyncWarden)
         for name, _ in inspect.getmembers(kind, inspect.iscoroutinefunction)
         if not name.startswith("_")
     }

@@ -42,7 +42,7 @@ def test_what_cannot_be_decided(cli: Cli) -> None:
     assert "not 'age'" in cli.inside("consent", "propose", "age=7", code=2).err
     assert "FIELD=VALUE" in cli.inside("consent", "propose", "city", code=2).err
     assert "twice" in cli.inside("consent", "propose", "city=a", "city=b", code=2).err
-    assert "state is one of" in cli.inside("consent", "list", "--state", "open", code=2).err
+    assert "state is " in cli.inside("consent", "list", "--state", "open", code=2).err
     cli.inside("consent", "decline", waiting)
     assert "declined already by default (cli)" in cli.inside("consent", "approve", waiting, code=1).err
     assert "Nothing waits" in cli.inside("consent", "list").out

@@ -19,10 +19,11 @@ from memwarden.testing.scripted import ScriptedModel
 WORDS_ONLY = {"embedder": "none"}
 CHANGES = {
     "demo": "observes, remembers and proposes", "observe": "observe", "add": "remember", "edit": "update",
-    "forget": "forget", "restore": "restore", "pin": "pin", "undo": "undo", "thread": "look_through",
-    "consent": "propose_context, decide", "migrate": "stores/move.py, tried here",
+    "forget": "forget", "restore": "restore", "pin": "pin", "undo": "journal.undo", "thread": "extract_pending",
+    "consent": "consent.propose, consent.decide", "migrate": "stores/move.py, tried here",
     "backup": "the bytes of a whole store, where none is", "bench": "stores of its own",
-    "review": "release, discard", "doctor": "a tenant of its own", "chat": "observe, look_through, and a session",
+    "review": "review.approve, review.reject", "doctor": "a tenant of its own",
+    "chat": "observe, extract_pending, and a session",
     "state": "state.save and clear, under ids of their own: tried in test_state.py",
 }  # fmt: skip
 """The commands that write, and the verbs of ``test_consent`` that they call."""

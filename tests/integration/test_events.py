@@ -178,7 +178,7 @@ def test_a_chat_model_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     }
     for reason, model in told.items():
         assert relations_asked(model) == [("hotpath", "model", "error", reason)]
-    monkeypatch.setattr(json_answers, "SECONDS", 0.05)
+    monkeypatch.setattr(json_answers, "TIME_LIMIT_SECONDS", 0.05)
     assert relations_asked(Slow("{}")) == [("hotpath", "model", "error", "chat_model_late")]
 
 
@@ -234,7 +234,7 @@ class DownEmbedder:
 
 
 def test_an_embedder_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memwarden.api.warden._embedder", lambda settings: DownEmbedder())
+    monkeypatch.setattr("memwarden.api.warden.make_embedder", lambda settings, bound: DownEmbedder())
     with Warden.open("memory://", config={}) as warden:
         me = warden.scope(user="ana")
         me.remember("Ana keeps bees on the roof.")
@@ -527,7 +527,7 @@ warden = Warden.open(sys.argv[1], config={"embedder": "none"})
 me = warden.scope(user="ana")
 for _ in range(5):
     me.query("Where does Ana live?")
-me.events()
+me.journal.events()
 me.remember("Ana lives in Berlin.")
 print("said", flush=True)
 sys.stdin.read()

@@ -18,12 +18,17 @@ import pytest
 
 import memwarden
 from memwarden import AsyncWarden
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.records import EXTRACTED_BY, JournalEntry
 from memwarden.stores.protocol import Store
 from memwarden.tiers.backend import AsyncBackend, ContextItem
 
-CLASSES: tuple[type[Any], ...] = (AsyncScope, AsyncBackend, AsyncWarden)
+SCOPES: tuple[type[Any], ...] = (AsyncScope, AsyncReview, AsyncJournal, AsyncConsent, AsyncUsage)
+CLASSES = (*SCOPES, AsyncBackend, AsyncWarden)
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 Tables = dict[str, set[tuple[tuple[str, Any], ...]]]
 
@@ -92,18 +97,18 @@ Call = Callable[[Site], Awaitable[Any]]
 WRITES: dict[str, Call] = {
     "AsyncScope.observe": lambda site: site.me.observe([{"role": "user", "content": "I keep bees.", "id": "m2"}]),
     "AsyncScope.remember": _merge_and_supersede,
-    "AsyncScope.look_through": lambda site: site.me.look_through(),
+    "AsyncScope.extract_pending": lambda site: site.me.extract_pending(),
     "AsyncScope.extract": lambda site: site.me.extract('["Ana keeps bees on the roof."]'),
     "AsyncScope.forget": lambda site: site.me.forget(site.home),
     "AsyncScope.restore": lambda site: site.me.restore(site.gone),
-    "AsyncScope.release": lambda site: site.me.release(site.held),
-    "AsyncScope.discard": lambda site: site.me.discard(site.held),
+    "AsyncReview.approve": lambda site: site.me.review.approve(site.held),
+    "AsyncReview.reject": lambda site: site.me.review.reject(site.held),
     "AsyncScope.update": lambda site: site.me.update(site.home, text="Ana lives in Bern."),
     "AsyncScope.pin": lambda site: site.me.pin(site.home),
-    "AsyncScope.undo": lambda site: site.me.undo(1),
-    "AsyncScope.propose_context": lambda site: site.me.propose_context({"tone": "short"}, confident=True),
-    "AsyncScope.decide": _decide,
-    "AsyncScope.acknowledge": _acknowledge,
+    "AsyncJournal.undo": lambda site: site.me.journal.undo(1),
+    "AsyncConsent.propose": lambda site: site.me.consent.propose({"tone": "short"}, confident=True),
+    "AsyncConsent.decide": _decide,
+    "AsyncConsent.acknowledge": _acknowledge,
     "AsyncBackend.add": lambda site: site.items.add(ContextItem("item", "note", payload={"text": "Feed the cat."})),
     "AsyncBackend.delete": lambda site: site.items.delete("item"),
     "AsyncBackend.clear": lambda site: site.items.clear(),
@@ -113,16 +118,16 @@ READS: dict[str, Call] = {
     "AsyncScope.context": lambda site: site.me.context([{"role": "user", "content": "Where does Ana live?"}]),
     "AsyncScope.get": lambda site: site.me.get(site.home),
     "AsyncScope.find": lambda site: site.me.find({"channel": "turn"}),
-    "AsyncScope.delta": lambda site: site.me.delta(),
-    "AsyncScope.history": lambda site: site.me.history(site.home),
-    "AsyncScope.user_context": lambda site: site.me.user_context(),
-    "AsyncScope.consents": lambda site: site.me.consents(None),
-    "AsyncScope.waiting": lambda site: site.me.waiting(),
+    "AsyncJournal.delta": lambda site: site.me.journal.delta(),
+    "AsyncJournal.history": lambda site: site.me.journal.history(site.home),
+    "AsyncConsent.user_context": lambda site: site.me.consent.user_context(),
+    "AsyncConsent.proposals": lambda site: site.me.consent.proposals(None),
+    "AsyncReview.pending": lambda site: site.me.review.pending(),
     "AsyncScope.audit": lambda site: site.me.audit(),
-    "AsyncScope.events": lambda site: site.me.events(),
-    "AsyncScope.event_counts": lambda site: site.me.event_counts(),
-    "AsyncScope.feedback": lambda site: site.me.feedback(site.home, "used", rev=1),
-    "AsyncScope.uses": lambda site: site.me.uses(),
+    "AsyncJournal.events": lambda site: site.me.journal.events(),
+    "AsyncJournal.event_counts": lambda site: site.me.journal.event_counts(),
+    "AsyncUsage.feedback": lambda site: site.me.usage.feedback(site.home, "used", rev=1),
+    "AsyncUsage.uses": lambda site: site.me.usage.uses(),
     "AsyncScope.relations": lambda site: site.me.relations(site.home),
     "AsyncBackend.query": lambda site: site.items.query({"kind": "note"}),
     "AsyncBackend.get": lambda site: site.items.get("item"),
@@ -180,7 +185,7 @@ async def test_what_writes_is_in_the_journal(verb: str, tmp_path: Path) -> None:
     before, after, entries = await _observed(WRITES[verb], tmp_path)
     assert untold(before, after, entries) == set()
     assert entries, "nothing was written"
-    if verb.startswith("AsyncScope"):
+    if verb.startswith(tuple(kind.__name__ for kind in SCOPES)):
         assert {entry.actor for entry in entries} <= {"ann", EXTRACTED_BY}
 
 
@@ -197,7 +202,7 @@ async def test_what_writes_leaves_an_operational_event(verb: str, tmp_path: Path
         changed = {entry.memory_id for entry in entries if entry.channel != "turn" and entry.event != "MERGE"}
         assert changed <= {item.memory_id for item in told} | {None}
         assert all(item.status == "ok" and item.category for item in told)
-        if verb.startswith("AsyncScope"):
+        if verb.startswith(tuple(kind.__name__ for kind in SCOPES)):
             assert {(item.user_id, item.thread_id) for item in told} == {("ana", "t1")}
 
 

@@ -125,7 +125,7 @@ def test_the_caller_has_the_last_word_and_can_take_it_back(ana: BoundScope, ward
 def test_wrong_feedback_is_refused(ana: BoundScope, warden: Warden) -> None:
     item = ana.find()[0].id
     for verdict in ("good", "", None, 1):
-        with pytest.raises(InvalidInput, match="used, unused, wrong, withdrawn"):
+        with pytest.raises(InvalidInput, match="used, unused, wrong or withdrawn"):
             ana.usage.feedback(item, verdict, rev=1)  # type: ignore[arg-type]
     for rev in (-1, 1.5, True, None):
         with pytest.raises(InvalidInput, match="rev"):

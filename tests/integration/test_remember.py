@@ -73,7 +73,7 @@ def test_several_texts_and_messages_become_a_memory_each(warden: Warden) -> None
         ({"text_or_messages": {"role": "user", "content": None, "tool_calls": [1]}}, "no words"),
         ({"channel": "turn"}, "use observe for turns"),
         ({"channel": "memory"}, "channel is one of"),
-        ({"kind": "rumour"}, "kind is one of"),
+        ({"kind": "rumour"}, "kind is unknown, .* or pattern, not"),
         ({"category": "gossip"}, "unknown category 'gossip'"),
         ({"importance": 3}, "from 0 to 1"),
         ({"importance": True}, "from 0 to 1"),

@@ -62,8 +62,8 @@ def test_each_field_is_read_by_both_names(name: str) -> None:
     [
         ({"use_memory": "yes"}, "use_memory is True or False"),
         ({"memory_injection_mode": "somewhere"}, "system_append, context_message, user_prefix"),
-        ({"memory_injection_mode": "x" * 33}, "memory_injection_mode is one of"),
-        ({"memory_extraction_mode": "off"}, "every_turn, periodic, on_save, llm_triggered"),
+        ({"memory_injection_mode": "x" * 33}, "memory_injection_mode is "),
+        ({"memory_extraction_mode": "off"}, "every_turn, periodic, on_save or llm_triggered"),
         ({"memory_extraction_mode": ["on_save"]}, "memory_extraction_mode"),
         ({"max_memory_context": 0}, "1 to 100"),
         ({"max_memory_context": True}, "max_memory_context"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,54 @@ def test_memwarden_toml_in_the_working_folder_is_read(tmp_path: Path, monkeypatc
     ("values", "says"),
     [
         ({"embeder": "none"}, "unknown setting 'embeder'; settings are: db, embedder"),
-        ({"embedder": "gpt"}, "unknown embedder 'gpt'; use one of: wordllama, minilm, openai, none"),
-        ({"preset": "forum"}, "unknown preset 'forum'"),
-        ({"leave_out": "on_date bm26"}, "unknown feature 'bm26'"),
-        ({"leave_out": 3}, "takes a list of texts"),
-        ({"max_text_bytes": "big"}, "'max_text_bytes' takes int, not 'big'"),
-        ({"max_text_bytes": 0}, "max_text_bytes must be above 0"),
-        ({"session_gap_hours": True}, "takes float"),
+        ({"embedder": "gpt"}, "^embedder is auto, .*, openai or none, not 'gpt'$"),
+        ({"preset": "forum"}, "^preset is auto, chat or assistant, not 'forum'$"),
+        ({"leave_out": "on_date bm26"}, "a feature in leave_out is bm25_turn, .* or word_pieces, not 'bm26'"),
+        ({"leave_out": 3}, "leave_out is a list of texts, not 3"),
+        ({"max_text_bytes": "big"}, "max_text_bytes is a whole number from 1, not 'big'"),
+        ({"max_text_bytes": 0}, "max_text_bytes is a whole number from 1, not 0"),
+        ({"extraction_turns": 2.9}, "extraction_turns is a whole number from 1, not 2.9"),
+        ({"extraction_turns": "2.9"}, "extraction_turns is a whole number from 1, not '2.9'"),
+        ({"events_days": 36_501}, "events_days is a whole number from 1 to 36,500, not 36501"),
+        ({"session_gap_hours": True}, "session_gap_hours is a number above 0, not True"),
+        ({"session_gap_hours": "nan"}, "session_gap_hours is a number above 0, not 'nan'"),
+        ({"link_min": 1.1}, "link_min is a number from 0 to 1, not 1.1"),
+        ({"db": 5}, "db is a text, not 5"),
         ({"categories": "nowhere.yaml"}, "cannot read the categories file 'nowhere.yaml'"),
     ],
 )
 def test_wrong_settings_are_named(values: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidConfig, match=says):
         config.settings_from(values)
+
+
+@pytest.mark.parametrize("name", config.RULES)
+def test_a_setting_of_a_wrong_type_is_refused_where_it_is_given(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in (object(), {"a": 1}, None, 2.5j):
+        wrong_settings: dict[str, Any] = {name: wrong}
+        with pytest.raises(InvalidConfig, match=f"^{name} is "):
+            config.Settings(**wrong_settings)
+    if config.RULES[name].kind in (int, float):
+        monkeypatch.setenv(f"MEMWARDEN_{name.upper()}", "many")
+        with pytest.raises(InvalidConfig, match=f"^{name} is .*, not 'many'$"):
+            config.load()
+
+
+def test_every_setting_has_a_rule() -> None:
+    assert {setting.name for setting in fields(config.Settings)} == {*config.RULES, "categories"}
+
+
+def test_numbers_are_read_out_of_texts_and_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMWARDEN_EXTRACTION_TURNS", "7")
+    monkeypatch.setenv("MEMWARDEN_SESSION_GAP_HOURS", "2")
+    settings = config.load()
+    assert (settings.extraction_turns, settings.session_gap_hours) == (7, 2.0)
+    with pytest.raises(InvalidConfig, match=r"extraction_turns is a whole number from 1, not 2\.5"):
+        config.Settings(extraction_turns=2.5)  # type: ignore[arg-type]
+    (tmp_path / "memwarden.toml").write_text("extraction_turns = 2.9\n")
+    monkeypatch.delenv("MEMWARDEN_EXTRACTION_TURNS")
+    with pytest.raises(InvalidConfig, match=r"extraction_turns is a whole number from 1, not 2\.9"):
+        config.load(tmp_path / "memwarden.toml")
 
 
 def test_a_broken_settings_file_is_named(tmp_path: Path) -> None:

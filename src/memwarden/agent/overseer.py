@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memwarden.agent.save_rules import SaveDecision, decide_saving
 from memwarden.agent.state import MAX_CANDIDATES, AsyncState, StateKey
+from memwarden.checks import TEXTS, TRUTH, word
 from memwarden.errors import InvalidInput, MemwardenError
 from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
@@ -68,10 +69,11 @@ class OverseerSettings:
     only_tools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.check not in ("every_goal", "words"):
-            raise InvalidInput(f"check is 'every_goal' or 'words', not {self.check!r:.80}")
-        if self.inject not in ("context", "system"):
-            raise InvalidInput(f"inject is 'context' or 'system', not {self.inject!r:.80}")
+        word(("every_goal", "words")).check(self.check, "check")
+        word(("context", "system")).check(self.inject, "inject")
+        TRUTH.check(self.auto_save, "auto_save")
+        for name in ("words", "skip_tools", "only_tools"):
+            TEXTS.check(getattr(self, name), name)
 
 
 class PreparedGoal(NamedTuple):

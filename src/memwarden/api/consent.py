@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memwarden import arguments
 from memwarden.api.handle import ScopeHandle
-from memwarden.errors import Denied, InvalidInput
+from memwarden.checks import NAME, word
+from memwarden.errors import Denied
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import Consent, ConsentState, UserContext, WriteResult
@@ -62,8 +64,7 @@ class AsyncConsent(ScopeHandle):
         Raises InvalidInput, CategoryDenied, Conflict, StoreError.
         """
         self._check_readable()
-        if not isinstance(confident, bool):
-            raise InvalidInput(f"confident is True or False, not {confident!r:.80}")
+        arguments.check_truth(confident, "confident")
         return await self._proposals.propose(self.who, read_patch(patch), checked_names(sources, "sources"), confident)
 
     async def proposals(self, state: str | None = "pending", *, limit: int = 100) -> list[Consent]:
@@ -77,10 +78,9 @@ class AsyncConsent(ScopeHandle):
         Raises InvalidInput, CategoryDenied.
         """
         self._check_readable()
-        if state is not None and (not isinstance(state, str) or state not in set(ConsentState)):
-            raise InvalidInput(f"state is one of {', '.join(ConsentState)} or None, not {state!r:.80}")
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InvalidInput(f"limit is a whole number from 1, not {limit!r:.80}")
+        if state is not None:
+            word(ConsentState).check(state, "state")
+        arguments.check_whole(limit, "limit", 1, None)
         return await self._proposals.consents(self.who.namespace, state, limit)
 
     @instrumented(Node.HOTPATH, Op.UPDATE)
@@ -101,12 +101,9 @@ class AsyncConsent(ScopeHandle):
                 f"agent {self.who.agent!r} cannot consent for a person; decide in a scope without an agent, or ask in "
                 "the chat and acknowledge the answer"
             )
-        if not isinstance(consent_id, str) or not consent_id:
-            raise InvalidInput(f"a consent id is a text, not {consent_id!r:.80}")
-        if not isinstance(approve, bool):
-            raise InvalidInput(f"approve is True or False, not {approve!r:.80}")
-        if way not in WAYS:
-            raise InvalidInput(f"way is one of {', '.join(WAYS)}, not {way!r:.80}")
+        NAME.check(consent_id, "a consent id")
+        arguments.check_truth(approve, "approve")
+        word(WAYS).check(way, "way")
         return await self._proposals.decide(self.who, consent_id, approve, way=way, by=self.who.actor or self.who.user)
 
     @instrumented(Node.HOTPATH, Op.UPDATE)
@@ -123,8 +120,7 @@ class AsyncConsent(ScopeHandle):
 
         Raises NotFound for an id that is no turn of this user.
         """
-        if not isinstance(turn_id, str) or not turn_id:
-            raise InvalidInput(f"a turn id is a text, not {turn_id!r:.80}")
+        NAME.check(turn_id, "a turn id")
         return await self._proposals.acknowledge(self.who, turn_id)
 
     def _check_readable(self) -> None:

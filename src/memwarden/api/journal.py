@@ -8,7 +8,8 @@ from typing import Any
 
 from memwarden import arguments, clock
 from memwarden.api.handle import ScopeHandle
-from memwarden.errors import InvalidInput, NotFound
+from memwarden.checks import word
+from memwarden.errors import NotFound
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import (
     DAY_SECONDS,
@@ -30,7 +31,7 @@ When = datetime | str | float | None
 _MORE = 4
 """When too few of what was read may be shown, so many times as much is read."""
 _ALL = 2**62
-LONGEST_SECONDS = 366 * DAY_SECONDS
+MAX_SPAN_SECONDS = 366 * DAY_SECONDS
 
 
 class AsyncJournal(ScopeHandle):
@@ -156,7 +157,7 @@ class AsyncJournal(ScopeHandle):
         Raises InvalidInput, StoreError.
         """
         wanted = self._filter(since, until, node, op, status, thread, memory_id)
-        span = arguments.check_whole(seconds, "seconds", 1, LONGEST_SECONDS)
+        span = arguments.check_whole(seconds, "seconds", 1, MAX_SPAN_SECONDS)
         await self._parts.events.flush()
         if wanted.viewer is not None:
             return count_events(await self._shown(wanted, _ALL, False), span)
@@ -201,6 +202,4 @@ class AsyncJournal(ScopeHandle):
 
 
 def _word(value: Any, words: type[StrEnum]) -> str | None:
-    if value is not None and (not isinstance(value, str) or value not in set(words)):
-        raise InvalidInput(f"{words.__name__.lower()} is one of {', '.join(words)}, not {value!r:.80}")
-    return None if value is None else str(value)
+    return None if value is None else str(word(words).check(value, words.__name__.lower()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memwarden import arguments
 from memwarden.api.handle import ScopeHandle
-from memwarden.errors import Denied, InvalidInput
+from memwarden.checks import word
+from memwarden.errors import Denied
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import MemoryState, PendingReview, WriteResult
@@ -29,9 +30,8 @@ class AsyncReview(ScopeHandle):
         """
         from memwarden.remember.resolve.review import REVIEWED_STATES, check_agent, list_pending
 
-        if state is not None and state not in REVIEWED_STATES:
-            raise InvalidInput(f"state is one of {', '.join(sorted(REVIEWED_STATES))} or None, not {state!r:.80}")
         if state is not None:
+            word(sorted(REVIEWED_STATES)).check(state, "state")
             check_agent(self.who, state)
         states = [item for item in REVIEWED_STATES if state in (None, item)]
         if self.who.agent is not None:

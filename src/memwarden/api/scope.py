@@ -21,6 +21,7 @@ from memwarden.api.handle import ScopeHandle
 from memwarden.api.journal import AsyncJournal
 from memwarden.api.review import AsyncReview
 from memwarden.api.usage import AsyncUsage
+from memwarden.checks import word
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.settings import ChatSettings
@@ -199,8 +200,8 @@ class AsyncScope(ScopeHandle):
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(item for item in Channel if item != Channel.TURN)
             raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
-        if trust is not None and trust not in set(Trust):
-            raise InvalidInput(f"trust is one of {', '.join(Trust)}, not {trust!r:.80}")
+        if trust is not None:
+            word(Trust).check(trust, "trust")
         draft = Draft(
             text="",
             channel=str(channel),
@@ -682,8 +683,7 @@ class AsyncScope(ScopeHandle):
         from memwarden.recall.recall import Request
 
         settings = self._parts.settings
-        if returns not in RETURNS:
-            raise InvalidInput(f"returns is 'bullets' or 'full', not {returns!r}")
+        word(RETURNS).check(returns, "returns")
         wanted = None if categories is None else checked_names(categories, "categories")
         return Request(
             query=checked_text(query, "query", settings.max_text_bytes),

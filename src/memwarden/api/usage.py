@@ -5,7 +5,7 @@ from __future__ import annotations
 from memwarden import arguments
 from memwarden.api.handle import ScopeHandle
 from memwarden.api.journal import AsyncJournal, When
-from memwarden.errors import InvalidInput
+from memwarden.checks import word
 from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import MemoryUse, Node, Op, UseVerdict, summarize_uses
 
@@ -32,9 +32,7 @@ class AsyncUsage(ScopeHandle):
         Raises NotFound, InvalidInput.
         """
         memory = await self._get(memory_id)
-        if not isinstance(verdict, str) or verdict not in set(UseVerdict):
-            raise InvalidInput(f"verdict is one of {', '.join(UseVerdict)}, not {verdict!r:.80}")
-        said = UseVerdict(verdict)
+        said = UseVerdict(word(UseVerdict).check(verdict, "verdict"))
         draft = EventDraft(Op.USE, said.status, said, memory.id, memory.category)
         known = arguments.check_whole(rev, "rev", 0, None)
         if self._parts.events.takes:

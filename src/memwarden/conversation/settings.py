@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from memwarden.checks import SHARE, TRUTH, whole, word
 from memwarden.errors import InvalidConfig
 from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, PLACEHOLDERS, Template
 
@@ -15,10 +16,10 @@ from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, M
 INJECTION_MODES: Final = ("system_append", "context_message", "user_prefix", "cache_stable")
 # The times at which memories are extracted from a chat.
 EXTRACTION_MODES: Final = ("every_turn", "periodic", "on_save", "llm_triggered")
-MAX_MODE, MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 32, 2_000, 1_000_000, 1_000
 # At a tenth of the price for cached tokens these cost 1,000 tokens a turn. Making a prompt of 15,000 anew costs 13,500
 # more, so doing that more often than every 14 turns would not pay.
 DEFAULT_DELTA_TOKENS: Final = 10_000
+MAX_TEMPLATE, MAX_TOKENS, MAX_INTERVAL = 2_000, 1_000_000, 1_000
 _BRACED: Final = re.compile(r"\{\{(.*?)\}\}")
 # Blocks are found by these tags and stripped from stored texts: a template with them would break that.
 _TAG: Final = re.compile(r"</?memories", re.IGNORECASE)
@@ -60,17 +61,14 @@ class ChatSettings:
     max_delta_tokens: int = DEFAULT_DELTA_TOKENS
 
     def __post_init__(self) -> None:
-        if not isinstance(self.use_memory, bool):
-            raise InvalidConfig(f"use_memory is True or False, not {self.use_memory!r:.80}")
-        _check_mode("memory_injection_mode", self.memory_injection_mode, INJECTION_MODES)
-        _check_mode("memory_extraction_mode", self.memory_extraction_mode, EXTRACTION_MODES)
-        _check_whole("max_memory_context", self.max_memory_context, MOST_IN_CONTEXT)
-        _check_whole("max_memory_tokens", self.max_memory_tokens, MAX_TOKENS)
-        _check_whole("max_delta_tokens", self.max_delta_tokens, MAX_TOKENS)
-        _check_whole("memory_extraction_interval", self.memory_extraction_interval, MAX_INTERVAL)
-        bar = self.memory_search_threshold
-        if isinstance(bar, bool) or not isinstance(bar, int | float) or not 0 <= bar <= 1:
-            raise InvalidConfig(f"memory_search_threshold is a number from 0 to 1, not {bar!r:.80}")
+        TRUTH.check(self.use_memory, "use_memory", InvalidConfig)
+        word(INJECTION_MODES).check(self.memory_injection_mode, "memory_injection_mode", InvalidConfig)
+        word(EXTRACTION_MODES).check(self.memory_extraction_mode, "memory_extraction_mode", InvalidConfig)
+        whole(1, MOST_IN_CONTEXT).check(self.max_memory_context, "max_memory_context", InvalidConfig)
+        whole(1, MAX_TOKENS).check(self.max_memory_tokens, "max_memory_tokens", InvalidConfig)
+        whole(1, MAX_TOKENS).check(self.max_delta_tokens, "max_delta_tokens", InvalidConfig)
+        whole(1, MAX_INTERVAL).check(self.memory_extraction_interval, "memory_extraction_interval", InvalidConfig)
+        SHARE.check(self.memory_search_threshold, "memory_search_threshold", InvalidConfig)
         for name in ("memory_context_prefix", "memory_context_suffix", "memory_format"):
             _check_template(name, getattr(self, name))
         _check_placeholders(self.memory_format)
@@ -104,16 +102,6 @@ def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:
 def _camel(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)
-
-
-def _check_mode(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or len(value) > MAX_MODE or value not in known:
-        raise InvalidConfig(f"{name} is one of {', '.join(known)}, not {value!r:.80}")
-
-
-def _check_whole(name: str, value: Any, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidConfig(f"{name} is a whole number from 1 to {most:,}, not {value!r:.80}")
 
 
 def _check_template(name: str, value: Any) -> None:

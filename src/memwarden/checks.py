@@ -1,0 +1,86 @@
+"""Checks values that callers and settings give: a rule says in words and as a type what a value may be."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Annotated, Any, Final, Literal
+
+from memwarden.errors import InvalidInput
+
+MAX_WHOLE: Final = 2**62
+"""Maximum whole number: stores count in 64 bits."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a value may be.
+
+    Attributes:
+        words: how a message says it: "a whole number from 1".
+        kind: the type; what is converted to it keeps its meaning: 2 is the float 2.0, 2.5 is no int, True no number.
+        limits: what ``msgspec.Meta`` takes: ``ge``, ``gt``, ``le``, ``min_length``.
+    """
+
+    words: str
+    kind: Any
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    # msgspec takes 30 ms to import, which only a program spends that opens a store.
+    @cached_property
+    def _type(self) -> Any:
+        from msgspec import Meta
+
+        return Annotated[self.kind, Meta(**self.limits)] if self.limits else self.kind  # type: ignore[arg-type]
+
+    def check(self, value: Any, what: str, error: type[InvalidInput] = InvalidInput, *, from_text: bool = False) -> Any:
+        """Return a value as this rule's type.
+
+        Args:
+            what: the name of the value, with which the message begins.
+            from_text: read numbers and the like out of a text, such as a variable of the environment.
+
+        Raises the error with the name, what is allowed, and the value.
+        """
+        from msgspec import ValidationError, convert
+
+        try:
+            return convert(_plain(value), self._type, strict=not from_text)
+        except ValidationError:
+            raise error(f"{what} is {self.words}, not {value!r:.80}") from None
+
+
+# Cached, since msgspec takes 30 microseconds to prepare a type and below 1 to check it.
+@cache
+def whole(least: int, most: int | None = None) -> Rule:
+    """Return the rule for a whole number from ``least`` to ``most``."""
+    upto = "" if most is None else f" to {most:,}"
+    return Rule(f"a whole number from {least}{upto}", int, {"ge": least, "le": MAX_WHOLE if most is None else most})
+
+
+def word(words: Iterable[str]) -> Rule:
+    """Return the rule for a word out of some."""
+    return _word(tuple(map(str, words)))
+
+
+@cache
+def _word(words: tuple[str, ...]) -> Rule:
+    *others, last = words
+    return Rule(f"{', '.join(others)} or {last}" if others else last, Literal[words])
+
+
+TEXT: Final = Rule("a text", str)
+NAME: Final = Rule("a text of at least a character", str, {"min_length": 1})
+TEXTS: Final = Rule("a list of texts", tuple[str, ...])
+TRUTH: Final = Rule("True or False", bool)
+SHARE: Final = Rule("a number from 0 to 1", float, {"ge": 0, "le": 1})
+ABOVE_ZERO: Final = Rule("a number above 0", float, {"gt": 0, "le": sys.float_info.max})
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers of other makes, such as numpy's float64, as Python's own, which msgspec takes."""
+    if isinstance(value, float) and type(value) is not float:
+        return float(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
