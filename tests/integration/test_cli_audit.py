@@ -52,7 +52,7 @@ def test_a_real_process_shows_findings_and_their_commands_mend_them(db: str) -> 
 
     audit = ("audit", "--db", db, "--user", "ana")
     shown = process(*audit)
-    assert "contradiction: the newer one gives a new value" in shown
+    assert "contradiction: the newer fact gives a new value" in shown
     assert "Ana lives in Lisbon now." in shown
     assert "Looked at 4 memories: 1 contradiction, 1 duplicate." in shown
     commands = [line.removeprefix("  fix: ") for line in shown.splitlines() if line.startswith("  fix: ")]

@@ -132,7 +132,10 @@ def test_between_two_people_what_is_said_to_the_other_is_no_statement() -> None:
 
 
 def test_contractions_are_written_out_and_the_talk_left_out() -> None:
-    assert write_out_contractions("I'm moving and I've sold it, just like we discussed.") == "I am moving and I have sold it."
+    assert (
+        write_out_contractions("I'm moving and I've sold it, just like we discussed.")
+        == "I am moving and I have sold it."
+    )
     assert write_out_contractions("Let's go with Bergen") == "I want to go with Bergen"
 
 
@@ -288,7 +291,7 @@ def test_what_a_user_says_of_we_is_said_of_the_user() -> None:
         ("The user lives in Oslo. " * 20, "longer than 280 characters"),
         ("The user loves it.", "not self-contained: 'it'"),
         ("I live in Oslo.", "not self-contained: 'I'"),
-        ("The user moved yesterday.", "a day that is told from another one: 'yesterday'"),
+        ("The user moved yesterday.", "a day that is told from another day: 'yesterday'"),
         ("The user moved. Then Oslo came. Then Bergen.", "more than two sentences"),
         ("The user lives where?", "a question"),
         ("The user loves Oslo!", "not neutral: '!'"),

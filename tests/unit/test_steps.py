@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.extract.procedures import CATEGORY, MAX_STEPS, render_steps, read_stated_procedure, find_taught_procedure
+from memwarden.remember.extract.procedures import (
+    CATEGORY,
+    MAX_STEPS,
+    render_steps,
+    read_stated_procedure,
+    find_taught_procedure,
+)
 from memwarden.remember.ingest.messages import Draft
 
 DEPLOY = "1. Stop the queue.\n2. Run the migration.\n3. Start the queue."
@@ -98,7 +104,7 @@ def test_stated_steps_are_numbered(given: str, kept: str) -> None:
 
 @pytest.mark.parametrize("given", ["Just do it.", "", "x" * 5_000])
 def test_what_lists_no_steps_is_refused(given: str) -> None:
-    with pytest.raises(InvalidInput, match="one a line or numbered"):
+    with pytest.raises(InvalidInput, match="each on its own line or numbered"):
         read_stated_procedure(Draft(given, channel="procedural"))
 
 

@@ -1,6 +1,6 @@
-"""Looking through turns beside the calls, so that nobody who hands them over waits for a model (B13).
+"""Extracts from turns in the background, so that no caller waits for a model.
 
-One look at a time for each thread. A look that is cancelled or killed loses nothing: the thread's mark did not move.
+A thread has a single task at a time. A cancelled or killed task loses nothing: the thread's mark did not move.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Awaitable, Callable
 from memwarden.records import Namespace, Scope
 
 CLOSE_SECONDS = 20.0
-"""Closing waits so long for looks that are under way, as long as one question to a model may take."""
+"""Seconds that closing waits for running extraction: as long as a question to a model may take."""
 
 log = logging.getLogger(__name__)
 _Thread = tuple[Namespace, str | None]
 
 
 class ExtractionTasks:
-    """Looks that are under way, on one event loop."""
+    """Extraction tasks of threads, on an event loop."""
 
     def __init__(self) -> None:
         self._running: dict[_Thread, asyncio.Task[None]] = {}
         self._again: set[_Thread] = set()
 
     def look(self, who: Scope, look: Callable[[], Awaitable[object]]) -> None:
-        """Begin a look at a scope's thread; after the one that is under way, if there is one."""
+        """Begin extraction for a scope's thread; after the running task, if the thread has a task."""
         thread = (who.namespace, who.thread)
         if thread in self._running:
             self._again.add(thread)
@@ -34,13 +34,13 @@ class ExtractionTasks:
             self._running[thread] = asyncio.create_task(self._run(thread, look))
 
     async def over(self, who: Scope) -> None:
-        """Wait until no look at the scope's thread is under way."""
+        """Wait until no task of the scope's thread is running."""
         task = self._running.get((who.namespace, who.thread))
         if task is not None:
             await asyncio.wait([task])
 
     async def close(self) -> None:
-        """Wait for what is under way, and cancel what takes too long: the next look goes on at the mark."""
+        """Wait for running tasks, and cancel slow tasks: the next goes on at the mark."""
         if not self._running:
             return
         _, late = await asyncio.wait(self._running.values(), timeout=CLOSE_SECONDS)

@@ -1,7 +1,7 @@
 """Vectors that follow words: turns are stored at once, and a slow model makes their vectors afterwards.
 
 What is still to do is never stored: a row without a vector is due, whoever wrote it. So a kill loses nothing, and the
-next process that reads the namespace goes on. The work runs in one thread beside the calls.
+next process that reads the namespace goes on. The work runs in a thread beside the calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class SignalFiller:
-    """Makes the signals of stored rows that have none yet, on one event loop."""
+    """Makes the signals of stored rows that have none yet, on an event loop."""
 
     def __init__(self, store: Store, indexes: NamespaceIndexes, embedder: Embedder) -> None:
         self._store = store
@@ -131,7 +131,8 @@ class SignalFiller:
         return [row.id for row in rows if row.vector is None]
 
     def _make(self, memories: Sequence[Memory]) -> list[Signals]:
-        """The signals of memories; a text in which the model finds nothing gets a vector of zeros, so that it is done."""
+        """The signals of memories; a text in which the model finds nothing gets a vector of zeros, so that it is
+        done."""
         made = make_signals([said_text(memory) for memory in memories], self._embedder)
         if all(signals.vector is None for signals in made) and any(_says_anything(memory) for memory in memories):
             return made  # the model did not answer

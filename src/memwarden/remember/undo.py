@@ -1,4 +1,4 @@
-"""Taking back one decision: the changes that make things as they were before it (F11)."""
+"""Undo: the changes that bring back the state before a decision."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
 _UNDOES = "undoes"
 _CONTENT_OF = "content_of"
-"""Stands in the meta of a RESTORE that writes an old version's content again."""
+"""In the meta of a RESTORE that writes an old version's content again: that version."""
 _MERGED = "was_merged"
-"""Stands in the meta of a RESTORE that takes a merge back, so that taking that back merges again."""
+"""In the meta of a RESTORE that takes a merge back, so that undoing it merges again."""
 
 
 async def plan_undo(
@@ -78,7 +78,7 @@ async def _check_ends(store: StoreReader, namespace: Namespace, ends: Collection
 
 
 def versions_needed(entries: Sequence[JournalEntry]) -> list[tuple[str, int]]:
-    """Which versions :func:`invert` needs: those that were active before the decision and another one after it."""
+    """Return the versions that :func:`invert` needs: those that the decision replaced by another version."""
     return [
         (entry.memory_id, entry.old_version)
         for entry in entries
@@ -111,7 +111,7 @@ def check_last(entries: Sequence[JournalEntry], later: Iterable[JournalEntry]) -
 
 
 def _state(entry: JournalEntry) -> tuple[str, int | None]:
-    """Where a memory is after an entry, and which version it holds, also while it is not active."""
+    """Return where a memory is after an entry, and its version, also while it is not active."""
     if entry.new_version is not None:
         return "active", entry.new_version
     return "apart" if entry.event in _APART else "gone", entry.old_version
@@ -124,7 +124,7 @@ def _why_not(step: int, last: JournalEntry) -> str:
 
 
 def ends_needed(changes: Sequence[BatchChange]) -> set[str]:
-    """The memories that must be there for the links of an undo, apart from those that it brings back itself."""
+    """Return the memories that an undo's links need, apart from those that it restores itself."""
     ends = {end for change in changes if isinstance(change, Link) for end in (change.from_id, change.to_id)}
     return ends - {change.id for change in changes if isinstance(change, Restore)}
 
@@ -193,14 +193,14 @@ def _invert_pending(
 
 
 def _pend_again(entry: JournalEntry, state: MemoryState, at: datetime, meta: Mapping[str, int]) -> Remove:
-    """What waited before somebody decided on it waits again."""
+    """Return the change that makes a decided memory pending again."""
     event = Event.QUARANTINE if state == MemoryState.QUARANTINED else Event.PROPOSE
     purge_at = at + timedelta(days=CANDIDATE_DAYS) if state == MemoryState.CANDIDATE else None
     return Remove(entry.memory_id, state, event, purge_at, meta=meta)
 
 
 def _decide_again(entry: JournalEntry, purge_at: datetime, meta: Mapping[str, int]) -> Remove | Restore:
-    """What an undo had put back to wait is let in, or given up, as before that undo."""
+    """Return the change that approves or rejects again what an undo had made pending."""
     was = MemoryState.QUARANTINED if entry.event == Event.QUARANTINE else MemoryState.CANDIDATE
     told = {**meta, STATE_BEFORE: str(was)}
     if entry.old_version is None:

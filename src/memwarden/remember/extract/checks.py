@@ -1,4 +1,4 @@
-"""What every derived item has to be (B9): self-contained, in the third person, without pronouns, neutral, short."""
+"""Checks what every derived item has to be: self-contained, in the third person, neutral, short."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLOSING_QUOTE: Final = re.compile(r"(?<=[\w.!?])(?<!s)'(?!\w)|(?<=s)'(?=[\s,]|$
 
 
 def tidy_sentence(text: str) -> str:
-    """A statement with single spaces, a capital at its beginning and one full stop at its end."""
+    """Return a statement with single spaces, a capital at its beginning and a full stop at its end."""
     text = _drop_odd_quotes(_SPACE.sub(" ", text)).strip(" \t,;:-–—.!?")
     text = re.sub(r"\s+([,.;:])", r"\1", re.sub(r",(?:\s*,)+", ",", text))
     text = re.sub(r"[,.!?;:]+([\"']?)$", r"\1", text)
@@ -36,7 +36,7 @@ def tidy_sentence(text: str) -> str:
 
 
 def _drop_odd_quotes(text: str) -> str:
-    """A text without quotation marks that open nothing or close nothing."""
+    """Drop quotation marks that open nothing or close nothing."""
     if text.count('"') % 2:
         text = text.replace('"', "")
     opened, closed = len(_OPENING_QUOTE.findall(text)), len(_CLOSING_QUOTE.findall(text))
@@ -44,9 +44,9 @@ def _drop_odd_quotes(text: str) -> str:
 
 
 def find_faults(text: str) -> tuple[str, ...]:
-    """Why a statement may not be stored; empty if it may.
+    """Return why a statement may not be stored; empty if it may.
 
-    English is checked as B9 says. Of other languages only length and emptiness are known.
+    English is checked in full; of other languages only length and emptiness.
     """
     found = []
     if not any(map(str.isalnum, text)):
@@ -58,7 +58,7 @@ def find_faults(text: str) -> tuple[str, ...]:
     if hit := _PRONOUN.search(text):
         found.append(f"not self-contained: {hit[0]!r}")
     if hit := _RELATIVE_DAY.search(text):
-        found.append(f"a day that is told from another one: {hit[0]!r}")
+        found.append(f"a day that is told from another day: {hit[0]!r}")
     if _count_sentences(text) > 2:
         found.append("more than two sentences")
     if "?" in text:
@@ -69,7 +69,7 @@ def find_faults(text: str) -> tuple[str, ...]:
 
 
 def shorten_statement(text: str) -> str | None:
-    """A statement cut to its length at the end of a clause; None if that leaves less than half of what may stand."""
+    """Cut a statement at the end of a clause; None if that leaves less than half of what may stand."""
     if len(text) <= MAX_STATEMENT_CHARACTERS:
         return text
     head = text[: MAX_STATEMENT_CHARACTERS - 1]

@@ -1,4 +1,4 @@
-"""Where the exchanges of a thread begin and end: decisions only, told from its turns.
+"""Groups the turns of a thread into exchanges. Decisions only, without I/O.
 
 They depend on the thread alone, so that a log that is worked off later gives what it gave turn by turn.
 """
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from memwarden.records import Memory
 
 MAX_TURNS_BEFORE = 20
-"""An exchange begins at most so many turns before the mark."""
+"""The most turns before the mark at which an exchange may begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadTail:
-    """What lies behind a thread's mark: its last turns, and of talks of two how many there are."""
+    """The last turns behind a thread's mark, and how many turns there are in all."""
 
     turns: tuple[Memory, ...] = ()
     count: int = 0
 
     def open_exchange(self, *, two_person: bool) -> tuple[Memory, ...]:
-        """The turns of the exchange that the mark stands in; none where the next turn begins one.
+        """Return the turns of the exchange that the mark stands in; none where the next turn begins an exchange.
 
         Where an exchange begins depends on the thread alone, not on how it was handed over or how far somebody looked.
         """
@@ -38,7 +38,7 @@ class ThreadTail:
 
 @dataclass(frozen=True, slots=True)
 class PendingTurns:
-    """What lies before a thread's mark: its turns, in exchanges, and the mark after them.
+    """The turns before a thread's mark, in exchanges, and the mark after them.
 
     new: journal numbers of the turns that were not looked at yet; an exchange may begin with some that were.
     tail: what lies behind the mark when all is done.
@@ -50,7 +50,7 @@ class PendingTurns:
     tail: ThreadTail
 
     def mark_after(self, exchanges: int) -> int:
-        """Where the mark stands when so many exchanges are done."""
+        """Return the mark after the first exchanges of this number."""
         if exchanges == len(self.exchanges):
             return max(self.new.values())
         done = [
@@ -60,7 +60,7 @@ class PendingTurns:
 
 
 def group_exchanges(turns: Sequence[Memory], *, two_person: bool) -> tuple[tuple[Memory, ...], ...]:
-    """Turns as exchanges: pairs between two people; else each of a person's messages with what answers it."""
+    """Group turns: pairs between two people; else each of a person's messages with what answers it."""
     if two_person:
         return tuple(tuple(turns[begin : begin + 2]) for begin in range(0, len(turns), 2))
     found: list[list[Memory]] = []

@@ -78,7 +78,7 @@ class Extractor:
 
     Args:
         chat: reads exchanges in place of the rules, which take over when it has no answer.
-        most_a_day: so many facts of a user are kept on one day (B13).
+        most_a_day: the most facts of a user that are kept in a day.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Extractor:
 
         What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
 
-        read: what exchanges gave at an earlier try, so that no model is asked again; this one's are added.
+        read: what exchanges gave at an earlier try, so that no model is asked again; those of this try are added.
         """
         namespace, at = scope.namespace, self._now()
         index = await self._indexes.current(namespace)

@@ -20,10 +20,10 @@ from memwarden.remember.extract.records import (
 from memwarden.text.language import is_latin, read_evidence
 
 MAX_FACTS = 5
-"""So many are asked for (B13); of one turn no more are kept than the rules would keep."""
+"""The facts that the prompt asks for; of a turn no more are kept than the rules would keep."""
 _MAX_ANSWER_TOKENS = 600
-_MIN_WORD = 280
-"""A person's turn of more characters is shown to the model even when the rules see nothing in it (B13)."""
+_LONG_TURN_CHARACTERS = 280
+"""A person's turn of more characters is shown to the model even when the rules see nothing in it."""
 _MAX_TURN_CHARACTERS = 2_000
 
 SYSTEM: Final = (
@@ -67,7 +67,10 @@ async def extract_by_model(
     """
     people = [turn for turn in exchange if two_person or turn.role == "user"]
     if not (
-        by_rules.facts or by_rules.candidates or by_rules.card or any(len(person.text) > _MIN_WORD for person in people)
+        by_rules.facts
+        or by_rules.candidates
+        or by_rules.card
+        or any(len(person.text) > _LONG_TURN_CHARACTERS for person in people)
     ):
         return by_rules
     found = await ask_json(

@@ -1,4 +1,4 @@
-"""How something is done, as numbered steps (B12): read from a text that lists them, kept only when that is asked for.
+"""Procedures: how something is done, as numbered steps, kept only when a person asks for that.
 
 Plain rules, no I/O. A person asks with words like "Remember how to …:" or "Here is how we …:" at the beginning of a
 sentence, with at least two steps after them; a list without such words is a list.
@@ -16,12 +16,12 @@ from memwarden.records import Channel
 from memwarden.remember.ingest.messages import Draft
 
 CATEGORY: Final = "procedural"
-"""The only category that steps are stored in: agents that may not read it never see them (B5)."""
+"""The only category of procedures: agents that may not read it never see them."""
 MIN_STEPS = 2
-"""So many steps make a way of doing something that is taken from a talk; who states one may state a single step."""
+"""The fewest steps of a procedure that is taken from a talk; a stated procedure may have a single step."""
 MAX_STEPS = 20
 MAX_STEP_CHARACTERS = 280
-"""A step is at most this long, as every statement (B9)."""
+"""The most characters of a step, as of every statement."""
 
 _BULLET = "activity"
 _NUMBER = r"(?:step\s+)?\d{1,2}\s*[.):]\s+"
@@ -78,7 +78,7 @@ def find_taught_procedure(text: str) -> str | None:
 
 
 def read_stated_procedure(draft: Draft) -> Draft:
-    """Return a draft of the channel ``procedural`` as it is stored: numbered steps, in their one category.
+    """Return a draft of the channel ``procedural`` as it is stored: numbered steps, in their category.
 
     A first line before the steps stays above them. Drafts of other channels are returned as they are. Raises
     InvalidInput for a text that lists no steps, and for another category.
@@ -109,20 +109,20 @@ def render_steps(text: str) -> str:
     read = _read_steps(text)
     if not read.steps or not _fits_limits(read.steps):
         raise InvalidInput(
-            f"a procedure is 1..{MAX_STEPS} steps of at most {MAX_STEP_CHARACTERS} characters, one a line or numbered, "
-            f"like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_why_no_procedure(read.steps)}"
+            f"a procedure is 1..{MAX_STEPS} steps of at most {MAX_STEP_CHARACTERS} characters, each on its own line or "
+            f"numbered, like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_why_no_procedure(read.steps)}"
         )
     if read.rest:
         raise InvalidInput(
             f"{read.rest!r:.80} belongs to no step of the procedure: indent it under its step, or write it above the "
-            "first one"
+            "first step"
         )
     return f"{read.head}\n{_number_steps(read.steps)}" if read.head else _number_steps(read.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class _StepList:
-    """A text as a list of steps: what stands above them, the steps, and the first words after them that are of none."""
+    """A text as a list of steps, with the words above them and the first words after them."""
 
     head: str = ""
     steps: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class _StepList:
 
 
 def _read_steps(text: str) -> _StepList:
-    """A text's steps: those of its list, else of the numbers in its running words, else of its sentences in order."""
+    """Read steps from a text's list, else from numbers in its running words, else from its ordered sentences."""
     if _numbers_run_on(text):
         return _steps_of_numbers(text)
     for found in (_steps_of_lines(text), _steps_of_numbers(text), _steps_of_order_words(text)):
@@ -140,7 +140,7 @@ def _read_steps(text: str) -> _StepList:
 
 
 def _numbers_run_on(text: str) -> bool:
-    """Whether steps follow each other within the lines: all numbers of the text count on, those of its lines do not."""
+    """Whether steps follow each other within lines: the numbers of the text count up, those of its lines do not."""
     lines = [line for line in text.splitlines() if _LIST_ITEM.match(line)]
     own = [_INLINE_NUMBER.match(line.lstrip()) for line in lines]
     if not own or any(item is None for item in own):
@@ -158,8 +158,8 @@ def _is_counted_up(numbers: Sequence[int]) -> bool:
 def _steps_of_lines(text: str) -> _StepList:
     """The first list of a text.
 
-    Its items are the lines that are listed and stand no deeper than the first one. What stands deeper, a fenced block,
-    and a line that stands between two items without a blank one before it belong to the item above. Another line ends
+    Its items are the listed lines that stand no deeper than the first. What stands deeper, a fenced block,
+    and a line that stands between two items without a blank line before it belong to the item above. Another line ends
     the list.
     """
     lines = text.expandtabs(4).splitlines()
@@ -199,7 +199,7 @@ def _indentation(line: str) -> int:
 
 
 def _join_step(lines: Sequence[str]) -> str:
-    """An item with the lines that belong to it: running words as one line, the rest as it stands, under it."""
+    """An item with the lines that belong to it: running words on a single line, the rest as it stands, under it."""
     first, *more = lines
     while more and not _LIST_ITEM.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
         first = f"{first} {more.pop(0).strip()}"
@@ -218,7 +218,7 @@ def _steps_of_numbers(text: str) -> _StepList:
 
 
 def _steps_of_order_words(text: str) -> _StepList:
-    """Sentences in a stated order; one without a word of order between them belongs to the one above."""
+    """Read sentences in a stated order; a sentence without a word of order belongs to the step above."""
     head: list[str] = []
     found: list[str] = []
     between: list[str] = []
@@ -236,7 +236,7 @@ def _steps_of_order_words(text: str) -> _StepList:
 
 
 def _why_no_procedure(steps: Sequence[str]) -> str:
-    """Which step is too long, or is a question, in words; nothing where that is not what is wrong."""
+    """Return, in words, which step is too long or is a question; empty for another fault."""
     for number, step in enumerate(steps, 1):
         if len(step) > MAX_STEP_CHARACTERS:
             return f": step {number} has {len(step)}"

@@ -11,7 +11,7 @@ from memwarden.records import Channel, Kind
 MAX_STATEMENT_CHARACTERS = 280
 """An item is at most this long (B9)."""
 MAX_ITEMS_PER_TURN = 3
-"""Facts and candidates that one turn gives at most (B13)."""
+"""The most facts and candidates of a turn."""
 
 ItemTier = Literal["fact", "candidate", "card"]
 StatementFrame = Literal[
@@ -29,7 +29,7 @@ StatementFrame = Literal[
 
 
 class TurnText(Protocol):
-    """One turn as it was said; a stored turn (:class:`memwarden.records.Memory`) is one."""
+    """A turn as it was said; a stored turn (:class:`memwarden.records.Memory`) fulfils it."""
 
     @property
     def id(self) -> str: ...
@@ -81,10 +81,10 @@ class RejectedClause:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeExtract:
-    """What one exchange gives to remember, beside its own words, which are always kept.
+    """What an exchange gives to remember, beside its own words, which are always kept.
 
     Attributes:
-        facts, candidates: best first within a turn; of one turn at most three in all.
+        facts, candidates: best first within a turn; of a turn at most three in all.
         card: the index card, or None for small talk and for what is not personal.
         passed: what was looked at and not kept.
     """

@@ -1,4 +1,4 @@
-"""Reading a model's answer to "what is worth remembering?" (design C's extractMemoriesFromResponse, row C8)."""
+"""Reads a model's answer to "what is worth remembering?"."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from memwarden.remember.ingest.messages import checked_name, checked_text
 
 _FENCE = re.compile(r"```(?:json)?(.*?)```", re.DOTALL | re.IGNORECASE)
 MAX_PROPOSALS = 50
-"""The most memories that are taken from one answer."""
+"""The most memories that are taken from an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedMemory:
-    """One memory that a model proposes. ``importance`` is 0..1 (the answer has design C's 1..10)."""
+    """A memory that a model proposes. ``importance`` is 0..1; the answer has 1..10."""
 
     text: str
     summary: str | None = None
@@ -34,7 +34,8 @@ def read_response(response: str, max_bytes: int) -> tuple[ProposedMemory, ...]:
     The answer is JSON, bare, in a code fence or with words around it: a list, or an object with a list under
     ``memories``; each element a text or an object with ``content`` (or ``text``), and maybe ``summary``, ``type``,
     ``importance`` (1..10) and ``tags``. Fields that make no sense are ignored, single tags too; elements without
-    content are left out. Of several such lists the first that has a memory counts, one in a code fence before others.
+    content are left out. Of several such lists the first that has a memory counts, a list in a code fence before
+    others.
 
     Raises InvalidInput when there is no such JSON in it.
     """
@@ -88,7 +89,7 @@ def _read_tag(given: Any) -> str | None:
 
 
 def _read_share(level: Any) -> float:
-    """Design C's 1..10 as 0..1; the middle for what is no number."""
+    """Scale 1..10 to 0..1; the middle for what is no number."""
     if isinstance(level, bool) or not isinstance(level, int | float) or level != level:
         return 0.5
     return min(10, max(1, level)) / 10

@@ -1,4 +1,4 @@
-"""Telling which messages of a call are new, when nobody gave them ids: a conversation is often handed over whole.
+"""Finds the new messages of a call that has no ids: a conversation is often handed over whole.
 
 A call without ids is compared with the end of its thread.
 
@@ -8,7 +8,7 @@ A call without ids is compared with the end of its thread.
   would bring back what was forgotten); what follows is new.
 * Else all of it is new.
 
-Answers are compared without their spaces. Where that tells nothing, answers that follow each other count as one: a
+Answers are compared without their spaces. Where that tells nothing, answers that follow each other are joined: a
 model that calls tools speaks several times in a turn, and applications put its words together.
 
 A message with an id is known by its id alone.
@@ -27,7 +27,7 @@ from memwarden.remember.ingest.messages import Message
 
 ALREADY_BEHIND = "it stands before turns that are stored already; give messages ids to change what was said before"
 MAX_COMPARED = 500
-"""So many of a thread's last turns are looked at."""
+"""The most of a thread's last turns that are compared."""
 ASSISTANT = "assistant"
 _MIN_KNOWN_SHARE = 0.7  # the least share of a handed-over conversation that must be known
 _MAX_TURNS_AFTER = 2  # the last known message is at most so many turns before the end of the thread
@@ -35,7 +35,7 @@ _MAX_TURNS_AFTER = 2  # the last known message is at most so many turns before t
 
 @dataclass(frozen=True, slots=True)
 class TurnKey:
-    """Under which key a turn is stored once; or the id of the turn that it is known to be; or why it is not stored."""
+    """The key under which a turn is stored once; or the id of the same stored turn; or why it is refused."""
 
     source_key: str
     known: str | None = None
@@ -43,12 +43,12 @@ class TurnKey:
 
 
 def key_of_id(message: Message) -> str | None:
-    """The key of a message with an id of its own."""
+    """Return the key of a message with an id of its own."""
     return f"id:{message.id}" if message.id else None
 
 
 def find_new_turns(said: Sequence[Message], tail: Sequence[Memory]) -> list[TurnKey]:
-    """Say what is new. ``tail``: the last turns of the thread, in the order of writing.
+    """Find what is new. ``tail``: the last turns of the thread, in the order of writing.
 
     What is new is keyed by the turn that it follows, so that two processes that store the same continuation at the
     same moment store it once.
@@ -69,18 +69,18 @@ def find_new_turns(said: Sequence[Message], tail: Sequence[Memory]) -> list[Turn
 
 
 def digest_message(message: Message) -> str:
-    """A short text for who said what and when."""
+    """Return a digest of who said what and when."""
     said = json.dumps([message.role, message.name, message.text, str(message.created_at)])
     return hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
 
 
 def _match(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
-    """Places in the call of what is known, with their places in the tail."""
+    """Return the places in the call of known messages, with their places in the tail."""
     return _match_beginning(said, tail) or _match_in_order(said, tail)
 
 
 def _match_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
-    """The same with answers that follow each other as one."""
+    """Match with answers that follow each other joined."""
     of_call = _runs([item.role == ASSISTANT and not item.id for item in said])
     of_tail = _runs([item.role == ASSISTANT and not _has_own_id(item) for item in tail])
     if len(of_call) == len(said) and len(of_tail) == len(tail):
@@ -97,7 +97,7 @@ def _match_runs(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, in
 
 
 def _runs(joins: Sequence[bool]) -> list[list[int]]:
-    """Places put together: each with those before it, where both join."""
+    """Return runs of places: neighbours that both join share a run."""
     runs: list[list[int]] = []
     for place, item in enumerate(joins):
         if item and place and joins[place - 1]:
@@ -108,7 +108,7 @@ def _runs(joins: Sequence[bool]) -> list[list[int]]:
 
 
 def _match_beginning(said: Sequence[Message], tail: Sequence[Memory]) -> dict[int, int]:
-    """The longest beginning of the call that the thread ends with: places in the call and in the tail."""
+    """Return the longest beginning of the call that the thread ends with: places in the call and the tail."""
     for length in range(min(len(said), len(tail)), 0, -1):
         first = len(tail) - length
         if all(_is_same_turn(said[number], tail[first + number]) for number in range(length)):

@@ -1,7 +1,7 @@
-"""What is done to words before they are stored: secrets are taken out, what comes from outside is looked at (F9).
+"""Redacts secrets in texts, and screens texts from outside for orders to an assistant.
 
-Decisions only. Every way into the store goes through here: what is said, what is stated, what is corrected, and items
-of design E.
+Decisions only. Every way into the store goes through here: turns, stated texts, corrections, and items
+of tasks and projects.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ T = TypeVar("T", Message, Draft, Memory)
 
 _TOOL_ROLES = ("tool", "function")
 _EXTERNAL_SOURCES = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
-"""What the source of something begins with that nobody here has said."""
+"""Prefixes of sources from outside the conversation."""
 TRUST_RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """What the look at a text gave. state: where its memory's life begins. kinds: of what is suspicious."""
+    """The result of screening a text. state: of the new memory. kinds: of what is suspicious."""
 
     state: MemoryState = MemoryState.ACTIVE
     kinds: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
-        """In words, for the caller."""
+        """The reason in words, for the caller."""
         return f"it looks like orders for an assistant ({', '.join(self.kinds)}): held back, never shown to a model"
 
 
@@ -52,7 +52,7 @@ def redact_value(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...
     Names in objects are texts, too; of names that would be the same then, the later ones get a number, so that no value
     is lost.
 
-    named: whether a text in an object is read with its name: what stands under "password" is one.
+    named: whether a text in an object is read with its name: what stands under "password" is a secret.
     """
     from memwarden.security.secrets import redact
 
@@ -82,7 +82,7 @@ def _redact_names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
     from memwarden.security.secrets import redact
 
     texts = [key for key in value if isinstance(key, str)]
-    if not redact("\n\n".join(texts)).found:  # one look at all: most names hold nothing, and each look costs
+    if not redact("\n\n".join(texts)).found:  # a single scan of all: most names hold nothing, and each scan costs
         return {key: key for key in value}
     redacted = {key: redact(key) for key in texts}
     changed = {key: item for key, item in redacted.items() if item.found}
@@ -102,14 +102,14 @@ def _number_name(text: str) -> Iterator[str]:
 
 
 def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:
-    """Whom words come from, told from how they came."""
+    """Return the trust of words by their role, kind and source."""
     if role in _TOOL_ROLES or kind == Kind.TOOL_OUTPUT or (source or "").lower().startswith(_EXTERNAL_SOURCES):
         return Trust.EXTERNAL
     return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
 
 
 def screen(trust: str, *texts: str | None) -> Screening:
-    """Decide where a memory's life begins, by all of its texts that a prompt may show.
+    """Decide the state of a new memory by all of its texts that a prompt may show.
 
     What comes from outside and looks like orders is quarantined.
     """
@@ -122,5 +122,5 @@ def screen(trust: str, *texts: str | None) -> Screening:
 
 
 def describe_secrets(kinds: tuple[str, ...]) -> str:
-    """What is said of secrets that were taken out."""
+    """Return the words for secrets that were taken out."""
     return f"secrets taken out: {', '.join(kinds)}" if kinds else ""

@@ -1,4 +1,4 @@
-"""Reading what a caller hands over: messages and texts, checked before anything is written."""
+"""Reads messages and stated texts of callers, checked before anything is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memwarden.records import Channel, Kind
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 MESSAGE_KEYS = frozenset({"role", "content", "name", "id", "created_at"})
 OWN_FIELDS = ("name", "id", "created_at")
-"""What a message may tell of itself besides who says what."""
+"""The optional fields of a message beside its role and content."""
 MAX_NAME = 256
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
@@ -29,8 +29,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 class Message:
     """One message as it was said.
 
-    ``text`` is empty for a message that carries no words (a bare tool call, an empty answer), and for one whose words
-    cannot be kept: then ``misfit`` says why. ``role`` is None for a text that is stated, not said.
+    ``text`` is empty for a message that carries no words (a bare tool call, an empty answer), and for a message whose
+    words cannot be kept: then ``misfit`` says why. ``role`` is None for a text that is stated, not said.
     """
 
     role: str | None
@@ -42,7 +42,7 @@ class Message:
 
 
 def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
-    """Check a caller's messages: one mapping ``{role, content, name=, id=, created_at=}`` or a sequence of them.
+    """Check a caller's messages: a mapping ``{role, content, name=, id=, created_at=}`` or a sequence of them.
 
     Other keys (``tool_calls``, ``refusal``, ...) are allowed and ignored. ``content`` may be text, None or a list of
     content parts, of which the text parts count. What a message says may be nothing, too long, binary or broken: that
@@ -57,7 +57,7 @@ def read_messages(messages: Any, max_bytes: int) -> tuple[Message, ...]:
             f"messages is a list of mappings like {{'role': 'user', 'content': '...'}}, not {type(messages).__name__}"
         )
     if not messages:
-        raise InvalidInput("messages is empty; give at least one message")
+        raise InvalidInput("messages is empty; give a message")
     return tuple(_message(message, number, max_bytes) for number, message in enumerate(messages))
 
 
@@ -69,7 +69,7 @@ def read_stated(stated: Any, max_bytes: int) -> tuple[Message, ...]:
     if isinstance(stated, str | Mapping) or not isinstance(stated, Sequence):
         stated = [stated]
     if not stated:
-        raise InvalidInput("there is nothing to remember; give at least one text")
+        raise InvalidInput("there is nothing to remember; give a text")
     return tuple(
         _with_words(_message(item, number, max_bytes), number)
         if isinstance(item, Mapping)
@@ -90,7 +90,7 @@ def checked_text(value: Any, what: str, max_bytes: int) -> str:
 
 
 def _misfit(text: str, what: str, max_bytes: int) -> str:
-    """Why a text cannot be kept; nothing when it can."""
+    """Return why a text cannot be kept; empty when it can."""
     try:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError as error:
@@ -122,7 +122,10 @@ def checked_name(value: Any, what: str) -> str | None:
 
 
 def checked_field(name: str, value: Any, what: str) -> Any:
-    """Return one of :data:`OWN_FIELDS` as it is kept, None for None. Raises InvalidInput for what cannot be kept."""
+    """Return a value of :data:`OWN_FIELDS` as it is kept, None for None.
+
+    Raises InvalidInput for what cannot be kept.
+    """
     if name == "created_at":
         return None if value is None else clock.parse(value, what)
     return checked_name(str(value) if name == "id" and isinstance(value, int) else value, what)
@@ -139,7 +142,7 @@ def checked_names(value: Any, what: str) -> tuple[str, ...]:
 
 
 def read_arguments(given: Any) -> Any:
-    """The arguments of a call of a tool, as a model writes them: the JSON in a text, nothing written being ``{}``.
+    """Read the arguments of a tool call, as a model writes them: JSON in a text; an empty text is ``{}``.
 
     A text that is no JSON stays what it is: what was cut off cannot be known. Line breaks inside of strings, which JSON
     wants escaped and models write as they are, are read.
@@ -177,7 +180,7 @@ def _with_words(message: Message, number: int) -> Message:
 
 
 def _content(content: Any, where: str) -> str:
-    """What a message says, as it was said; nothing where that is white space alone."""
+    """Return the text of a content, as it was said; empty for white space alone."""
     if content is None:
         return ""
     if isinstance(content, Sequence) and not isinstance(content, str | bytes):
@@ -188,7 +191,7 @@ def _content(content: Any, where: str) -> str:
 
 
 def _part(part: Any, where: str) -> str:
-    """The words of one content part; parts of other types (images, audio, files) have none."""
+    """Return the words of a content part; parts of other types (images, audio, files) have none."""
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping):
@@ -224,7 +227,7 @@ class Draft:
     name: str | None = None
 
     def of(self, message: Message) -> Draft:
-        """The same for the words of a message, which keep their role, name, id and time."""
+        """Return the draft for the words of a message, which keep their role, name, id and time."""
         return replace(
             self,
             text=message.text,
@@ -235,7 +238,7 @@ class Draft:
         )
 
 
-# In the order in which they are tried; one expression, so that a text is read once.
+# In the order in which they are tried; a single expression, so that a text is read once.
 _WORDS: tuple[tuple[Kind, str], ...] = (
     (Kind.ERROR_LESSON, "failed|mistakes?|lesson learned"),
     (Kind.DECISION, "decided|chose|chosen|went with|settled on"),

@@ -73,7 +73,7 @@ def _join(before: str, after: str) -> str:
 
 
 def holds_context(text: str) -> bool:
-    """Whether a stored text repeats such a block or header, or the sentence that one begins or ends with."""
+    """Whether a stored text repeats such a block or header, or the first or last sentence of a block."""
     return _SIGNS.search(text) is not None
 
 

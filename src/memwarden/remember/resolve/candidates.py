@@ -1,4 +1,4 @@
-"""Candidates: statements that wait apart until they are heard again (writing without a model)."""
+"""Candidates: uncertain statements that become memories when they are said again."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from memwarden.stores.protocol import StoreReader
 from memwarden.text.tokenizer import terms
 
 CANDIDATE_DAYS = 90
-"""A candidate that was not heard again may be removed after so long."""
+"""Days after which a candidate that nobody repeated may be removed."""
 MIN_SHARED_WORDS = 0.4
-"""Statements that share a smaller part of their words are not compared."""
+"""Statements that share less of their words (Jaccard) are not compared: the rules are the costly part."""
 MAX_CANDIDATES = 200
-"""A new statement is compared with so many of the latest candidates."""
+"""The most candidates, the latest, that a new statement is compared with."""
 STATE_BEFORE = "waited_as"
-"""Under this name the journal tells in which state something waited, so that an undo puts it back to wait."""
+"""The journal's key for the state before a decision, so that an undo brings that state back."""
 
 
 async def latest_candidates(store: StoreReader, namespace: Namespace) -> list[Memory]:
@@ -43,7 +43,7 @@ async def latest_candidates(store: StoreReader, namespace: Namespace) -> list[Me
 
 
 class CandidatePool:
-    """The candidates of a namespace while one call is settled."""
+    """The candidates of a namespace while a call is resolved."""
 
     def __init__(self, candidates: Sequence[Memory]) -> None:
         self._waiting = {candidate.id: (candidate, frozenset(terms(candidate.text))) for candidate in candidates}

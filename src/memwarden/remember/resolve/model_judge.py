@@ -12,7 +12,7 @@ from memwarden.remember.resolve.resolution import Band, NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 
 MAX_PAIRS = 5
-"""So many pairs go into one prompt."""
+"""The most pairs in a single prompt: with more, small models lose count of them."""
 _MAX_ANSWER_TOKENS = 200
 _LABELS: Final[Mapping[str, str]] = {
     "same": "same",
@@ -70,11 +70,11 @@ def _prompt(new: str, pairs: Sequence[NeighbourPair]) -> str:
 def _parse_answer(answer: Any, count: int) -> list[str]:
     relations = answer["relations"]
     if len(relations) != count or any(relation not in _LABELS for relation in relations):
-        raise ValueError("not one known relation a pair")
+        raise ValueError("not a known relation for each pair")
     return [_LABELS[relation] for relation in relations]
 
 
 def _judgement(rules: Judgement, label: str, model: str) -> Judgement:
     if label == "same" and rules.guards:
         label = "link"
-    return Judgement(label, f"model {model}", rules.guards)  # type: ignore[arg-type]  # one of _LABELS
+    return Judgement(label, f"model {model}", rules.guards)  # type: ignore[arg-type]  # a value of _LABELS

@@ -1,7 +1,7 @@
-"""What a new statement does to the memories nearest to it: merge, supersede, link, or nothing (B16, B2).
+"""Decides what a new statement does to the memories nearest to it: merge, supersede, link, or nothing.
 
-Decisions only; nothing here reads or writes. Rules decide (:mod:`memwarden.remember.resolve.same_fact`); the vectors
-only said who the neighbours are. A model, where there is one, is asked about the pairs that no rule decides.
+Nothing here reads or writes. Rules decide (:mod:`memwarden.remember.resolve.same_fact`); the vectors
+only found the neighbours. A chat model, if configured, judges the pairs that no rule decides.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from memwarden.records import (
 from memwarden.remember.resolve.same_fact import Judgement, judge
 
 MAX_LINKS = 5
-"""A memory is linked to at most so many neighbours (B2's K)."""
+"""The most links that a new memory gets, to its nearest neighbours."""
 MAX_SUPERSEDED = 3
-"""One statement takes the place of at most so many older ones."""
+"""The most older statements that a new statement supersedes."""
 MAX_SOURCES = 64
-"""A merged memory names at most so many turns that it rests on, the first and the last ones; what was merged into it
+"""The most source turns that a merged memory names, the first and the last; what was merged into it
 keeps its own."""
 
 
 class Band(StrEnum):
-    """Where a pair falls (B16). The names are design B's; the rules decide, not a cosine."""
+    """The band of a pair, by the rules' judgement and not by a cosine."""
 
     AUTO = "auto"
     CHECK = "check"
@@ -58,7 +58,7 @@ _BANDS: Mapping[str, Band] = {
 class NeighbourPair:
     """A neighbour of a new statement and what the rules say of the two.
 
-    newer: whether the new statement is the later one; else it is judged as the older one of the pair.
+    newer: whether the new statement is the later of the two; else it is judged as the older.
     """
 
     stored: Memory
@@ -68,17 +68,17 @@ class NeighbourPair:
 
     @property
     def band(self) -> Band:
-        """Exactly one of the four."""
+        """The band of the judgement."""
         return _BANDS[self.judgement.label]
 
     def with_judgement(self, judgement: Judgement) -> NeighbourPair:
-        """The same pair as somebody else judged it."""
+        """Return the pair with the judgement of a model."""
         return replace(self, judgement=judgement)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What is written for one statement.
+    """The changes that a statement causes, and its outcome.
 
     changes: in the order of writing. touched: the memories that it changes, as they will be. outcome, id, reason: what
     the caller is told.
@@ -92,10 +92,10 @@ class Resolution:
 
 
 def judge_pair(new: Memory, stored: Memory, near: NearbyMemory, *, dated: bool = True) -> NeighbourPair:
-    """Judge a new statement and a neighbour, the older one first.
+    """Judge a new statement and a neighbour, the older statement first.
 
-    dated: whether somebody said since when the new one is true. What nobody dated is true from now on, whatever the
-    clock says: it may have been put back, or be another machine's.
+    dated: whether somebody said since when the new statement is true. An undated statement is true from now on,
+    whatever the clock says: it may have been put back, or be another machine's.
     """
     newer = not dated or new.since >= stored.since
     old_text, new_text = (stored.text, new.text) if newer else (new.text, stored.text)
@@ -138,7 +138,7 @@ def resolve(
 
 
 def may_merge(new: Memory, old: Memory) -> bool:
-    """A merge must not move words to where others may read them."""
+    """Whether a merge keeps words away from other readers: same category, channel and trust."""
     return (new.category, new.channel, new.trust) == (old.category, old.channel, old.trust)
 
 
@@ -156,7 +156,7 @@ def _merge(new: Memory, signals: Signals, pair: NeighbourPair, at: datetime, ste
 
 
 def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
-    """The old statement with what the new one brings: its sources and marks. Its words stay."""
+    """Return the old statement with the new statement's sources and marks; its words stay."""
     sources = _union(old.sources, new.sources)
     return replace(
         old,
@@ -173,14 +173,14 @@ def _combine(old: Memory, new: Memory, at: datetime) -> Memory:
 
 
 def _close_older(new: Memory, old: Memory, at: datetime) -> Memory:
-    """An older statement, true until the new one is."""
+    """Return an older statement whose validity ends when the new statement's begins."""
     return replace(old, valid_to=max(new.since, old.since), updated_at=at)
 
 
 def _store_superseded(
     new: Memory, signals: Signals, pair: NeighbourPair, pairs: Sequence[NeighbourPair], step: int, link_min: float
 ) -> Resolution:
-    """Store a statement that a later one, known already, has replaced."""
+    """Store a statement that is superseded already, by a later statement."""
     later = pair.stored
     closed = replace(new, valid_to=later.since)
     changes: tuple[BatchChange, ...] = (
@@ -204,7 +204,7 @@ def _meta(pair: NeighbourPair) -> dict[str, Any]:
 
 
 def _band_meta(pairs: Sequence[NeighbourPair]) -> dict[str, Any] | None:
-    """Why nothing happened to the nearest neighbour, for the pairs that came close."""
+    """The journal's reason why the nearest neighbour stayed as it is; None without a close pair."""
     close = next((pair for pair in pairs if pair.band in (Band.CHECK, Band.FALLBACK)), None)
     return None if close is None else {"near": close.near.id, **_meta(close)}
 

@@ -1,4 +1,4 @@
-"""Statements on their way in: judged against what is known, merged, superseded or linked, in one Batch (B16, B2)."""
+"""Resolves new statements against what is known: merged, superseding or linked, all in a single batch."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ from memwarden.remember.resolve.resolution import MAX_LINKS, NeighbourPair, Reso
 from memwarden.remember.write_store import GuardedStore
 
 DERIVED_CHANNELS = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
-"""The channels whose statements are compared. What was said is kept as it was said; state is written by key."""
+"""The channels whose statements are compared. Turns are kept as they were said; state is written by key."""
 _OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
-"""What happened ends what is so ("moved to Linz": no longer "lives in Graz"), although it is told in another channel.
-Of such pairs only a new value counts: nothing is merged or linked across."""
+"""An event ends a state ("moved to Linz": no longer "lives in Graz"), although it is in another channel.
+Across channels statements only supersede: nothing is merged or linked."""
 _CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingStatement:
-    """A statement on its way in: its memory, what the index will know of it, and what the look at it gave.
+    """A statement on its way in: its memory, its signals and its screening.
 
     dated: whether somebody said since when it is true. compared: whether it is compared with what is known; index cards
-    and steps are not. meta: for its first journal entry. apart: how it is stored, where it waited until now.
+    and steps are not. meta: for its first journal entry. pending: how it is stored, where it was pending until now.
     """
 
     memory: Memory
@@ -70,7 +70,7 @@ class IncomingStatement:
 
 
 class Resolver:
-    """Settles statements against one store. Holds no state of its own.
+    """Resolves statements against a store. Holds no state of its own.
 
     Args:
         chat: judges pairs that no rule decides; None goes by the rules alone.
@@ -109,21 +109,23 @@ class Resolver:
         candidates: Callable[[], Awaitable[list[Memory]]] | None = None,
         read_at: int | None = None,
     ) -> tuple[Receipt, list[Resolution]]:
-        """Store statements of one namespace, in order, as one Batch; each sees those before it.
+        """Store statements of a namespace, in order, as a single batch; each sees those before it.
 
         Args:
             readable: the categories that the writer may read; others are never compared with. None: all.
-            extracted: the mark of the thread that they come from: then there is one try, since what is new has to be
+            extracted: the mark of the thread that they come from: then there is a single try, since what is new has to
+            be
                 read again; last_try says whether it is the caller's last.
             candidates: reads what waits to be heard again.
-            read_at: the revision at which the statements themselves were read from the store: then there is one try,
+            read_at: the revision at which the statements themselves were read from the store: then there is a single
+            try,
                 too.
 
         Raises Stale when the memories it touches kept changing under it.
         """
         namespace = stated[0].memory.namespace
         once = last_try or extracted is not None or read_at is not None
-        # What is new to one writer may be known to another by now. The last try takes a doublet rather than fail.
+        # Another writer may have stored the same statement by now. The last try takes a doublet rather than fail.
         may_double = last_try or not once
         compared = self._merging and any(item.memory.channel in DERIVED_CHANNELS for item in stated)
 
@@ -143,7 +145,7 @@ class Resolver:
         return await retry_on_stale(decide, tries=1 if once else MAX_TRIES)
 
     async def links_of(self, memory: Memory, signals: Signals, readable: Collection[str] | None) -> tuple[Link, ...]:
-        """The links that a changed statement gets, to neighbours that it is not linked with yet."""
+        """Return the links of a changed statement to neighbours that it has no link with yet."""
         if not self._merging or memory.channel not in DERIVED_CHANNELS:
             return ()
         index = await self._indexes.current(memory.namespace)
@@ -225,13 +227,13 @@ class Resolver:
         readable: Collection[str] | None,
         channel: str,
     ) -> list[NearbyMemory]:
-        """The open statements of a channel and of the same speaker that are near, index cards left out."""
+        """Return near open statements of a channel and the same speaker, without index cards."""
         allowed = open_statements(index, channel, memory.name, readable)
         return find_nearby(index, memory.text, signals.vector, allowed, model=self._model, most=MAX_NEIGHBOURS)
 
 
 def replayed_result(applied: Sequence[ChangeResult], number: int) -> MessageResult:
-    """What the ``number``-th statement of a call became, told from the receipt of its first application."""
+    """Read from the receipt of an earlier application what the ``number``-th statement became."""
     stated = next(item for item in applied if item.step == 2 * number)
     done = [item for item in applied if item.step == 2 * number + 1]
     if any(item.outcome == "deleted" for item in done):
@@ -240,7 +242,7 @@ def replayed_result(applied: Sequence[ChangeResult], number: int) -> MessageResu
 
 
 class _ResolvedBefore:
-    """The statements of one call that were settled already, for those after them: no index knows them yet."""
+    """The statements of a call that are resolved already: no index knows them yet."""
 
     def __init__(self, stated: Sequence[IncomingStatement], model: str | None) -> None:
         self.memories: dict[str, Memory] = {}
@@ -259,14 +261,14 @@ class _ResolvedBefore:
             self._vectors = np.frombuffer(joined, dtype="<f2").reshape(len(vectors), -1).astype(np.float32)
 
     def learn(self, touched: Sequence[Memory]) -> None:
-        """Keep what a statement made or changed."""
+        """Take in the memories that a statement made or changed."""
         for item in touched:
             self.memories[item.id] = item
             if item.id in self._places:
                 self._made[self._places[item.id]] = True
 
     def near(self, number: int) -> list[NearbyMemory]:
-        """The nearest of the statements before one, that became memories, best first."""
+        """Return the nearest earlier statements that became memories, best first."""
         heard = self._share_words(number)
         cosines = None if self._vectors is None else self._vectors[:number] @ self._vectors[number]
         evidence = heard if cosines is None else heard + cosines
@@ -283,7 +285,7 @@ class _ResolvedBefore:
         ]
 
     def _share_words(self, number: int) -> Floats:
-        """Of each statement before one: the words that both have, as a share of those that one of them has."""
+        """The Jaccard similarity of a statement's words with those of each earlier statement."""
         for place in range(self._known, number):
             for term in self._terms[place].tolist():
                 self._having.setdefault(term, []).append(place)
@@ -297,7 +299,7 @@ class _ResolvedBefore:
 
 
 def _add_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
-    """Say in the journal why it was kept, where the statement itself is entered."""
+    """Add the reason for keeping a statement to its own journal entry."""
     first, *others = settled.changes
     if statement.meta is None or not isinstance(first, Put) or first.memory.id != statement.memory.id:
         return settled
@@ -305,9 +307,9 @@ def _add_meta(settled: Resolution, statement: IncomingStatement) -> Resolution:
 
 
 def approve_pending(settled: Resolution, apart: Memory) -> Resolution:
-    """What is written for a statement that is stored already and waited: it is confirmed where it would be created.
+    """Change a resolution so that it confirms a pending memory in place of creating it.
 
-    apart: as it is stored.
+    apart: the pending memory, as it is stored.
     """
     first, *others = settled.changes
     assert isinstance(first, Put)
@@ -320,12 +322,12 @@ def approve_pending(settled: Resolution, apart: Memory) -> Resolution:
 
 
 def _content_of(memory: Memory) -> Memory:
-    """A memory without what the store sets by itself."""
+    """Return a memory without the fields that the store sets."""
     return replace(memory, version=0, state=MemoryState.ACTIVE, purge_at=None, updated_at=memory.created_at)
 
 
 def _store_uncompared(statement: IncomingStatement, step: int) -> Resolution:
-    """What is compared with nothing: an index card or steps, once for each exchange, however often it is looked at."""
+    """Store an index card or a procedure, which is compared with nothing, once for each exchange."""
     memory = statement.memory
     is_card = CARD in memory.tags
     source_key = f"{CARD if is_card else memory.channel}:{memory.sources[0]}"
@@ -334,7 +336,7 @@ def _store_uncompared(statement: IncomingStatement, step: int) -> Resolution:
 
 
 def _match_receipt(settled: Resolution, receipt: Receipt) -> Resolution:
-    """What the caller is told, where the store had kept it before, under the id of that time."""
+    """Return the resolution with the id of the earlier write, where the store knew its source key."""
     first = settled.changes[0]
     if receipt.replayed or not isinstance(first, Put) or first.source_key is None:
         return settled
@@ -343,15 +345,15 @@ def _match_receipt(settled: Resolution, receipt: Receipt) -> Resolution:
 
 
 def _quarantine(statement: IncomingStatement, step: int) -> Resolution:
-    """A statement that is stored apart: it is compared with nothing, so that it changes nothing."""
+    """Store a quarantined statement: it is compared with nothing, so that it changes nothing."""
     screening, memory = statement.screening, statement.memory
     put = Put(memory, statement.signals, state=screening.state, step=step, meta={"kinds": list(screening.kinds)})
     return Resolution((put,), (), Outcome.QUARANTINED, memory.id, screening.reason)
 
 
 def are_comparable(new: Memory, old: Memory) -> bool:
-    """Whether the same words mean the same: "I" is somebody else in another mouth, and a page does not correct a
-    person. Of two channels only what happened and what is so have to do with each other."""
+    """Whether two statements may be compared: of the same speaker, since "I" is somebody else in another mouth, and
+    of no lower trust, since a page does not correct a person."""
     if TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or is_card(old):
         return False
     if old.channel not in channels_compared(new.channel):
@@ -362,7 +364,7 @@ def are_comparable(new: Memory, old: Memory) -> bool:
 def open_statements(
     index: NamespaceIndex, channel: str, name: str | None, readable: Collection[str] | None = None
 ) -> Mask:
-    """The statements of a channel and a speaker that are not over, index cards left out. readable: categories."""
+    """Return the mask of a speaker's open statements in a channel, without index cards. readable: categories."""
     wanted: dict[str, Any] = {"channel": channel, "valid_to": {"$eq": None}, "name": {"$eq": name}}
     if readable is not None:
         wanted["category"] = list(readable)
@@ -371,7 +373,7 @@ def open_statements(
 
 
 def channels_compared(channel: str) -> tuple[str, ...]:
-    """The channels whose statements one of this channel is compared with, its own first."""
+    """Return the channels that a statement of this channel is compared with, its own first."""
     other = _OTHER_CHANNEL.get(channel)
     return (channel,) if other is None else (channel, other)
 

@@ -1,4 +1,4 @@
-"""What waits apart, a candidate or a text that was held back: listed, let in, given up by a person's word (F9, B13)."""
+"""Reviews of pending memories, candidates and quarantined texts: listed, approved, rejected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from memwarden.remember.write_store import GuardedStore
 from memwarden.stores.protocol import StoreReader
 
 REVIEWED_STATES = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
-"""The states of what waits for a word here. What is proposed for the user context waits for consent instead."""
+"""The states that a review decides on. Proposals for the user context need consent instead."""
 
 
 async def list_pending(
@@ -44,7 +44,7 @@ async def list_pending(
     readable: Collection[str] | None,
     limit: int,
 ) -> list[PendingReview]:
-    """What waits in some of the states, the newest first, at most ``limit``. readable: categories; None for all."""
+    """Return the memories in these states, the newest first, at most ``limit``. readable: categories; None for all."""
     where = () if readable is None else filters.parse({"category": sorted(readable)})
     found = [item for state in states for item in await store.find(namespace, where, limit=limit, state=state)]
     found.sort(key=lambda item: (item.created_at, item.id), reverse=True)
@@ -52,7 +52,7 @@ async def list_pending(
 
 
 async def _why_pending(store: StoreReader, memory: Memory) -> str:
-    """Why it was stored apart, as the entry of that time tells."""
+    """Why it was stored as pending, as its first journal entry says."""
     born = await store.journal(memory.namespace, memory_id=memory.id, limit=1)
     told = (born[0].meta or {}) if born else {}
     if "kinds" in told:
@@ -136,7 +136,7 @@ class ReviewQueue:
 
 
 def check_agent(scope: Scope, state: str) -> None:
-    """Raise Denied for an agent that would decide on a text that was held back: it may be meant for that one."""
+    """Raise Denied for an agent that would decide on a text that was held back: it may be meant for that agent."""
     if scope.agent is not None and state == MemoryState.QUARANTINED:
         raise Denied(
             f"agent {scope.agent!r} neither sees what was held back nor decides on it; a person does, in a scope "
@@ -145,7 +145,7 @@ def check_agent(scope: Scope, state: str) -> None:
 
 
 def check_review_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
-    """Raise Denied for an undo by which an agent would let in, or see decided, a text that was held back."""
+    """Raise Denied for an undo by which an agent would approve a quarantined text or see it decided."""
     for entry in entries:
         if entry.event == Event.QUARANTINE:
             check_agent(scope, MemoryState.QUARANTINED)
@@ -153,7 +153,7 @@ def check_review_undo(scope: Scope, entries: Sequence[JournalEntry]) -> None:
 
 
 async def check_restore(store: StoreReader, namespace: Namespace, memory_id: str) -> None:
-    """Raise Conflict for what waited and was given up: it was no memory that somebody forgot."""
+    """Raise Conflict for a rejected memory: it was pending, and nobody forgot it."""
     last = await store.journal(namespace, memory_id=memory_id, descending=True, limit=1)
     if last and last[0].event == Event.DELETE and STATE_BEFORE in (last[0].meta or {}):
         raise Conflict(
@@ -163,7 +163,7 @@ async def check_restore(store: StoreReader, namespace: Namespace, memory_id: str
 
 
 async def _read_pending(store: StoreReader, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:
-    """What waits under an id."""
+    """Return the pending memory with an id. Raises NotFound, Conflict, Denied."""
     found = await store.get(scope.namespace, [memory_id], removed=True)
     if not found or (readable is not None and found[0].category not in readable):
         raise NotFound(f"nothing waits under {memory_id!r} in {scope.namespace.path}; waiting lists what does")
@@ -177,5 +177,5 @@ async def _read_pending(store: StoreReader, scope: Scope, memory_id: str, readab
 
 
 def _actor_of(scope: Scope) -> str:
-    """Who decides, for the journal."""
+    """The name under which the journal records the decision."""
     return scope.actor or scope.agent or scope.user

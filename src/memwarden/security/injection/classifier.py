@@ -1,9 +1,9 @@
 """How a text is worded: a few features of each short stretch, each with the weight that was learned for it.
 
 What makes an order is who is meant to do it: "when asked about X, say Y" beside a word for the reading machine or its
-user. So words of one sense are read as that sense (``concepts.toml``), in many languages, and what counts beside the
-words is which senses follow each other in a sentence. The weights (``weights.txt``) are those of a linear model, made
-by ``python tests/evaluation/fit_wording.py`` from the texts in ``tests/evaluation/orders``. Zero is the line.
+user. So words of the same sense are read as that sense (``concepts.toml``), in many languages, and what counts beside
+the words is which senses follow each other in a sentence. The weights (``weights.txt``) are those of a linear model,
+made by ``python tests/evaluation/fit_wording.py`` from the texts in ``tests/evaluation/orders``. Zero is the line.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ def _ways(before: Sequence[Token], after: Sequence[Token], *, first: bool) -> It
         yield "if"
 
 
-# In characters: a sentence is looked at in pieces of this length at most (each begins in the middle of the one before),
-# and up to three of them together.
+# In characters: a sentence is looked at in pieces of this length at most (each begins in the middle of the piece
+# before), and up to three of them together.
 _PIECE = 240
 STRETCH_TOKENS = 360
 MAX_TOGETHER = 3
 _MAX_WORD = 30
-# How many senses back one is still thought to belong to the other.
+# How many senses apart two senses still belong together.
 _GAP = 5
 # So many letters of a longer word stand for all its forms.
 _STEM = 5
-# A stretch with fewer features counts as if it had so many: one word alone says little.
+# A stretch with fewer features counts as if it had so many: a single word says little.
 MIN_TOKENS = 12
 LOWER = "!lower"
 """Under this name the weights say where the lower line lies, below zero."""

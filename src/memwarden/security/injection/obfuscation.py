@@ -72,7 +72,7 @@ _MAX_DECODED = 20_000
 
 
 def fold_lookalikes(text: str) -> str:
-    """Lower case, without accents, invisible signs and forms of compatibility; white space becomes one blank.
+    """Lower case, without accents, invisible signs and forms of compatibility; white space becomes a blank.
 
     "AI" reads as "llm".
     """

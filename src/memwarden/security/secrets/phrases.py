@@ -16,7 +16,7 @@ from memwarden.security.secrets.providers import SecretSpan, lower_in_place
 
 
 class SecretNoun(Enum):
-    """What a word promises to be followed by."""
+    """The kind of secret that a word announces."""
 
     PASSWORD = "password"
     KEY = "api-key"
@@ -160,7 +160,7 @@ class _Tie:
 
 
 def find_phrases(text: str) -> Iterator[SecretSpan]:
-    """Every secret in the text that is said to be one; spans may overlap."""
+    """Yield every secret that the text calls a secret; spans may overlap."""
     lower = lower_in_place(text)
     for stem, word, noun in _WORDS:
         at = lower.find(stem)

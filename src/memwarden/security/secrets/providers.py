@@ -1,9 +1,9 @@
 """Secrets that show by their own form, or by the name of their service before them: gitleaks' rules, and a few more.
 
 The rules are data, not code: ``gitleaks.toml`` beside this file is the rule file of the project gitleaks (MIT licence,
-see NOTICE), unchanged, so that a newer one can take its place. What is said here is how to run it on talk instead of on
-source code, and fast: a text without a long run of token characters is left after one scan, and a rule is compiled
-and run only if one of its keywords stands near such a run.
+see NOTICE), unchanged, so that a newer file can take its place. What is said here is how to run it on talk instead of
+on source code, and fast: a text without a long run of token characters is left after a single scan, and a rule is
+compiled and run only if a keyword of it stands near such a run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SecretSpan:
 
 
 def join_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
-    """The spans from left to right, those that overlap made one, which has the kind of the one that came first.
+    """Return the spans from left to right, overlapping spans joined; the first span gives the kind.
 
     So the order of ``spans`` is their rank: what knows a secret by its form comes before what only knows its label.
     """
@@ -45,7 +45,7 @@ def join_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
 
 
 def lower_in_place(text: str) -> str:
-    """The text in lower case with every character at its place; of one letter (İ) Python makes two."""
+    """The text in lower case with every character at its place; of the letter İ Python makes two."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

@@ -70,7 +70,7 @@ _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----")
 # A block whose end was cut off is redacted as far as its lines go on; "\n" may be written out, as in JSON.
 _BLOCK_LINES = re.compile(r"(?:[A-Za-z0-9+/=:,. \t-]|\\[nr]|[\r\n])*")
 
-# The password of user:password@host. Greedy up to the last @ before a slash or a blank, as a password may hold one.
+# The password of user:password@host. Greedy up to the last @ before a slash or a blank, as a password may hold an @.
 _ADDRESS = re.compile(r"://[^\s/:@?#'\"<>]{0,100}:([^\s/'\"<>]{1,200})@")
 _STANDS_FOR_A_PASSWORD = re.compile(
     r"\$(?:\{.*|[A-Za-z_]+)|<.*|\{.*|%[a-z_]+%|\[.*|\*+|(?:your|my)?[-_]?(?:password|passwd|pwd|pass|pw)|x{3,}|\.{3}",
@@ -88,7 +88,7 @@ _LABELLED: tuple[tuple[str, re.Pattern[str], str], ...] = (
 )
 
 # Digits in groups as people write them. Any script's digits count.
-# (The sign before is looked at after the first digit: so the scan for that digit is a fast one.)
+# (The sign before is looked at after the first digit: so the scan for that digit is fast.)
 _DIGITS = re.compile(r"\d(?<![\d.,]\d)(?:[ -]?\d){11,30}(?!\d)")
 _GROUP = re.compile(r"\d+")
 # The beginnings of card numbers, and how long such a number is. (Of Visa's lengths the rare 13 and 19 are left out: one
@@ -115,7 +115,7 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def find_formats(text: str) -> Iterator[SecretSpan]:
-    """Every secret in the text that shows by its form; spans may overlap."""
+    """Yield every secret in the text that shows by its format; spans may overlap."""
     if "-----BEGIN" in text:
         yield from _private_keys(text)
     if "://" in text:
@@ -170,7 +170,7 @@ def _cards(text: str) -> Iterator[SecretSpan]:
 
 
 def _last_group_of_card(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
-    """The last of the groups that make a card number with the first, or None: an expiry date may follow it."""
+    """Return the last group of a card number that begins at ``first``, or None: an expiry date may follow."""
     digits: list[int] = []
     for number in range(first, len(groups)):
         start, end = groups[number]

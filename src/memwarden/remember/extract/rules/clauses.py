@@ -88,7 +88,7 @@ def write_out_contractions(text: str) -> str:
 def split_clauses(sentence: str) -> list[str]:
     """The clauses of a sentence (contractions written out), without punctuation at either end.
 
-    A comma before "I" only ends a clause when what stands before it is no lead: "Last week, I moved" is one.
+    A comma before "I" only ends a clause when what stands before it is no lead: "Last week, I moved" has a lead.
     """
     parts: list[str] = []
     rest = sentence

@@ -1,4 +1,4 @@
-"""What one exchange gives to remember, by rules: facts, candidates and an index card."""
+"""Extracts by rules what an exchange gives to remember: facts, candidates and an index card."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def extract_exchange(
     idf: TermRarity = everyday_rarity,
     partners: Sequence[str] = (),
 ) -> ExchangeExtract:
-    """What the turns of one exchange give to remember beside their own words. Never raises on any text.
+    """Extract what the turns of an exchange give to remember beside their own words. Never raises on any text.
 
     Args:
         turns: a message and what answers it, in order. Of an assistant's turns no facts are made.
-        two_person: people talk with each other; else one of them is an assistant, whose user is "the user".
+        two_person: people talk with each other; else the other is an assistant, whose user is "the user".
         said_at: when turns without a time of their own were said; aware.
         idf: how rare a term of :func:`memwarden.text.tokenizer.terms` is: log of texts over texts that have it.
         partners: names of those who talk, when not all of them speak in these turns.
@@ -232,7 +232,7 @@ def _item_of_clause(lead: str, rest: str, frame: PatternMatch, saying: _TurnSent
 
 
 def _add_topic(text: str, frame: StatementFrame, saying: _TurnSentence) -> str:
-    """A user's decision with the one trip that the message is about, when it does not say for what it is."""
+    """A user's decision with the trip that the message is about, when it does not say for what it is."""
     topic = None if saying.two_person or frame not in _OF_A_TOPIC else find_undertaking(saying.turn.text)
     says_already = topic is None or " for " in text or topic.split()[-1] in text or topic.split()[0] in text
     return text if says_already else f"{text} for {saying.name}'s {topic}"

@@ -23,7 +23,7 @@ from memwarden.text.flags import is_chatter
 MIN_FOR_CARDS: Final = 0.8
 """How personal a message to an assistant has to be for a card of its own: a card takes any words."""
 MIN_OF_NOTE: Final = 0.15
-"""And how much of note a turn between two people has to be for one: a quarter of their exchanges only encourages."""
+"""And how much of note a turn between two people has to be for a card: a quarter of their exchanges only encourages."""
 MIN_FOR_FACTS: Final = 0.1
 MIN_FOR_FACTS_IN_TASKS: Final = 0.5
 """And for facts, which take only what has a frame: without and with a sign of a task (a command, a thing to write)."""
@@ -65,7 +65,7 @@ class Worth:
 
 @lru_cache(maxsize=256)
 def judge_worth(text: str) -> Worth:
-    """Judge one English message. Anything without a letter or digit is small talk."""
+    """Judge an English message. Anything without a letter or digit is small talk."""
     bare = text.strip()
     small = not any(map(str.isalnum, bare)) or is_chatter(bare) or is_small_talk(bare, [])
     shown = dict(zip(FEATURES, find_features(bare), strict=True))

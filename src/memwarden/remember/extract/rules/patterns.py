@@ -158,7 +158,7 @@ def match_frame(clause: str) -> PatternMatch | None:
 
 
 def is_past(word: str) -> bool:
-    """Whether a verb form is a past one that tells of something that happened."""
+    """Whether a verb form is a past form that tells of something that happened."""
     word = word.lower()
     if word in en.NO_EVENT or word in en.NOT_PAST:
         return False

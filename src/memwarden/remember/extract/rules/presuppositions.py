@@ -82,7 +82,7 @@ def find_presuppositions(sentence: str, subject: str, *, ours: bool = True) -> l
     """Statements that a sentence takes for granted: whom its speaker has, what ails them, which trip they prepare.
 
     ``subject``: how the speaker is named ("the user"). ``ours``: whether "our kids" are the speaker's; between two
-    people they may be everybody's. A son of whom nothing else is said is one statement; a mother is none.
+    people they may be everybody's. A son of whom nothing else is said is a statement; a mother is none.
     """
     found: list[tuple[StatementFrame, str]] = []
     for hit in _OWN.finditer(sentence):
@@ -132,6 +132,7 @@ def _with_article(words: str) -> str:
 
 
 def find_undertaking(text: str) -> str | None:
-    """The one trip that a message speaks of ("RV trip"), which its decisions are about; None for none or several."""
+    """Return the only trip that a message speaks of ("RV trip"), which its decisions are about; None for none or
+    several."""
     named = {hit["what"] for hit in _TRIP.finditer(text)}
     return named.pop() if len(named) == 1 else None

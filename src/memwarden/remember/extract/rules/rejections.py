@@ -103,7 +103,7 @@ def reject_sentence(sentence: str, asks: bool) -> str | None:
 
 
 def reject_clause(clause: str, *, two_person: bool) -> str | None:
-    """Why one clause is no statement, or None."""
+    """Return why a clause is no statement, or None."""
     if _CHAT.match(clause):
         return "chat"
     if _REQUEST.search(clause) if not two_person else _REQUEST.match(clause):

@@ -1,7 +1,7 @@
 """Signs in an English message that its writer speaks of their own life, or hands over a task. One float each, 0..1.
 
 Every cue is a sign that can be named, and none is a topic's word. How a text is typed (full stops, bold face) would
-tell the two apart better in the data that the weights come from, since a model wrote one part of it; it is left out.
+tell the two apart better in the data that the weights come from, since a model wrote a part of it; it is left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OBJECTS: Final = (
     "headline|title|prompt|outline|dialogue|report|ad|copy|tweet|caption|rap|joke"
 )
 
-# (name, pattern, how often it can count). Read in one pass each; the value is the count over the most, 0..1.
+# (name, pattern, how often it can count). Each is read in a single pass; the value is the count over the most, 0..1.
 _PATTERNS: Final[tuple[tuple[str, str, int], ...]] = (
     ("i", r"\bi\b", 4),
     ("contracted_i", r"\bi'(?:m|ve|ll|d)\b", 3),

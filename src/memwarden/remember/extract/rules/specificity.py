@@ -10,7 +10,7 @@ from memwarden.remember.extract.rules import english as en
 from memwarden.text.tokenizer import terms
 
 TELLING: Final = 4.5
-"""A word with an idf above this tells texts apart: less than one text in ninety has it."""
+"""A word with an idf above this tells texts apart: fewer than 1 in 90 texts have it."""
 
 _NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b(?!I\b)[A-Z][\w'&-]*\w")
 _NUMBER: Final = re.compile(

@@ -149,7 +149,10 @@ def _add_s(verb: str) -> str:
 
 
 def _conjugate_joined_verbs(clause: str) -> tuple[str, bool]:
-    """Verbs that "and" joins to one in the present: "lives in York and teach" needs "teaches". Unsure: "and work"."""
+    """Verbs that "and" joins to a verb in the present: "lives in York and teach" needs "teaches".
+
+    Unsure: "and work".
+    """
     sure = True
     out = []
     at = 0

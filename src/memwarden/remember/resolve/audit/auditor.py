@@ -36,7 +36,7 @@ class _Notes:
 
 
 class Auditor:
-    """Looks at one namespace for one reader. Writes nothing.
+    """Audits a namespace for a reader. Writes nothing.
 
     Args:
         readable: the categories that the reader may read; nothing is told of others. None: all.
@@ -93,7 +93,7 @@ class Auditor:
         return found
 
     async def _read_forgotten_turns(self, limit: int) -> ForgottenTurns:
-        """The turns that were forgotten last, at most ``limit``."""
+        """Read the turns that were forgotten last, at most ``limit``."""
         if not self._index.has_facts:
             return ForgottenTurns(())
         turns = (*self._mine, Condition("channel", "$eq", Channel.TURN))
@@ -104,7 +104,7 @@ class Auditor:
         )
 
     async def _find_closed(self, facts: Sequence[Memory]) -> list[AuditFinding]:
-        """Facts that were replaced by something that is not there any more."""
+        """Find facts whose successor is gone."""
         now = clock.now()
         over = {fact.id: fact for fact in facts if fact.valid_to is not None and fact.valid_to <= now}
         successors = await self._successors(over)
@@ -117,7 +117,7 @@ class Auditor:
         return [item for item in told if item is not None]
 
     async def _successors(self, replaced: Collection[str]) -> dict[str, list[str]]:
-        """What replaced each of some memories, and what replaced that, as far as it goes."""
+        """Read the successors of memories, and theirs, to the end of each chain."""
         successors: dict[str, list[str]] = {}
         waiting = set(replaced)
         while waiting:
@@ -144,7 +144,7 @@ class Auditor:
         return await asyncio.to_thread(self._compare, list(pairs.values()), known)
 
     def _near(self, fact: Memory) -> list[tuple[str, float | None]]:
-        """The facts that are looked at and near to one, with the cosine."""
+        """Return the audited facts near to a fact, with the cosine."""
         place = self._index.place(fact.id)
         if place is None:
             return []
@@ -160,7 +160,7 @@ class Auditor:
         return [(item.id, item.cosine) for item in near if item.id != fact.id]
 
     def _mask(self, channel: str, name: str | None) -> Mask:
-        """The open facts of a channel and a speaker that are looked at."""
+        """The audited open facts of a channel and a speaker."""
         key = (channel, name)
         if key not in self._masks:
             self._masks[key] = open_statements(self._index, channel, name)[: len(self._looked_at)] & self._looked_at
@@ -198,5 +198,5 @@ async def audit_namespace(
     limit: int,
     progress: Progress | None,
 ) -> Audit:
-    """Say what is wrong with the newest memories of a namespace, at most ``limit``. See :class:`Auditor`."""
+    """Audit the newest memories of a namespace, at most ``limit``. See :class:`Auditor`."""
     return await Auditor(store, await indexes.current(namespace), namespace, readable).audit(limit, progress)

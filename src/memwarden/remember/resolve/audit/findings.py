@@ -1,4 +1,4 @@
-"""What is wrong with memories, and what would mend it (F8). Decisions only; nothing here reads or writes."""
+"""Decides what is wrong with memories, and which fix would mend it. Nothing here reads or writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class OrderedMemory:
-    """A memory and its place in the order of writing."""
+    """A memory with its place in the order of writing."""
 
     memory: Memory
     n: int
@@ -51,12 +51,12 @@ class FactPair:
 
 
 def is_open_fact(memory: Memory) -> bool:
-    """Whether a memory is compared with others: a fact that is not over, and no index card of what was said."""
+    """Whether a memory is compared with others: an open fact, and no index card."""
     return memory.channel in DERIVED_CHANNELS and memory.valid_to is None and not is_card(memory)
 
 
 def check_memory(memory: Memory, flags: int) -> list[AuditFinding]:
-    """What is wrong with one memory by itself. flags: of :class:`memwarden.text.flags.Flag`."""
+    """Return what is wrong with a single memory. flags: of :class:`memwarden.text.flags.Flag`."""
     found = []
     cleaned, kinds = redact_secrets(memory)
     if kinds:
@@ -88,7 +88,7 @@ def _fix_for_secret(cleaned: Memory) -> Fix:
 
 
 def compare_facts(memory: OrderedMemory, other: OrderedMemory, cosine: float | None) -> FactPair | None:
-    """Judge two facts as ``remember`` would, the older one first; None when both may stand as they are."""
+    """Judge two facts as ``remember`` would, the older first; None when both may stand as they are."""
     older, newer = sorted((memory, other), key=lambda known: known.time)
     if not are_comparable(newer.memory, older.memory):
         return None
@@ -100,7 +100,7 @@ def compare_facts(memory: OrderedMemory, other: OrderedMemory, cosine: float | N
 
 
 def find_duplicates(pairs: Iterable[FactPair], leave_out: Collection[str]) -> list[AuditFinding]:
-    """Facts that say what another one says: each goes once at most, and none that another one goes for.
+    """Find facts that repeat another fact; a fact that stays for a duplicate is itself kept.
 
     leave_out: ids of memories that go anyhow.
     """
@@ -119,17 +119,17 @@ def find_duplicates(pairs: Iterable[FactPair], leave_out: Collection[str]) -> li
 
 
 def _order_pair(twins: FactPair) -> list[OrderedMemory]:
-    """The two facts, the one that stays first."""
+    """Return the two facts, the survivor first."""
     return sorted((twins.older, twins.newer), key=_rank)
 
 
 def _rank(known: OrderedMemory) -> tuple[bool, datetime, int]:
-    """Orders memories that say the same, the one that stays first: a pinned one, else the oldest."""
+    """Orders memories that say the same, the survivor first: a pinned memory, else the oldest."""
     return not known.memory.pinned, known.memory.since, known.n
 
 
 def find_contradictions(pairs: Iterable[FactPair], leave_out: Collection[str]) -> list[AuditFinding]:
-    """Facts that a newer one replaces by the rules, although both hold now: each with the next newer one.
+    """Find open facts that a newer open fact replaces by the rules, each with the next newer fact.
 
     leave_out: ids of memories that go anyhow.
     """
@@ -145,7 +145,7 @@ def find_contradictions(pairs: Iterable[FactPair], leave_out: Collection[str]) -
 
 def _contradiction(twins: FactPair) -> AuditFinding:
     older, newer = twins.older.memory, twins.newer.memory
-    why = f"the newer one gives a new value (rule: {twins.rule}), and both hold now"
+    why = f"the newer fact gives a new value (rule: {twins.rule}), and both hold now"
     return AuditFinding(
         Flaw.CONTRADICTION, (older.id, newer.id), why, Fix("update", older.id, {"valid_to": newer.since})
     )
@@ -161,7 +161,7 @@ class ForgottenTurns:
             self._ids.update(((turn.thread_id, source), turn.id) for source in turn.sources)
 
     def under(self, fact: Memory) -> AuditFinding | None:
-        """The finding for a fact that rests on turns which were all forgotten."""
+        """Return the finding for a fact whose source turns were all forgotten."""
         turns = [self._turn(fact, source) for source in fact.sources] if fact.channel != Channel.TURN else []
         known = [turn for turn in turns if turn is not None]
         if not known or len(known) < len(turns):
@@ -174,7 +174,7 @@ class ForgottenTurns:
 
 
 def find_last_successor(replaced: str, successors: Mapping[str, Sequence[str]], active: Collection[str]) -> str | None:
-    """What replaced a fact last, when neither it nor anything else that did is active; else None.
+    """Return the last successor of a fact, when no successor is active; else None.
 
     Args:
         successors: of each memory what replaced it, directly. active: ids.
@@ -190,7 +190,7 @@ def find_last_successor(replaced: str, successors: Mapping[str, Sequence[str]], 
 
 
 def check_successor(fact: Memory, last: Memory, readable: Collection[str] | None) -> AuditFinding | None:
-    """The finding for a fact whose last successor was forgotten; None when that may not be seen or is only merged."""
+    """Return the finding for a fact whose last successor was forgotten; None for an unreadable or merged successor."""
     if last.state != MemoryState.SOFT_DELETED or (readable is not None and last.category not in readable):
         return None
     why = "it was replaced, and what replaced it was forgotten: neither holds now"
@@ -203,7 +203,7 @@ def ids_to_forget(findings: Iterable[AuditFinding]) -> set[str]:
 
 
 def order_findings(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
-    """The findings so that their fixes can be applied one after the other: nothing is forgotten or restored twice."""
+    """Return the findings in an order in which their fixes apply: nothing is forgotten or restored twice."""
     kept = []
     mended: set[tuple[str, str]] = set()
     for finding in sorted(findings, key=lambda item: _ORDER.index(Flaw(item.kind))):

@@ -1,7 +1,7 @@
 """Whether a person said yes or no to a change that the assistant had named (B10). Plain rules, no model, no I/O.
 
-Consent is not guessed. The assistant has to ask one question, the last thing that it says, which asks whether to keep
-exactly this value for exactly this field (``answers.toml`` lists the wordings), and the person has to answer with
+Consent is not guessed. The assistant has to ask a single question, the last thing that it says, which asks whether to
+keep exactly this value for exactly this field (``answers.toml`` lists the wordings), and the person has to answer with
 nothing but a yes or a no. Everything else is no answer, and the proposal goes on waiting.
 """
 
@@ -26,7 +26,7 @@ _MAX_ANSWER_WORDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class _AnswerWords:
-    """How one language asks and answers.
+    """The words of a language for questions and answers.
 
     Attributes:
         spaced: whether words stand apart. yes, no: whole answers. keep: words that ask to keep something. veto: words
@@ -83,7 +83,7 @@ def _yes_or_no(answer: str) -> bool | None:
 
 
 def _only_question(text: str) -> str | None:
-    """The one question of a text, if it is the last thing that it says."""
+    """Return a text's only question, if it is the last thing that it says."""
     text = re.sub(r"か。\s*$", "か?", _fold(text).strip())
     if not text.endswith("?") or text.count("?") != 1:
         return None
@@ -91,7 +91,7 @@ def _only_question(text: str) -> str | None:
 
 
 def _names(question: str, proposal: ContextEdit, language: _AnswerWords) -> bool:
-    """Whether a question asks to keep a proposal's value for its field, in one language."""
+    """Whether a question asks, in a given language, to keep a proposal's value for its field."""
     value = _fold(proposal.value or "")
     question = _QUOTES.sub("", question)
     edge = (r"(?<!\w)", r"(?!\w)") if language.spaced else ("", "")
@@ -133,5 +133,5 @@ def _fold(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words alone, one blank apart."""
+    """Return the words alone, joined by single blanks."""
     return " ".join(_NOT_WORDS.sub(" ", _fold(text)).split())

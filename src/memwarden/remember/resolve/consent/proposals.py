@@ -1,4 +1,4 @@
-"""Proposals for a user context, and what is decided about them: read, judged, and written in one Batch each."""
+"""Proposals for changes of a user context, and the decisions on them, each a single batch."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ from memwarden.remember.resolve.consent.user_context import (
 from memwarden.stores.protocol import BatchStore
 
 MAX_PENDING = 1_000
-"""So many proposals are looked at; a person who is asked that much is asked nothing."""
+"""The most pending proposals that are read: nobody answers more."""
 MAX_TURNS_BACK = 50
-"""An answer is looked for among so many turns of its thread, the newest."""
+"""The newest turns of a thread among which an answer is looked for."""
 RETENTION_AFTER_DECISION = timedelta(days=30)
-"""So long a proposal's words stay after the decision, as what is forgotten does; its journal entries stay on."""
+"""How long a proposal's words stay after the decision; its journal entries stay on."""
 _PROPOSALS = filters.parse({"source": CONTEXT_ID, "channel": Channel.STATE})
 
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """What is known when a decision is made."""
+    """The state that a decision is made on."""
 
     rev: int
     at: datetime
@@ -80,7 +80,7 @@ class _Snapshot:
 
 
 class Proposals:
-    """Keeps the user contexts of a store. Holds no state of its own."""
+    """Proposes and decides changes of user contexts. Holds no state of its own."""
 
     def __init__(self, store: BatchStore, embedder: Embedder | None, now: Callable[[], datetime] = clock.now) -> None:
         self._store = store
@@ -88,13 +88,13 @@ class Proposals:
         self._now = now
 
     async def context(self, namespace: Namespace) -> UserContext:
-        """What holds now."""
+        """Return the user context that holds now."""
         return read_context(await self._read_context_memory(namespace))
 
     async def propose(
         self, scope: Scope, edits: Sequence[ContextEdit], sources: Sequence[str], confident: bool
     ) -> WriteResult:
-        """Make those changes that need no consent, and keep the others waiting for it."""
+        """Apply the changes that need no consent, and propose the others."""
         from memwarden.security.injection import (
             find_suspicion,  # their word lists are for those alone who propose something
         )
@@ -121,7 +121,7 @@ class Proposals:
         return await retry_on_stale(propose, on=Conflict)
 
     async def consents(self, namespace: Namespace, state: str | None, limit: int) -> list[Consent]:
-        """Proposals in a state, or all, the newest first."""
+        """Return proposals in a state, or all, the newest first."""
         now = await self._take_snapshot(namespace)
         found = [*now.waiting, *now.expired]
         if state not in (ConsentState.PENDING,):
@@ -141,7 +141,7 @@ class Proposals:
     ) -> Consent:
         """Make a proposed change, or decline it.
 
-        Raises NotFound, Conflict for one that was decided on already, by whoever, or that has expired.
+        Raises NotFound, Conflict for a proposal that was decided already, by whoever, or that has expired.
         """
         namespace = scope.namespace
 
@@ -180,7 +180,7 @@ class Proposals:
         return decided
 
     async def _question_before(self, namespace: Namespace, turn_id: str, user: str) -> tuple[Memory | None, Memory]:
-        """The assistant's turn right before a turn of the person, if there is one, and that turn."""
+        """Return the assistant's turn right before a turn of the person, or None, and that turn."""
         found = await self._store.get(namespace, [turn_id])
         if not found or found[0].channel != Channel.TURN:
             raise NotFound(f"no turn {turn_id!r} in {namespace.path}")
@@ -209,7 +209,7 @@ class Proposals:
         return _Snapshot(rev, at, held, read_context(held), waiting, expired)
 
     async def _signals(self, namespace: Namespace, sources: Sequence[str]) -> frozenset[str]:
-        """The turns of the person that sources rest on, each once. What nobody said is no signal."""
+        """Return the person's turns that sources rest on, each once: only a person's turn is a signal."""
         found = await self._store.get(namespace, sources) if sources else []
         return frozenset(
             turn
@@ -221,7 +221,7 @@ class Proposals:
     async def _changes(
         self, scope: Scope, now: _Snapshot, context: UserContext, verdicts: Sequence[ConsentVerdict], ids: Sequence[str]
     ) -> list[BatchChange]:
-        """What is written for verdicts. What is made at once is one decision, each proposal one of its own."""
+        """Return the changes of verdicts: what is applied at once is a single decision, each proposal another."""
         changes: list[BatchChange] = []
         for step, (entry, name) in enumerate(zip(verdicts, ids, strict=True), 2):
             if entry.step == ConsentStep.PROPOSE:
@@ -259,7 +259,9 @@ class Proposals:
         context = apply_decision(now.context, edit)
         if approve and context != now.context:
             if len(context.goals) > MAX_GOALS:
-                raise InvalidInput(f"there are {MAX_GOALS} goals, the most; remove one first, then approve this one")
+                raise InvalidInput(
+                    f"there are {MAX_GOALS} goals, the most; remove a goal first, then approve this proposal"
+                )
             meta = {"consent": state, **told, "proposal": chosen.id}
             changes += await self._write(scope, now, context, meta, 1)
         return changes
@@ -267,7 +269,7 @@ class Proposals:
     async def _write(
         self, scope: Scope, now: _Snapshot, context: UserContext, meta: dict[str, Any], step: int
     ) -> list[BatchChange]:
-        """What makes a context the one that holds. It names no sources: a memory stands for its turns in answers, and
+        """Return the changes that store a context. It names no sources: a memory stands for its turns in answers, and
         those say more than a city."""
         if is_empty(context):
             gone = Remove(CONTEXT_ID, purge_at=now.at + RETENTION_AFTER_DECISION, step=step, meta=meta)
@@ -298,7 +300,7 @@ class Proposals:
         return (await self._store.apply(batch)).rev
 
     async def _refusal(self, namespace: Namespace, consent_id: str, now: _Snapshot, by: str) -> NotFound | Conflict:
-        """Why there is nothing to decide."""
+        """Return the error that says why there is nothing to decide."""
         if any(item.id == consent_id for item in now.expired):
             await self._apply(namespace, list(_expire_proposals(now)), now, by)
         found = await self._store.get(namespace, [consent_id], removed=True)
@@ -310,7 +312,7 @@ class Proposals:
         return Conflict(f"consent {consent_id!r} is {was.state} already{who}{when}; propose the change again")
 
     async def _consent(self, memory: Memory, now: _Snapshot) -> Consent:
-        """A proposal as it is told. What became of it stands in the journal."""
+        """Return a proposal as the caller sees it, with the decision from the journal."""
         edit = _edit_of(memory)
         plain = Consent(
             memory.id,

@@ -1,4 +1,4 @@
-"""What becomes of a proposed change: nothing, made at once, or kept waiting for the person's word. No I/O."""
+"""Decides what becomes of a proposed change of a user context: nothing, applied, or proposed. No I/O."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from memwarden.remember.resolve.consent.user_context import (
 from memwarden.remember.write_store import is_reserved
 
 PROPOSAL_LIFETIME = timedelta(days=7)
-"""So long a proposal waits for consent (B10); then it expires."""
+"""How long a proposal waits for consent before it expires."""
 MIN_SIGNALS = 2
-"""What the person said so often, in different turns, needs no question where no consent is asked for (B10)."""
+"""Turns that must agree before a change is made without a question, where no consent is required."""
 
 
 class ConsentStep(StrEnum):
@@ -39,7 +39,7 @@ class ConsentStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PendingProposal:
-    """A proposal that waits. signals: the turns that speak for it."""
+    """A pending proposal. signals: the turns that speak for it."""
 
     id: str
     edit: ContextEdit
@@ -48,10 +48,10 @@ class PendingProposal:
 
 @dataclass(frozen=True, slots=True)
 class ConsentVerdict:
-    """What is done about one change, and why.
+    """The decision about a change, and its reason.
 
     Attributes:
-        closes: proposals of the same that need wait no longer; for WAIT the one that waits.
+        closes: proposals of the same change that are closed; for WAIT the proposal that goes on waiting.
         signals: every turn that speaks for it.
     """
 
@@ -71,7 +71,7 @@ def judge_edit(
     confident: bool = False,
     suspicious: bool = False,
 ) -> ConsentVerdict:
-    """Decide about one change.
+    """Decide about a change.
 
     Args:
         waiting: the proposals that wait now. signals: turns of the person that speak for the change.
@@ -81,7 +81,7 @@ def judge_edit(
     if apply_edit(context, edit) == context:
         return ConsentVerdict(edit, ConsentStep.NOTHING, "nothing to change: the user context says so already")
     if edit.field == GOALS_ADD and len(context.goals) >= MAX_GOALS:
-        return ConsentVerdict(edit, ConsentStep.NOTHING, f"there are {MAX_GOALS} goals, the most; remove one first")
+        return ConsentVerdict(edit, ConsentStep.NOTHING, f"there are {MAX_GOALS} goals, the most; remove a goal first")
     same = [item for item in waiting if is_same(item.edit, edit)]
     ids = tuple(item.id for item in same)
     heard = signals.union(*(item.signals for item in same))
@@ -98,7 +98,7 @@ def judge_edit(
 def _why_ask(
     context: UserContext, waiting: Sequence[PendingProposal], edit: ContextEdit, suspicious: bool
 ) -> str | None:
-    """Why the person has to be asked, however often it was heard; None when that is not so."""
+    """Return why the change needs consent, however often it was said; None when it does not."""
     if edit.field in CONSENT_FIELDS:
         return f"{edit.field} changes with consent only"
     if edit.field not in (TONE, GOALS_ADD) or edit.value is None:

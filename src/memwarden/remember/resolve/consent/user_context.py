@@ -1,4 +1,4 @@
-"""The fields of a user context, and changes of them as callers give them. No I/O."""
+"""The fields of a user context, and edits of them. No I/O."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Memory, UserContext
 
 CONTEXT_ID = "user-context"
-"""The id of the one memory of a namespace that holds its user context."""
+"""The id of the memory that holds the user context of a namespace."""
 CATEGORY = "profile"
-"""Who may not read this category sees nothing of it."""
+"""The category of the user context: an agent needs it on its allowlist to read the context."""
 
 CONSENT_FIELDS = ("preferred_name", "pronouns", "city", "language")
-"""What changes with the person's consent only."""
+"""Fields that change with the person's consent only."""
 TONE, GOALS_ADD, GOALS_REMOVE = "tone", "goals_add", "goals_remove"
 VALUES = (*CONSENT_FIELDS, TONE)
-"""The fields that hold one value, or None."""
+"""The fields that hold a single value, or None."""
 EDITABLE = (*VALUES, GOALS_ADD, GOALS_REMOVE)
 MAX_VALUE_CHARACTERS = 200
-"""A value has at most so many characters: a name or a goal, not a text."""
+"""The most characters of a value: a name or a goal, not a text."""
 MAX_GOALS = 20
-"""The context stands in every prompt, so it stays short."""
+"""The most goals: the context stands in every prompt, so it stays short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def read_patch(patch: Any) -> tuple[ContextEdit, ...]:
 def _check_value(value: Any, field: str) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_VALUE_CHARACTERS or not value.isprintable():
         raise InvalidInput(
-            f"{field} is one line of 1 to {MAX_VALUE_CHARACTERS} printable characters, not {value!r:.80}"
+            f"{field} is a single line of 1 to {MAX_VALUE_CHARACTERS} printable characters, not {value!r:.80}"
         )
     try:
         value.encode()
@@ -69,7 +69,7 @@ def _check_value(value: Any, field: str) -> str:
 
 
 def is_same(edit: ContextEdit, two: ContextEdit) -> bool:
-    """Whether two changes are one and the same.
+    """Whether two edits are the same.
 
     Stricter than for memories: the same words, and for what needs consent the same letters. Likeness never counts.
     """
@@ -83,7 +83,7 @@ def _fold(value: str) -> str:
 
 
 def apply_edit(context: UserContext, edit: ContextEdit) -> UserContext:
-    """Return the context with a change made; an equal one when it changes nothing."""
+    """Return the context after an edit; an equal context when the edit changes nothing."""
     if edit.field in VALUES:
         held = ContextEdit(edit.field, getattr(context, edit.field))
         value: dict[str, Any] = {edit.field: edit.value}
@@ -106,7 +106,7 @@ def is_empty(context: UserContext) -> bool:
 
 
 def context_text(context: UserContext) -> str:
-    """The context as it stands in a prompt, one line."""
+    """Return the context as a prompt shows it, on a single line."""
     parts = [f"{_label(field)}: {getattr(context, field)}" for field in VALUES if getattr(context, field) is not None]
     return ". ".join([*parts, *(["Goals: " + "; ".join(context.goals)] if context.goals else [])]) + "."
 
@@ -122,7 +122,7 @@ def context_payload(context: UserContext) -> dict[str, Any]:
 
 
 def read_context(memory: Memory | None) -> UserContext:
-    """The context that a memory holds; an empty one for None."""
+    """Return the context that a memory holds; an empty context for None."""
     if memory is None:
         return UserContext()
     held = memory.payload or {}

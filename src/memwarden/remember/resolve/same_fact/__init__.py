@@ -1,6 +1,6 @@
 """Whether two short statements say the same fact, a new value of it, or something else: rules, no model.
 
-`judge` is pure: two texts in, one frozen `Judgement` out.
+`judge` is pure: two texts in, a frozen `Judgement` out.
 """
 
 from memwarden.remember.resolve.same_fact.rules import Judgement, Label, judge

@@ -1,4 +1,4 @@
-"""One order and one form for sentences that say the same: forms of verbs, rewrites, passive, "is", lists, times.
+"""A single order and form for sentences that say the same: forms of verbs, rewrites, passive, "is", lists, times.
 
 Whatever happens here happens to each sentence alone, so a comparison of two of them is the same both ways.
 """
@@ -20,7 +20,7 @@ _NOT_AFTER: Final = re.compile(r"\b(be|can|will|would|could|should|may|might|mus
 
 @dataclass(frozen=True, slots=True)
 class CanonicalSentence:
-    """Canonical words; `tense` is one of verbs.Based, mixed, any, or "" if no verb was understood."""
+    """Canonical words; `tense` is a tense of verbs.BaseForms, mixed, any, or "" if no verb was understood."""
 
     spoken: tuple[str, ...]
     """In the order of the active sentence."""
@@ -74,7 +74,7 @@ def _rewrite(line: str, rewrites: Sequence[Rewrite]) -> str:
 
 
 def _to_active(words: list[str], lists: WordLists) -> list[str]:
-    """ "X be led by Y" as "Y lead X", if there is one "by" with somebody behind it."""
+    """ "X be led by Y" as "Y lead X", if there is a single "by" with somebody behind it."""
     agent = {"en": "by", "de": "von", "es": "por", "fr": "par"}[lists.code]
     if words.count(agent) != 1 or "|" in words or words.count("be") != 1:
         return words
@@ -98,7 +98,7 @@ _AFTER_AGENT: Final = frozenset("in on at for to with from since until during as
 
 
 def _split_balanced(words: list[str], lists: WordLists) -> list[str]:
-    """The two sides of one "is" between names or descriptions in alphabetical order: "A is B" says "B is A"."""
+    """Put the two sides of an "is" between names or descriptions in alphabetical order: "A is B" says "B is A"."""
     if words.count("be") != 1 or "|" in words:
         return words
     at = words.index("be")
@@ -111,8 +111,8 @@ def _split_balanced(words: list[str], lists: WordLists) -> list[str]:
     if len(right) >= 2 and right[0] in lists.symmetric and len(left) == 1:
         tail = [word for word in right[1:] if word not in ("to", "with", "of")]
         if len(tail) == 1:
-            item, two = sorted((left[0], tail[0]))
-            return [item, "be", right[0], two]
+            item, second = sorted((left[0], tail[0]))
+            return [item, "be", right[0], second]
     if not _definite(left, lists) and not _definite(right, lists):
         return words
     if any(
@@ -158,9 +158,9 @@ def _order_lists(words: list[str], lists: WordLists) -> list[str]:
         ):
             return [*words[:first], *_join_list(sorted(listed), joiner)]
     if at == 1 and len(words) > 3 and words[3 - 1].isalpha() and words[0].isalpha() and words[3] in lists.forms:
-        item, two = sorted((words[0], words[2]))
-        if not {item, two} & lists.persons:
-            return [item, joiner, two, *words[3:]]
+        item, second = sorted((words[0], words[2]))
+        if not {item, second} & lists.persons:
+            return [item, joiner, second, *words[3:]]
     return words
 
 
@@ -172,7 +172,7 @@ def _join_list(items: list[str], joiner: str) -> list[str]:
 
 
 def _move_times_last(words: list[str], lists: WordLists) -> list[str]:
-    """Times at the end where it cannot matter where they stand: one clause, one of each kind."""
+    """Times at the end where it cannot matter where they stand: a single clause, each kind once."""
     if (
         "|" in words
         or any(word in lists.conjunctions for word in words)

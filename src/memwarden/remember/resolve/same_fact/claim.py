@@ -1,7 +1,7 @@
-"""What two statements claim: whether they differ in one place only, and whether a new value can stand there.
+"""Compares the claims of two statements: whether they differ in a single place, which may hold a new value.
 
-Many facts about one person are true at once, so another word is not another value. A statement takes the place of an
-older one only if the two say the same of the same thing up to one gap, and what stands around the gap has one value at
+Many facts about a person are true at once, so another word is not another value. A statement takes the place of an
+older statement only if the two say the same of the same thing up to a gap, and what stands around it has one value at
 a time.
 """
 
@@ -22,7 +22,7 @@ MAX_CONTENT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ClaimGap:
-    """The one place where two statements differ: what stands before and behind it, and what fills it in each."""
+    """The single place where two statements differ: what stands before and behind it, and what fills it in each."""
 
     before: tuple[str, ...]
     old: tuple[str, ...]
@@ -30,21 +30,21 @@ class ClaimGap:
     after: tuple[str, ...]
 
 
-def find_gap(signature: Signature, two: Signature) -> ClaimGap | None:
-    """The gap of two statements, or None if one of them has nothing there."""
-    first, second = signature.state, _main(two.state, signature.state)
+def find_gap(old: Signature, new: Signature) -> ClaimGap | None:
+    """Return the gap of two statements, or None if either has nothing there."""
+    first, second = old.state, _main(new.state, old.state)
     head = 0
     while head < min(len(first), len(second)) and first[head] == second[head]:
         head += 1
     tail = 0
     while tail < min(len(first), len(second)) - head and first[-1 - tail] == second[-1 - tail]:
         tail += 1
-    old, new = first[head : len(first) - tail], second[head : len(second) - tail]
-    return ClaimGap(first[:head], old, new, first[len(first) - tail :]) if old and new else None
+    before, after = first[head : len(first) - tail], second[head : len(second) - tail]
+    return ClaimGap(first[:head], before, after, first[len(first) - tail :]) if before and after else None
 
 
 def _main(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...]:
-    """The new state without since when or why it is so, if the old one does not tell."""
+    """The new state without since when or why it is so, if the old state does not tell."""
     if set(old) & _REASONS:
         return new
     end = next((at for at, word in enumerate(new) if at > 2 and word in _REASONS), len(new))
@@ -73,13 +73,13 @@ def _kind(words: set[str]) -> set[str]:
     return {word[:2] if word.startswith(TIMES) else "number" if NUMBER.match(word) else word for word in words}
 
 
-def is_event(signature: Signature, two: Signature, lists: WordLists) -> bool:
+def is_event(old: Signature, new: Signature, lists: WordLists) -> bool:
     """Both tell what happened: it can have happened twice, with another number and on another day."""
-    if signature.tense != "past" or two.tense != "past" or two.changed:
+    if old.tense != "past" or new.tense != "past" or new.changed:
         return False
-    if any(word.startswith(_DATED) for word in signature.times if word in two.times):
+    if any(word.startswith(_DATED) for word in old.times if word in new.times):
         return False  # it is the same event, on the same day
-    return all(not BE & set(side.state) and not lists.once & set(side.raw) for side in (signature, two))
+    return all(not BE & set(side.state) and not lists.once & set(side.raw) for side in (old, new))
 
 
 _DATED: Final = ("o:", "d:", "y:", "m:")
@@ -92,7 +92,7 @@ def is_rhythm(found: ClaimGap, lists: WordLists) -> bool:
 
 
 def is_changed(found: ClaimGap, signature: Signature, lists: WordLists) -> bool:
-    """The new statement tells of a change: any one place may have another value, but not all that somebody "is"."""
+    """The new statement tells of a change: any place may have another value, but not all that somebody "is"."""
     if max(len(found.old), len(found.new)) > MAX_CONTENT or not _alike(found, lists):
         return False
     if any(_counts(word, lists) for word in (*found.old, *found.new)):
@@ -106,7 +106,7 @@ def is_changed(found: ClaimGap, signature: Signature, lists: WordLists) -> bool:
 
 
 def _are_opposed(found: ClaimGap, lists: WordLists) -> bool:
-    """Healthy, sick: one word and its opposite."""
+    """Healthy, sick: a word and its opposite."""
     return (found.old, found.new) in _opposites(lists.code)
 
 
@@ -116,14 +116,14 @@ def _opposites(code: str) -> frozenset[tuple[tuple[str], tuple[str]]]:
     return frozenset(((stem(item, lists),), (stem(two, lists),)) for item, two in lists.antonyms)
 
 
-def are_alike(found: ClaimGap, signature: Signature, two: Signature, lists: WordLists) -> bool:
+def are_alike(found: ClaimGap, old: Signature, new: Signature, lists: WordLists) -> bool:
     """Both sides of the gap are names, or neither is: a bank is Nordea or Postbank, and slow or fast.
 
     Two common words behind "is" are two values only where such words are values: a colour, a status.
     """
     if _favourite(lists.code) & set(found.before) or _scale(found, lists) or _are_opposed(found, lists):
         return True
-    named = [_is_named(side, words, lists) for side, words in ((signature, found.old), (two, found.new))]
+    named = [_is_named(side, words, lists) for side, words in ((old, found.old), (new, found.new))]
     if any(named) or not found.before or found.before[-1] not in BE:
         return all(named) or not any(named)
     return bool(_describes(lists.code) & set(found.before))
@@ -147,7 +147,7 @@ def _describes(code: str) -> frozenset[str]:
 
 
 def is_value(found: ClaimGap, lists: WordLists) -> bool:
-    """What stands around the gap has one value at a time, and both sides of the gap can be such a value."""
+    """What stands around the gap has a single value at a time, and both sides of the gap can be such a value."""
     if _scale(found, lists):
         return True
     if max(len(found.old), len(found.new)) > MAX_CONTENT or not _alike(found, lists):
@@ -204,7 +204,7 @@ _OF: Final = frozenset("of for in von für de pour para du".split())
 
 
 def _scale(found: ClaimGap, lists: WordLists) -> bool:
-    """Both are words of one list of which one can be true: is red, is blue; is single, is married to Bo."""
+    """Both are words of a list that exclude each other: is red, is blue; is single, is married to Bo."""
     said = bool(found.before) and found.before[-1] in BE
     whole = all(len(side) == 1 or side[1] in _WITH for side in (found.old, found.new))
     return said and whole and any({found.old[0], found.new[0]} <= scale for scale in _scales(lists.code))
@@ -219,31 +219,31 @@ def _scales(code: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(stem(word, lists) for word in words.split()) for words in lists.scales)
 
 
-def is_replaced(signature: Signature, two: Signature, lists: WordLists) -> bool:
-    """The new one says itself that what the old one says is no longer so: tea instead of coffee.
+def is_replaced(old: Signature, new: Signature, lists: WordLists) -> bool:
+    """The new statement says itself that the old is no longer so: tea instead of coffee.
 
-    What is gone has to be what the old one begins or ends with; all else that it says has to be in the new one, but
+    What is gone has to be what the old begins or ends with; all else that it says has to be in the new, but
     for a verb that only says that something is made use of.
     """
-    gone = two.gone
-    if not gone or signature.changed or signature.tense == "past" or len(signature.content) <= len(gone):
+    gone = new.gone
+    if not gone or old.changed or old.tense == "past" or len(old.content) <= len(gone):
         return False
-    if gone not in (signature.content[-len(gone) :], signature.content[: len(gone)]):
+    if gone not in (old.content[-len(gone) :], old.content[: len(gone)]):
         return False
-    return set(signature.content) - {*gone, *two.content} <= _uses(lists.code)
+    return set(old.content) - {*gone, *new.content} <= _uses(lists.code)
 
 
-def is_over(signature: Signature, two: Signature, lists: WordLists) -> bool:
-    """The new one says that what the old one says has come to an end: has a boat, sold the boat.
+def is_over(old: Signature, new: Signature, lists: WordLists) -> bool:
+    """The new statement says that the old has come to an end: has a boat, sold the boat.
 
-    The old one says nothing but who has what, or does what.
+    The old says nothing but who has what, or does what.
     """
-    if not two.ended or signature.tense == "past" or two.tense not in ("past", "unmarked", "mixed"):
+    if not new.ended or old.tense == "past" or new.tense not in ("past", "unmarked", "mixed"):
         return False
-    if signature.numbers != two.numbers or signature.named != two.named or signature.subject not in two.content:
+    if old.numbers != new.numbers or old.named != new.named or old.subject not in new.content:
         return False
-    verbs = set(signature.content) - set(two.content)
-    return verbs <= _uses(lists.code) and set(two.ended) <= set(signature.content[1:]) <= verbs | set(two.ended)
+    verbs = set(old.content) - set(new.content)
+    return verbs <= _uses(lists.code) and set(new.ended) <= set(old.content[1:]) <= verbs | set(new.ended)
 
 
 @cache
@@ -254,7 +254,7 @@ def _uses(code: str) -> frozenset[str]:
 
 
 def _office(found: ClaimGap, lists: WordLists) -> bool:
-    """_ be mayor of Graz: one person is."""
+    """_ be mayor of Graz: a single person is."""
     return not found.before and found.after[0] in BE and bool(lists.holders & set(found.after[1:3]))
 
 
@@ -273,7 +273,7 @@ _USED: Final = frozenset("use run nutz us utilis".split())
 
 @cache
 def _heads(code: str) -> frozenset[str]:
-    """Stems of the things that have one value at a time."""
+    """Stems of the things that have a single value at a time."""
     lists = load_word_lists(code)
     done = {stem(word, lists) for word in lists.holders & lists.bases}  # leads, heads
     return frozenset(stem(word, lists) for word in lists.attributes | lists.holders) - done

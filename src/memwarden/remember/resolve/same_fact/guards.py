@@ -1,4 +1,4 @@
-"""The guards: each names one way in which two statements differ that a merge must never cross."""
+"""The guards: each names a difference between two statements that a merge must never cross."""
 
 from __future__ import annotations
 
@@ -12,53 +12,51 @@ from memwarden.remember.resolve.same_fact.word_lists import LISTED_LANGUAGES, lo
 Guard = Callable[[Signature, Signature], bool]
 
 
-def negation(signature: Signature, two: Signature) -> bool:
+def negation(old: Signature, new: Signature) -> bool:
     """One denies what the other says, or they deny different words."""
-    return signature.negations != two.negations
+    return old.negations != new.negations
 
 
-def number(signature: Signature, two: Signature) -> bool:
+def number(old: Signature, new: Signature) -> bool:
     """Other numbers, or the same ones in another order."""
-    return signature.numbers != two.numbers and (
-        sorted(signature.numbers) != sorted(two.numbers) or len(signature.numbers) > 1
-    )
+    return old.numbers != new.numbers and (sorted(old.numbers) != sorted(new.numbers) or len(old.numbers) > 1)
 
 
-def date(signature: Signature, two: Signature) -> bool:
+def date(old: Signature, new: Signature) -> bool:
     """Other days, times, years or rhythms."""
-    return sorted(signature.times) != sorted(two.times)
+    return sorted(old.times) != sorted(new.times)
 
 
-def quantifier(signature: Signature, two: Signature) -> bool:
+def quantifier(old: Signature, new: Signature) -> bool:
     """All, most, some, only, at least: not the same ones."""
-    return signature.quantifiers != two.quantifiers
+    return old.quantifiers != new.quantifiers
 
 
-def modality(signature: Signature, two: Signature) -> bool:
+def modality(old: Signature, new: Signature) -> bool:
     """Will, may, must, wants, used to, says that: not the same ones."""
-    return signature.modality != two.modality
+    return old.modality != new.modality
 
 
-def tense(signature: Signature, two: Signature) -> bool:
+def tense(old: Signature, new: Signature) -> bool:
     """One is over, the other is not."""
-    if "any" in (signature.tense, two.tense):
+    if "any" in (old.tense, new.tense):
         return False
-    return (signature.tense or "present") != (two.tense or "present")
+    return (old.tense or "present") != (new.tense or "present")
 
 
-def preposition(signature: Signature, two: Signature) -> bool:
+def preposition(old: Signature, new: Signature) -> bool:
     """From, against, before, under: not the same ones."""
-    return signature.prepositions != two.prepositions
+    return old.prepositions != new.prepositions
 
 
-def conjunction(signature: Signature, two: Signature) -> bool:
+def conjunction(old: Signature, new: Signature) -> bool:
     """And, or, if, because, that: not the same ones."""
-    return signature.conjunctions != two.conjunctions
+    return old.conjunctions != new.conjunctions
 
 
-def code(signature: Signature, two: Signature) -> bool:
+def code(old: Signature, new: Signature) -> bool:
     """Other addresses, paths, versions or names of code; their case counts."""
-    return signature.codes != two.codes and _plain_codes(signature) != _plain_codes(two)
+    return old.codes != new.codes and _plain_codes(old) != _plain_codes(new)
 
 
 def _plain_codes(signature: Signature) -> frozenset[str]:
@@ -66,55 +64,55 @@ def _plain_codes(signature: Signature) -> frozenset[str]:
     return frozenset(found for found in signature.codes if found.lower() in signature.words)
 
 
-def entity(signature: Signature, two: Signature) -> bool:
-    """A name in one is a word in the other: Apple, apple."""
-    if signature.language == "de":
+def entity(old: Signature, new: Signature) -> bool:
+    """A name in either is a word in the other: Apple, apple."""
+    if old.language == "de":
         return False
     return bool(
-        (signature.capitals - signature.smalls) & (two.smalls - two.capitals)
-        or (two.capitals - two.smalls) & (signature.smalls - signature.capitals)
+        (old.capitals - old.smalls) & (new.smalls - new.capitals)
+        or (new.capitals - new.smalls) & (old.smalls - old.capitals)
     )
 
 
-def article(signature: Signature, two: Signature) -> bool:
-    """ "The" thing in one is "a" thing in the other; in German, another case or gender."""
-    other = {noun: word for word, noun in two.articles}
-    return any(other.get(noun, word) != word for word, noun in signature.articles)
+def article(old: Signature, new: Signature) -> bool:
+    """ "The" thing in either is "a" thing in the other; in German, another case or gender."""
+    other = {noun: word for word, noun in new.articles}
+    return any(other.get(noun, word) != word for word, noun in old.articles)
 
 
-def kin(signature: Signature, two: Signature) -> bool:
-    """A wife in one is a husband in the other."""
-    return bool(signature.kin and two.kin) and signature.kin != two.kin
+def kin(old: Signature, new: Signature) -> bool:
+    """A wife in either is a husband in the other."""
+    return bool(old.kin and new.kin) and old.kin != new.kin
 
 
-def plural(signature: Signature, two: Signature) -> bool:
-    """What may be a noun is one in one and many in the other: the old plan, the old plans."""
-    return bool(signature.bare & two.marked or two.bare & signature.marked)
+def plural(old: Signature, new: Signature) -> bool:
+    """What may be a noun is singular in either and plural in the other: the old plan, the old plans."""
+    return bool(old.bare & new.marked or new.bare & old.marked)
 
 
-def question(signature: Signature, two: Signature) -> bool:
+def question(old: Signature, new: Signature) -> bool:
     """One asks, the other says."""
-    return signature.asks != two.asks
+    return old.asks != new.asks
 
 
-def quote(signature: Signature, two: Signature) -> bool:
+def quote(old: Signature, new: Signature) -> bool:
     """One quotes, the other does not."""
-    return signature.quotes != two.quotes
+    return old.quotes != new.quotes
 
 
-def case(signature: Signature, two: Signature) -> bool:
+def case(old: Signature, new: Signature) -> bool:
     """A word whose meaning hangs on its capital letter: US, us."""
-    if signature.language not in LISTED_LANGUAGES:
+    if old.language not in LISTED_LANGUAGES:
         return False
-    telling = load_word_lists(signature.language).case_matters
-    return bool(telling & ((signature.capitals & two.smalls) | (two.capitals & signature.smalls)))
+    telling = load_word_lists(old.language).case_matters
+    return bool(telling & ((old.capitals & new.smalls) | (new.capitals & old.smalls)))
 
 
-def order(signature: Signature, two: Signature) -> bool:
+def order(old: Signature, new: Signature) -> bool:
     """The words that both have stand in another order: who does what to whom."""
-    first = [word for word in signature.content if word in two.content]
-    second = [word for word in two.content if word in signature.content]
-    return first != second and sorted(first) == sorted(second) and signature.words != two.words
+    first = [word for word in old.content if word in new.content]
+    second = [word for word in new.content if word in old.content]
+    return first != second and sorted(first) == sorted(second) and old.words != new.words
 
 
 GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
@@ -144,6 +142,6 @@ GUARDS: Final[Mapping[str, Guard]] = MappingProxyType(
 """The guards by name, in alphabetical order."""
 
 
-def find_guards(signature: Signature, two: Signature) -> tuple[str, ...]:
+def find_guards(old: Signature, new: Signature) -> tuple[str, ...]:
     """The names of the guards that speak against a merge, in alphabetical order."""
-    return tuple(name for name, guard in GUARDS.items() if guard(signature, two))
+    return tuple(name for name, guard in GUARDS.items() if guard(old, new))

@@ -1,7 +1,7 @@
 """Numbers that are names: hive 3 is another hive than hive 4, and 4 bees are more than 3.
 
 A number that stands behind a noun and counts nothing names a thing. With another number it is another thing, unless
-the noun has one number at a time where it stands: "is in grade 4", "listens on port 80".
+the noun has a single number at a time where it stands: "is in grade 4", "listens on port 80".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def find_names(words: tuple[str, ...], lists: WordLists) -> Iterator[tuple[str, 
         if not _is_noun(words, at - 2 if counted else at - 1, lists) and not word.startswith("#"):
             continue
         if at > first and not counted and noun in lists.attributes and _stands(words, at - 1, lists):
-            continue  # it has one number at a time: lives in apartment 12
+            continue  # a single number at a time: lives in apartment 12
         yield noun, word.removeprefix("#")
 
 

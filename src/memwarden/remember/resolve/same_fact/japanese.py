@@ -1,4 +1,4 @@
-"""Japanese: polite and plain forms are one; anything else that differs is no merge."""
+"""Japanese: polite and plain forms are the same; any other difference forbids a merge."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class JapaneseParts:
 
 
 def split_japanese(text: str) -> JapaneseParts:
-    """The plain form as one word, what stands before は, and numbers, weekdays, negation and tense."""
+    """The plain form as a single word, what stands before は, and numbers, weekdays, negation and tense."""
     line = plain_form(text)
     topic, found, rest = line.partition("は")
     return JapaneseParts(

@@ -1,4 +1,4 @@
-"""The language in which two short statements are compared: one that the product has word lists for."""
+"""The language in which two short statements are compared: a language that the product has word lists for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A sentence as canonical tokens: one way to write a number, an amount, a time and a day.
+"""Turns a sentence into canonical tokens: a single spelling of a number, an amount, a time and a day.
 
 Tokens are in lower case. Times are ``t:15:00``, days of a month ``d:05-03``, months ``m:05``, years ``y:2019``,
 weekdays ``w:02``; what comes back every day, week, month or year is ``per-day``, ``per-week`` and so on. Addresses,
-paths, versions and names of code stay one token.
+paths, versions and names of code stay a single token.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _is_code(bare: str) -> bool:
 
 
 def _pieces(chunk: str, bare: str, lists: WordLists) -> list[str]:
-    """The tokens of one run of signs between spaces."""
+    """Return the tokens of a run of signs between spaces."""
     if not bare:
         if (sign := chunk.strip(_ENDS)) in _MONEY or (sign := chunk[:1]) in _MONEY:
             return [_MONEY[sign]]
@@ -163,9 +163,9 @@ def _word(low: str, lists: WordLists) -> list[str]:
         if rewrite.pattern.fullmatch(low):
             return rewrite.pattern.sub(rewrite.into, low).split()
     if re.fullmatch(r"[^\W\d_]+-[^\W\d_]+", low):
-        item, _, two = low.partition("-")
-        if item in lists.numbers and two in lists.numbers:
-            return [item, two]
+        item, _, second = low.partition("-")
+        if item in lists.numbers and second in lists.numbers:
+            return [item, second]
     return [low]
 
 
@@ -249,7 +249,7 @@ _DAY: Final = re.compile(r"([12]?\d|3[01])(?:th|st|nd|rd|\.)?")
 
 
 def _find_times(words: list[str], lists: WordLists) -> list[str]:
-    """Times, days, months, years, weekdays and what comes back, as one token each."""
+    """Times, days, months, years, weekdays and what comes back, each as a token."""
     out: list[str] = []
     at = 0
     while at < len(words):

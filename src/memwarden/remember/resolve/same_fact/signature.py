@@ -1,4 +1,4 @@
-"""The signature of one statement: everything that the judgement of a pair needs, made once for each text."""
+"""The signature of a statement: everything that the judgement of a pair needs, made once for each text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ChangeReading:
 
 
 def read_change(words: tuple[str, ...], lists: WordLists) -> ChangeReading:
-    """Read the words of a statement as a change, if they tell of one."""
+    """Read the words of a statement as a change, if they tell of a change."""
     told = " ".join(word for word in words if word not in lists.present)
     line = told
     for item in lists.changes:
@@ -51,10 +51,9 @@ MAX_WORDS: Final = 60
 """Words. A longer text is no single fact: it only merges with a text that is equal."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A statement taken apart. Two are compared only if they are in one language."""
+    """A statement taken apart. Two are compared only if they share a language."""
 
     text: str
     folded: str
@@ -62,7 +61,7 @@ class Signature:
     """en, de, es, fr, ja, or "" where there are no lists (or the text is too long)."""
     evidence: LanguageEvidence
     words: tuple[str, ...] = ()
-    """Canonical words in order: what has to be equal for "same". Times stand apart if there is only one of a kind."""
+    """Canonical words in order: what has to be equal for "same". Times stand apart if each kind occurs once."""
     content: tuple[str, ...] = ()
     """Stems of the words that carry content, in order: for what is new in an update."""
     raw: tuple[str, ...] = ()
@@ -106,9 +105,9 @@ class Signature:
 
 @lru_cache(maxsize=4096)
 def sign_text(text: str, language: str | None = None) -> Signature:
-    """Take a text apart, in `language` (en, de, es, fr, ja, "" for none) or in the one that its words show.
+    """Take a text apart, in `language` (en, de, es, fr, ja, "" for none) or in the language that its words show.
 
-    Never raises. Cached, so that one new text against many old ones is taken apart once.
+    Never raises. Cached, so that a new text against many old texts is taken apart once.
     """
     evidence = read_evidence(text)
     code = languages.choose_language(evidence) if language is None else language
@@ -167,7 +166,7 @@ def _build_signature(
 
 
 def _content(words: tuple[str, ...], lists: WordLists) -> tuple[str, ...]:
-    """Stems of what is not grammar, a number or a time. "I" and "my" are one subject."""
+    """Stems of what is not grammar, a number or a time. "I" and "my" are the same subject."""
     out = []
     for place, word in enumerate(words):
         if word in lists.persons:
@@ -226,7 +225,7 @@ def _stem_words(word: str, code: str) -> str:
 
 
 def stem(word: str, lists: WordLists) -> str:
-    """The stem of a canonical word, of its group of synonyms if it has one."""
+    """The stem of a canonical word, of its group of synonyms if there is a group."""
     bare = word.removesuffix("-ing").removesuffix("-ed")
     bare = lists.synonyms.get(bare, bare)
     return _stem_words(bare, lists.code) if bare.isalpha() else bare
@@ -274,7 +273,7 @@ _BECOME: Final = re.compile(r"\bget (?:engaged|married|divorced|separated)\b")
 
 
 def _mark_occupation(words: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
-    """Who "works as" something has one such work, and what "is called" something has one name: "is" alone would not
+    """Mark the job of who "works as" something, and the name of what "is called" something: "is" alone would not
     tell them from what else somebody is."""
     line = " ".join(said)
     if "be" not in words:

@@ -35,7 +35,7 @@ class BaseForms:
     """Tokens with verbs at their base.
 
     `tenses`: present, past, perfect (what lasts: has lived), imperfect (vivía), unmarked (put: today or once).
-    `bare`, `marked`: verbs that stood as "plan" and as "plans"; either may be a noun, one or many.
+    `bare`, `marked`: verbs that stood as "plan" and as "plans"; either may be a noun, singular or plural.
     """
 
     words: tuple[str, ...]

@@ -1,7 +1,8 @@
-"""The word lists of one language, read from its TOML file into one frozen record.
+"""The word lists of a language, read from its TOML file into a frozen record.
 
 The files are data: words and patterns written by hand, nothing copied from a dictionary. A form of a verb, a synonym or
-an opposite that is not listed is content like any other word, so a gap in a list costs a merge and never makes one.
+an opposite that is not listed is content like any other word, so a gap in a list costs a merge and never makes a wrong
+merge.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """The lists of one language. Words are in lower case."""
+    """The lists of a language. Words are in lower case."""
 
     code: str
     known: frozenset[str]
@@ -65,15 +66,15 @@ class WordLists:
     present: frozenset[str]
     """Words that say no more than that something is so now."""
     attributes: frozenset[str]
-    """Things with one value at a time: lives in, colour, deadline."""
+    """Things with a single value at a time: lives in, colour, deadline."""
     described: frozenset[str]
     """Attributes whose value is a common word: a colour is red. A boss is Bea; strict is no other boss."""
     graded: frozenset[str]
-    """Things with one value at a time that stands before them: the basic plan."""
+    """Things with a single value at a time that stands before them: the basic plan."""
     once: frozenset[str]
     """What happens once: is born, founded."""
     scales: tuple[str, ...]
-    """Lists of words of which one is true of a thing at a time: colours, married or single."""
+    """Lists of words that exclude each other: colours, married or single."""
     holders: frozenset[str]
     antonyms: frozenset[tuple[str, str]]
     synonyms: Mapping[str, str]
