@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from memwarden.clock import microseconds
-from memwarden.recall.index.encode import term_bytes
 from memwarden.records import JournalEntry, Memory, Namespace
 from memwarden.stores.protocol import Store
+from memwarden.text.signals import term_bytes
 
 EdgeKey = tuple[str, str, str]
 Key = tuple[str, int]

@@ -21,13 +21,15 @@ from pathlib import Path
 
 import pytest
 
-from memwarden.errors import StoreCorrupt, StoreError, StoreFull
+from memwarden.errors import StoreCorrupt, StoreError, StoreFull, StoreUnavailable
 from memwarden.records import Namespace, Remove
-from memwarden.stores.sqlite import SqliteStore, file
+from memwarden.stores.sqlite import SqliteStore, file, upgrade
 from memwarden.stores.sqlite.upgrade import MAX_COPIES, list_copies
 from memwarden.stores.transfer.backup import read_manifest
 from memwarden.stores.transfer.manifest import NamespaceRevision
 from memwarden.testing.examples import a_batch
+from memwarden.text import TERMS_VERSION
+from memwarden.text.signals import term_bytes
 from told import Told, check_steps, check_store, replay
 
 NAMESPACE = Namespace("default", "user/ana")
@@ -119,6 +121,7 @@ LANDED = {
     "0005_items.sql": "3be3b1c7a3869a7b",
     "0006_checkpoint_rows.sql": "dc894feec58eed99",
     "0007_statements.sql": "a3feaee5acd7b81d",
+    "0008_terms.sql": "45649bff0eb6b81a",
 }
 """Migrations that users may have run, with a digest of their statements: they never change again."""
 TEXTS = {
@@ -128,6 +131,7 @@ TEXTS = {
     4: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     5: ["What was new?", "lives in Porto", "has a cat named Żółć"],
     6: ["What was new?", "lives in Porto", "has a cat named Żółć"],
+    7: ["What was new?", "lives in Porto", "has a cat named Żółć"],
 }
 
 
@@ -210,16 +214,67 @@ def dump(path: Path) -> list[str]:
 
 
 async def test_a_copy_holds_what_was_only_in_the_log(tmp_path: Path) -> None:
-    path = an_old_store(1, tmp_path / "old.db")
-    with closing(sqlite3.connect(path)) as db:
+    path, written = tmp_path / "old.db", an_old_store(1, tmp_path / "written.db")
+    with closing(sqlite3.connect(written)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("UPDATE namespaces SET epoch = 7")
         db.commit()
-        await opened(path)
+        for ending in ("", "-wal"):  # as a process that was killed leaves them
+            shutil.copy(f"{written}{ending}", f"{path}{ending}")
+    await opened(path)
     (copy,) = list_copies(path)
     shutil.unpack_archive(copy, tmp_path / "out", "zip")
     with closing(sqlite3.connect(tmp_path / "out" / "store.db")) as db:
         assert db.execute("SELECT DISTINCT epoch FROM namespaces").fetchall() == [(7,)]
+
+
+async def test_a_store_that_is_open_elsewhere_is_not_upgraded(tmp_path: Path) -> None:
+    """A process of an earlier memwarden would go on writing terms as it knows them."""
+    path = an_old_store(7, tmp_path / "old.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+    with closing(sqlite3.connect(path)) as holding:
+        holding.execute("SELECT count(*) FROM memories").fetchone()
+        store = SqliteStore(path, busy_seconds=0.2)
+        with pytest.raises(StoreUnavailable, match=r"another process has it open.*end that process"):
+            await store.open()
+        assert holding.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone() == (7,)
+    await opened(path)
+
+
+async def test_terms_are_made_anew_with_progress_and_go_on_after_a_break(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = an_old_store(7, tmp_path / "old.db")
+    monkeypatch.setattr(upgrade, "TERMS_PAGE", 3)
+    ticks: list[tuple[int, int]] = []
+
+    def breaking(done: int, total: int) -> None:
+        ticks.append((done, total))
+        if len(ticks) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await SqliteStore(path, tick=breaking).open()
+    with closing(sqlite3.connect(path)) as db:
+        (total,) = db.execute("SELECT count(*) FROM memories").fetchone()
+        (row,) = db.execute("SELECT value FROM meta WHERE key = 'terms_row'").fetchone()
+        held = db.execute(
+            "SELECT m.row > ?, m.text, s.terms FROM memories m JOIN signals s USING (row)", (row,)
+        ).fetchall()
+    assert ticks == [(3, total), (6, total)]
+    assert [terms == term_bytes(text) for later, text, terms in held if not later] == [True] * 6
+    assert any(terms != term_bytes(text) for later, text, terms in held if later)
+    ticks.clear()
+    monkeypatch.setattr(upgrade, "TERMS_PAGE", 500)
+    store = SqliteStore(path, tick=lambda done, total: ticks.append((done, total)))
+    await store.open()
+    await store.close()
+    assert ticks[0] == (total - 6, total)
+    with closing(sqlite3.connect(path)) as db:
+        made = db.execute("SELECT m.text, s.terms FROM memories m JOIN signals s USING (row)").fetchall()
+        assert dict(db.execute("SELECT key, value FROM meta WHERE key LIKE 'terms%'")) == {"terms": TERMS_VERSION}
+    assert all(terms == term_bytes(text) for text, terms in made)
 
 
 async def opened(path: Path) -> None:

@@ -3,7 +3,7 @@
 A term is a stem. Beside the stem of a word stands its folded surface form (`index_ids`), so that a word
 meets itself although the question was taken for another language than the memory. Terms are hashed to 32 bits
 (`term_id`), so that no vocabulary table is kept. Changing anything here, or the language detector or its word lists,
-means that stores make their terms anew: bump `VERSION`.
+means that stores make their terms anew: bump `memwarden.text.TERMS_VERSION`.
 
 * Scripts with spaces: Unicode words, NFKC, casefolded, possessives and elisions cut, Snowball stem
   of the text's language, then accents folded (stemmers need the accents, people forget them).
@@ -27,9 +27,6 @@ import Stemmer
 from memwarden.text.language import DEFAULT_LANGUAGE, language_of_words
 from memwarden.text.language import normalize_text as normal
 from memwarden.text.lexicon import load_words
-
-VERSION: Final = 2
-"""Number of the terms that stores hold; those of an earlier number are made anew when a store is opened."""
 
 STOP_WORDS: Final = {code: frozenset(listed) for code, listed in load_words("function_words", "stop").items()}
 _STEMMERS: Final = {

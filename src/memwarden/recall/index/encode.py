@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
-from array import array
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
@@ -20,9 +18,7 @@ from memwarden.models.side_by_side import SideBySideEmbedder
 from memwarden.observability.instrument import record_model_failure
 from memwarden.records import Memory, Signals
 from memwarden.statements.reader import SaidText, StatementReader
-from memwarden.text import flags, tokenizer
-from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.dates.spans import encode
+from memwarden.text.signals import make_text_signals
 
 Floats = npt.NDArray[np.float32]
 
@@ -58,8 +54,10 @@ def make_signals(said: Sequence[TextAndTime], embedder: Embedder | None) -> list
     vectors = _vectors([each[0] for each in said], embedder)
     statements = _statements(said, [vector for vector, _ in vectors], embedder)
     return [
-        Signals(term_bytes(each[0]), vector, flags.flags(each[0]), encode(spans_in(*each[:2])), pieces, stated)
-        for each, (vector, pieces), stated in zip(said, vectors, statements, strict=True)
+        Signals(words.terms, vector, words.flags, words.days, pieces, stated)
+        for words, (vector, pieces), stated in zip(
+            (make_text_signals(*each[:2]) for each in said), vectors, statements, strict=True
+        )
     ]
 
 
@@ -106,14 +104,6 @@ def _statements(
     for (place, _), stated in zip(chosen, packed, strict=True):
         found[place] = stated
     return found
-
-
-def term_bytes(text: str) -> bytes:
-    """The term ids of a text in order of appearance, as little-endian uint32."""
-    ids = array("I", tokenizer.index_ids(text))
-    if sys.byteorder == "big":
-        ids.byteswap()
-    return ids.tobytes()
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[tuple[bytes | None, bytes | None]]:

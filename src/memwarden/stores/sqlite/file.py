@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
+from memwarden.stores.transfer.manifest import Tick, ignore_tick
+from memwarden.text import TERMS_VERSION
 
 APPLICATION_ID = 0x6D776472
 """Stands in the header of every memwarden file: "mwdr"."""
@@ -120,16 +122,45 @@ def refuse_network(path: Path, mounts: str) -> None:
         )
 
 
-def make_ready(db: sqlite3.Connection, path: Path, busy_seconds: float, *, copy: bool = True) -> None:
+TERMS_MIGRATION = 8
+"""Before this migration a file may be open in a process that would write earlier terms."""
+
+
+def refuse_shared_upgrade(path: Path, busy_seconds: float) -> None:
+    """Raise StoreUnavailable if a file of an earlier schema has to be upgraded while another process has it open."""
+    if not path.stat().st_size or _application(path) != APPLICATION_ID:
+        return
+    # Not as in check_content: what another process has just upgraded may be in the log alone.
+    with closing(sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)) as db:
+        try:
+            db.execute("PRAGMA query_only = ON")
+            number = _schema(db)
+        except sqlite3.DatabaseError:
+            return  # make_ready says what is wrong
+    if not 0 < number < TERMS_MIGRATION:
+        return
+    from memwarden.stores.sqlite import upgrade
+
+    upgrade.require_alone(path, busy_seconds)
+
+
+def make_ready(
+    db: sqlite3.Connection, path: Path, busy_seconds: float, *, copy: bool = True, tick: Tick = ignore_tick
+) -> None:
     """Claim a new file, switch it to WAL and bring its schema up to date. Several processes may do so at once.
 
-    copy: keep a backup of an older file beside it (:mod:`memwarden.stores.sqlite.upgrade`).
+    copy: keep a backup of an older file beside it (:mod:`memwarden.stores.sqlite.upgrade`). tick: told how many
+    memories' terms were made anew, and of how many.
     """
     if _number(db, "PRAGMA application_id") != APPLICATION_ID:
         _claim(db, path)
     _switch_to_wal(db, path, busy_seconds)
     if not _is_up_to_date(db, path):
         _migrate(db, path, copy)
+    if _number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE key = 'terms'") != TERMS_VERSION:
+        from memwarden.stores.sqlite import upgrade
+
+        upgrade.renew_terms(db, path, tick)
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:

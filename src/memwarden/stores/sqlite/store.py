@@ -101,12 +101,15 @@ class SqliteStore:
     Args:
         path: the file. It and its folder are created if missing.
         busy_seconds: how long a write waits for another process before it raises StoreUnavailable.
+        tick: called from a thread while an upgrade makes terms anew, with how many memories are done and how many
+            there are.
     """
 
     promises: ClassVar[Promises] = Promises(durable=True, shared=True, rows_enforced=False)
 
-    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, tick: Tick = ignore_tick) -> None:
         self.path = Path(path)
+        self._tick = tick
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
         self._state: _SqliteHandles | None = None
@@ -308,9 +311,10 @@ class SqliteStore:
             try:
                 file.check_path(self.path)
                 file.make_file(self.path)
+                file.refuse_shared_upgrade(self.path, self._busy_seconds)
                 db = self._connect(reading=False)
                 try:
-                    file.make_ready(db, self.path, self._busy_seconds)
+                    file.make_ready(db, self.path, self._busy_seconds, tick=self._tick)
                     reader = self._connect(reading=True)
                 except BaseException:
                     db.close()
