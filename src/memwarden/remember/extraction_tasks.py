@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 
 from memwarden.records import Namespace, Scope
 
+# As long as a question to a model may take: a task that is under way gets its answer, and no more is begun.
 CLOSE_SECONDS = 20.0
-"""Seconds that closing waits for running extraction: as long as a question to a model may take."""
 
 log = logging.getLogger(__name__)
 _Thread = tuple[Namespace, str | None]

@@ -34,10 +34,10 @@ from memwarden.stores.protocol import StoreReader
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
 _UNDOES = "undoes"
+# Which version a RESTORE wrote again: content that came back counts as unchanged for a further undo.
 _CONTENT_OF = "content_of"
-"""In the meta of a RESTORE that writes an old version's content again: that version."""
+# Marks a RESTORE that took a merge back, so that undoing it merges again.
 _MERGED = "was_merged"
-"""In the meta of a RESTORE that takes a merge back, so that undoing it merges again."""
 
 
 async def plan_undo(

@@ -37,6 +37,7 @@ from memwarden.records import (
 from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
 from memwarden.stores.protocol import BatchStore, StoreReader
 
+# Stands in the meta of every change that an undo makes.
 _UNDOES = "undoes"
 _PUT_OPS = {Event.MERGE: Op.MERGE, Event.RESTORE: Op.RESTORE}
 _REMOVE_OPS = {Event.TTL: Op.TTL, Event.CONFIRM: Op.MERGE}
@@ -121,7 +122,7 @@ class InstrumentedStore(_ReadThrough, BatchStore):
         receipt = await self._store.apply(batch)
         call = current_operation(batch.namespace, self._sink)
         for draft in events_of(batch, receipt):
-            call.tell(draft, batch.namespace, receipt.rev)
+            call.emit(draft, batch.namespace, receipt.rev)
         return receipt
 
 

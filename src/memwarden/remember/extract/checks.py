@@ -11,19 +11,23 @@ from memwarden.text.language import is_english
 
 _SPACE: Final = re.compile(r"\s+")
 _SENTENCE_ENDS: Final = re.compile(r"[.!?](?=\s|$)")
+# The point after "Dr." or "J." ends no sentence.
 _ABBREVIATION: Final = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|St|vs|etc|[ap]\.m|e\.g|i\.e)\.$")
 _PRONOUN: Final = re.compile(rf"(?<![\w'.&-])(?:{PRONOUNS})(?![\w&-]|\.\w)(?!')", re.IGNORECASE)
+# Words for days that are wrong as soon as the day is over: what is stored names calendar days.
 _RELATIVE_DAY: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|(?:last|next) (?:night|week|weekend|month|year|summer|winter|spring|"
     r"fall|autumn)|"
     r"(?:days?|weeks?|months?|years?) ago)\b",
     re.IGNORECASE,
 )
+# A tone is not a fact: "wow, so much fun" would stand in prompts for months.
 EXCITED_WORDS: Final = re.compile(
     r"!|\b(?:so+ much fun|omg|lol|haha|wow|yay|ugh|damn|hell|shit|fuck\w*|stupid|freaking|freakin|super|awesome)\b",
     re.IGNORECASE,
 )
 _OPENING_QUOTE: Final = re.compile(r"(?<!\w)'(?=\w)")
+# Not after an s before a letter, and not inside of a word: those are apostrophes.
 _CLOSING_QUOTE: Final = re.compile(r"(?<=[\w.!?])(?<!s)'(?!\w)|(?<=s)'(?=[\s,]|$)")
 
 

@@ -48,12 +48,13 @@ from memwarden.text.tokenizer import term_id
 
 UNSORTED = "activity"
 """The category of what has none of its own."""
+# A long log is worked off in steps of this size, each with a mark of its own, so that a kill loses a single step.
 MAX_TURNS = 200
-"""So many turns are looked through at a time, so that a long log is worked off in steps."""
+# Somebody who writes meanwhile makes a step begin anew, at most this often.
 MAX_TRIES = 20
-"""So often the same turns are looked through anew because somebody wrote meanwhile."""
+# An exchange gives far fewer facts: with this many left of a day, nobody needs the exact count, which costs a walk
+# through the journal.
 AMPLE_FACTS_LEFT = 20
-"""What an exchange gives is well below: with so many facts left of a day, nobody needs to know exactly how many."""
 
 
 FACT_CHANNELS = [Channel.SEMANTIC, Channel.EPISODIC]
@@ -318,7 +319,7 @@ class Extractor:
         )
 
     def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[ExtractedStatement]:
-        """The steps that a person asks to remember (B12); none where nobody could ask for their category."""
+        """The steps that a person asks to remember ; none where nobody could ask for their category."""
         if procedures.CATEGORY not in self._categories.declared:
             return []
         return [

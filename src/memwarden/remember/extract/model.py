@@ -19,11 +19,14 @@ from memwarden.remember.extract.records import (
 )
 from memwarden.text.language import is_latin, read_evidence
 
+# Of a turn no more are kept than the rules would keep; a longer answer is cut there anyway.
 MAX_FACTS = 5
-"""The facts that the prompt asks for; of a turn no more are kept than the rules would keep."""
+# Room for MAX_FACTS statements; a model that goes on is cut off rather than waited for.
 _MAX_ANSWER_TOKENS = 600
+# The rules see nothing in pasted text and in languages that they do not know: a longer turn of a person is shown to
+# the model all the same.
 _LONG_TURN_CHARACTERS = 280
-"""A person's turn of more characters is shown to the model even when the rules see nothing in it."""
+# Pasted documents would drown what the person says, and cost tokens.
 _MAX_TURN_CHARACTERS = 2_000
 
 SYSTEM: Final = (

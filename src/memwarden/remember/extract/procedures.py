@@ -15,15 +15,16 @@ from memwarden.errors import InvalidInput
 from memwarden.records import Channel
 from memwarden.remember.ingest.messages import Draft
 
+# A category of its own, so that an allowlist can keep agents from steps that they might follow.
 CATEGORY: Final = "procedural"
-"""The only category of procedures: agents that may not read it never see them."""
+# A single step that is taken from a talk is a remark; who states a procedure may state a single step.
 MIN_STEPS = 2
-"""The fewest steps of a procedure that is taken from a talk; a stated procedure may have a single step."""
 MAX_STEPS = 20
+# As long as every statement: a block of memories has to hold several.
 MAX_STEP_CHARACTERS = 280
-"""The most characters of a step, as of every statement."""
 
-_BULLET = "activity"
+# What a draft has when its caller names no category.
+_DEFAULT_CATEGORY = "activity"
 _NUMBER = r"(?:step\s+)?\d{1,2}\s*[.):]\s+"
 _LIST_ITEM = re.compile(rf"^\s*(?:{_NUMBER}|[-*•]\s+)(?P<step>\S.*?)\s*$", re.IGNORECASE)
 _INLINE_NUMBER = re.compile(r"(?:^|(?<=\s))(?P<number>\d{1,2})[.)]\s+")
@@ -33,15 +34,18 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+# A block of code inside of a step is kept as it stands.
 _FENCE = ("```", "~~~")
-_HEADING = "   "
+# What belongs to a step stands under it, so that its lines are not read as further steps.
+_INDENT = "   "
+# Dropped before a verb that tells what to do. The verbs that follow are excluded: without its subject "I am careful"
+# would be another sentence.
 _SUBJECT = re.compile(
     r"^(?:you|we|i)(?:\s+(?:have to|need to|should|must|can|always))?\s+"
     r"(?!(?:am|are|is|was|were|have|has|had|do|did|will|would|can|could|may|might|shall|should|must|need|like|love|"
     r"hate|want|prefer|think|know|feel|believe|never|\w+ed)\b)(?=[a-z])",
     re.IGNORECASE,
 )
-"""Before a verb that tells what to do; without it, "I am careful" would be another sentence."""
 _REQUEST: Final = re.compile(
     r"(?:^|(?<=[.!?:\n])\s*)(?:so,?\s+|ok(?:ay)?,?\s+|please,?\s+)*(?:"
     r"(?:(?:remember|note|save|write down|keep in mind)|(?:here(?:\s+is|'s|’s)|this\s+is))\s+how\s+(?:to|i|we|you)"
@@ -52,10 +56,10 @@ _REQUEST: Final = re.compile(
     re.IGNORECASE,
 )
 """How a person asks for steps to be kept: English, German, Spanish, French."""
+# How something was done, or is, tells no way of doing it.
 _PAST: Final = re.compile(
     r"(?:\w+ed|did|was|were|am|are|went|made|got|had|felt|spent|spoke|wrote|took)\b", re.IGNORECASE
 )
-"""How something was done, or is, tells no way of doing it."""
 
 
 def find_taught_procedure(text: str) -> str | None:
@@ -85,7 +89,7 @@ def read_stated_procedure(draft: Draft) -> Draft:
     """
     if draft.channel != Channel.PROCEDURAL:
         return draft
-    if draft.category not in (CATEGORY, _BULLET):
+    if draft.category not in (CATEGORY, _DEFAULT_CATEGORY):
         raise InvalidInput(f"steps are stored in the category {CATEGORY!r}, not {draft.category!r}")
     return replace(draft, text=render_steps(draft.text), category=CATEGORY)
 
@@ -110,7 +114,8 @@ def render_steps(text: str) -> str:
     if not read.steps or not _fits_limits(read.steps):
         raise InvalidInput(
             f"a procedure is 1..{MAX_STEPS} steps of at most {MAX_STEP_CHARACTERS} characters, each on its own line or "
-            f"numbered, like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}{_why_no_procedure(read.steps)}"
+            f"numbered, like '1. Stop the queue.\\n2. Run the migration.', not {text!r:.80}"
+            + _why_no_procedure(read.steps)
         )
     if read.rest:
         raise InvalidInput(
@@ -203,7 +208,7 @@ def _join_step(lines: Sequence[str]) -> str:
     first, *more = lines
     while more and not _LIST_ITEM.match(more[0]) and not more[0].lstrip().startswith(_FENCE):
         first = f"{first} {more.pop(0).strip()}"
-    return "\n".join([first, *(item if not item or item.startswith(_HEADING) else _HEADING + item for item in more)])
+    return "\n".join([first, *(item if not item or item.startswith(_INDENT) else _INDENT + item for item in more)])
 
 
 def _steps_of_numbers(text: str) -> _StepList:

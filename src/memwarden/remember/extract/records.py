@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from memwarden.records import Channel, Kind
 
 MAX_STATEMENT_CHARACTERS = 280
-"""An item is at most this long (B9)."""
+"""The most characters of an item."""
 MAX_ITEMS_PER_TURN = 3
 """The most facts and candidates of a turn."""
 

@@ -26,10 +26,12 @@ from memwarden.records import Memory
 from memwarden.remember.ingest.messages import Message
 
 ALREADY_BEHIND = "it stands before turns that are stored already; give messages ids to change what was said before"
+# SequenceMatcher takes quadratic time in the worst case.
 MAX_COMPARED = 500
-"""The most of a thread's last turns that are compared."""
 ASSISTANT = "assistant"
+# Some turns of a handed-over conversation may be forgotten or rejected, so not all are known.
 _MIN_KNOWN_SHARE = 0.7  # the least share of a handed-over conversation that must be known
+# A match far from the end is a repetition of small talk, not the conversation handed over again.
 _MAX_TURNS_AFTER = 2  # the last known message is at most so many turns before the end of the thread
 
 

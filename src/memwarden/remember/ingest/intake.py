@@ -17,8 +17,8 @@ from memwarden.remember.ingest.messages import Draft, Message
 T = TypeVar("T", Message, Draft, Memory)
 
 _TOOL_ROLES = ("tool", "function")
+# Nobody in the conversation said what has such a source, so nobody vouches for it.
 _EXTERNAL_SOURCES = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
-"""Prefixes of sources from outside the conversation."""
 TRUST_RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
 
 

@@ -18,6 +18,7 @@ ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 MESSAGE_KEYS = frozenset({"role", "content", "name", "id", "created_at"})
 OWN_FIELDS = ("name", "id", "created_at")
 """The optional fields of a message beside its role and content."""
+# Names and ids are keys of indexes; a longer value is a text in the wrong place.
 MAX_NAME = 256
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05

@@ -28,12 +28,12 @@ from memwarden.text.tokenizer import terms
 
 CANDIDATE_DAYS = 90
 """Days after which a candidate that nobody repeated may be removed."""
+# A cheap filter by Jaccard similarity, since the rules of same_fact are the costly part.
 MIN_SHARED_WORDS = 0.4
-"""Statements that share less of their words (Jaccard) are not compared: the rules are the costly part."""
+# Each comparison costs time while the writer waits.
 MAX_CANDIDATES = 200
-"""The most candidates, the latest, that a new statement is compared with."""
+# A key in the journal's meta, which undo reads: an undone decision brings this state back.
 STATE_BEFORE = "waited_as"
-"""The journal's key for the state before a decision, so that an undo brings that state back."""
 
 
 async def latest_candidates(store: StoreReader, namespace: Namespace) -> list[Memory]:

@@ -1,4 +1,4 @@
-"""Asking a chat model about the pairs of statements that no rule decides (B16's check band)."""
+"""Asks a chat model about the pairs of statements that no rule decides."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from memwarden.remember.resolve.resolution import Band, NeighbourPair
 from memwarden.remember.resolve.same_fact import Judgement
 
 MAX_PAIRS = 5
-"""The most pairs in a single prompt: with more, small models lose count of them."""
+"""The most pairs in a single prompt."""
+# Room for MAX_PAIRS labels; a model that explains itself is cut off.
 _MAX_ANSWER_TOKENS = 200
+# Words that models use without being told what they mean; the product's own labels are terms.
 _LABELS: Final[Mapping[str, str]] = {
     "same": "same",
     "update": "supersede",
@@ -42,19 +44,19 @@ async def judge_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPa
 
     A pair on which a guard spoke is never merged, whatever the model says: numbers, names, negations decide that.
     """
-    open_ones = [number for number, pair in enumerate(pairs) if pair.band == Band.CHECK][:MAX_PAIRS]
-    if not open_ones:
+    undecided = [number for number, pair in enumerate(pairs) if pair.band == Band.CHECK][:MAX_PAIRS]
+    if not undecided:
         return list(pairs)
     told = await ask_json(
         model,
         SYSTEM,
-        _prompt(new, [pairs[number] for number in open_ones]),
+        _prompt(new, [pairs[number] for number in undecided]),
         schema=SCHEMA,
-        read=lambda answer: _parse_answer(answer, len(open_ones)),
+        read=lambda answer: _parse_answer(answer, len(undecided)),
         max_tokens=_MAX_ANSWER_TOKENS,
     )
     result = list(pairs)
-    for number, label in zip(open_ones, told or (), strict=False):
+    for number, label in zip(undecided, told or (), strict=False):
         result[number] = pairs[number].with_judgement(_judgement(pairs[number].judgement, label, model.name))
     return result
 

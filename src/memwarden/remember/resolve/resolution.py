@@ -31,9 +31,8 @@ MAX_LINKS = 5
 """The most links that a new memory gets, to its nearest neighbours."""
 MAX_SUPERSEDED = 3
 """The most older statements that a new statement supersedes."""
+# The first and the last turns are named; what was merged into a memory keeps its own sources.
 MAX_SOURCES = 64
-"""The most source turns that a merged memory names, the first and the last; what was merged into it
-keeps its own."""
 
 
 class Band(StrEnum):

@@ -44,11 +44,12 @@ from memwarden.remember.resolve.model_judge import judge_by_model
 from memwarden.remember.resolve.resolution import MAX_LINKS, NeighbourPair, Resolution, judge_pair, resolve
 from memwarden.remember.write_store import GuardedStore
 
+# Turns are kept as they were said and state is written by key, so neither is compared.
 DERIVED_CHANNELS = frozenset({Channel.SEMANTIC, Channel.EPISODIC, Channel.INSIGHT})
-"""The channels whose statements are compared. Turns are kept as they were said; state is written by key."""
+# An event ends a state ("moved to Linz": no longer "lives in Graz"), although it is in another channel. Across
+# channels statements only supersede: nothing is merged or linked.
 _OTHER_CHANNEL: Mapping[str, str] = {Channel.SEMANTIC: Channel.EPISODIC, Channel.EPISODIC: Channel.SEMANTIC}
-"""An event ends a state ("moved to Linz": no longer "lives in Graz"), although it is in another channel.
-Across channels statements only supersede: nothing is merged or linked."""
+# Cards stand among the episodic memories but state nothing.
 _CARDS = filters.parse({"tags": [CARD], "actor_id": EXTRACTED_BY})
 
 
@@ -74,7 +75,7 @@ class Resolver:
 
     Args:
         chat: judges pairs that no rule decides; None goes by the rules alone.
-        model: name of the embedding model. link_min: the least score of an automatic link (B2).
+        model: name of the embedding model. link_min: the least score of an automatic link.
         merging: whether statements are compared at all.
     """
 

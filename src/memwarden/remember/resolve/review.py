@@ -33,8 +33,8 @@ from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.remember.write_store import GuardedStore
 from memwarden.stores.protocol import StoreReader
 
+# Proposals for the user context are pending as well, but need the person's consent instead.
 REVIEWED_STATES = (MemoryState.QUARANTINED, MemoryState.CANDIDATE)
-"""The states that a review decides on. Proposals for the user context need consent instead."""
 
 
 async def list_pending(

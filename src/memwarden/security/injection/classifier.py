@@ -80,8 +80,8 @@ _GAP = 5
 _STEM = 5
 # A stretch with fewer features counts as if it had so many: a single word says little.
 MIN_TOKENS = 12
+# A key among the weights that is no feature: the lower line, below zero.
 LOWER = "!lower"
-"""Under this name the weights say where the lower line lies, below zero."""
 
 _SENTENCE = re.compile(
     r"[^.!?\u3002\uff01\uff1f\u061f\u0964\n]+(?:[.!?](?=\w)[^.!?\u3002\uff01\uff1f\u061f\u0964\n]+)*"

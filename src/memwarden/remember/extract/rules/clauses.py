@@ -41,6 +41,7 @@ _CONTRACTED: Final = tuple(
     )
 )
 _OWN: Final = r"(?:I|[Mm]y|[Ww]e|[Oo]ur)\b"
+# "my sister works" begins a clause of its own; "my sister" alone does not.
 _OF_KIN: Final = (
     rf"[Mm]y (?:[\w-]+ )?(?:{en.PEOPLE}|{en.PETS}) (?:is|are|was|were|has|have|had|will|does|did|loves?|likes?|"
     rf"works?|lives?|hates?|enjoys?|needs?|wants?|just|also|\w+ed)\b"
@@ -51,6 +52,7 @@ _SPLIT: Final = re.compile(
     rf"it\b|that\b|this\b|"
     rf"now\b)|,\s+(?={_OWN}\s)|\s*\.\.\.+\s*|\s*…\s*"
 )
+# "Last week, I moved": the lead is no statement, but says when.
 _LEAD: Final = re.compile(
     r"^((?:(?:on|in|at|since|during|after|before|for|back|around|over|until|from|by|every|each|last|this|next|"
     r"yesterday|today|"
@@ -62,6 +64,7 @@ _ENDS: Final = " \t,;:-–—.!?"
 _ALONE: Final = frozenset("yesterday today tonight tomorrow lately recently earlier once twice".split())
 
 
+# "as we discussed": refers to the talk and is lost with it.
 _AS_SAID: Final = re.compile(
     r",? (?:(?:just|exactly|precisely|much) )?(?:like|as) (?:(?:we|you|I)(?: have| had|'ve)?(?: already| just| "
     r"originally)? (?:\w+ed|said|planned|talked about|went over)"
@@ -71,6 +74,7 @@ _AS_SAID: Final = re.compile(
 )
 
 
+# "it turns out I am allergic": what follows is what is said.
 _FOUND_OUT: Final = re.compile(
     r"^(?:as )?(?:it )?turn(?:s|ed) out,?(?: that)? (?=(?:I|I'm|I've|[Mm]y|[Ww]e|[Oo]ur)\b)", re.IGNORECASE
 )

@@ -14,23 +14,29 @@ from memwarden.remember.extract.rules.patterns import OF_THE_PERSON
 from memwarden.remember.extract.rules.specificity import has_anchor, has_bare_noun, is_mood, names_in, telling_words
 from memwarden.text.tokenizer import terms
 
+# Frames that stay true without a date.
 _LASTING: Final = OF_THE_PERSON | {"identity", "preference"}
+# Frames in which a name, a number or a day makes up for a thing that is not named.
 _ANCHORED: Final = frozenset(("plan", "decision", "habit", "event"))
+# A plan for the talk itself ("I will try that now") is over when it is read.
 _SESSION: Final = re.compile(
     rf"\b(?:going to|will|want to|plan to|planning to|plan on|hope to|intend to|aim to|need to|about to|ready to|"
     rf"try to|tend to|have to) (?:\w+ly )?(?:{en.SESSION_VERBS})\b",
     re.IGNORECASE,
 )
+# Who is not sure states no fact. "May 2026" is a month, "would prefer" a preference.
 _UNSURE: Final = re.compile(
     r"\b(?:maybe|perhaps|probably|might|may(?! \d{4})|could|would(?! (?:prefer|rather|love|enjoy|like|be)\b)|"
     r"should|possibly|hopefully|not sure|or something|or so|some kind|somehow|about to|almost|seems?|"
     r"whether|either)\b",
     re.IGNORECASE,
 )
+# True of everybody: it tells nothing of this person.
 _EVERYDAY: Final = re.compile(
     r"\b(?:anyone|everyone|everybody|nobody|people|things?|stuff|lots|ways?|kind)\b", re.IGNORECASE
 )
 _TASKS: Final = frozenset(("plan", "event", "possession"))
+# What happens in the life of an assistant's user, beside the steps of what is done in the talk.
 _LIFE: Final = re.compile(
     r"\b(?:book(?:ed|ing)|bought|moved|moving|graduat\w+|passed|failed|hired|met|married|visit(?:ed|ing)|went|"
     r"attend(?:ed|ing)|won|lost|sold|paid|broke|"
@@ -44,13 +50,15 @@ _LIFE: Final = re.compile(
     r"(?:started|got|took) (?:an? )?(?:new )?(?:job|position|role) (?:at|with|as)|spending \d+|\d+ hours a)\b",
     re.IGNORECASE,
 )
-"""Of an assistant's user: what happens in their life, beside the steps of what is done in the talk."""
+# A choice among what an assistant offered, or words of a text that they write together.
 _OF_A_DRAFT: Final = re.compile(
     r"[\"']\w|\blikes? the\b|\binterested in\b|\bprefer(?:s)? (?:to|the|option)\b|\bwould (?:prefer|rather) ",
     re.IGNORECASE,
 )
+# "with on": a clause that was cut in the wrong place.
 _TORN: Final = re.compile(r"\bwith (?:on|in|between|around|by) ")
 _ABOUT_SOMETHING: Final = frozenset(("decision", "event", "plan"))
+# A decision without its matter ("chose option B") says nothing later.
 _SAYS_OF_WHAT: Final = re.compile(
     r"\b(?:for(?! the whole| \d| 's| (?:two|three|four|five|six) )|to [A-Z]\w+|in [A-Z]\w+|at [A-Z]\w+|from "
     r"[A-Z]\w+|trip|wedding|vacation|holiday|cruise|job|school|"
@@ -59,16 +67,19 @@ _SAYS_OF_WHAT: Final = re.compile(
     r"flying|visa)\b"
 )
 _OF_AN_UNDERTAKING: Final = re.compile(r"\b(?:budget|departure|deadline|flight|hotel|schedule|goal|name is)\b")
+# A state of these days: it would be wrong next week.
 _PASSING: Final = re.compile(
     r"\b(?:still|recovering|better|worse|weak|weaker|turning|again|back|(?:has|have) an? (?:early|late|\w+ "
     r"(?:practice|game|match|appointment)))\b"
 )
+# A remark on a picture that was shown: nobody can see it later.
 _PICTURE: Final = re.compile(
     r"\b(?:pics?|snapped|selfies?|screenshots?|(?:took|sent|shared|posted|found|got|has|have) (?:\w+ "
     r"){0,3}(?:photos?|pictures?|snapshots?))\b",
     re.IGNORECASE,
 )
 _TOGETHER: Final = re.compile(r"\btogether\b")
+# Shorter statements lack a subject or an object, longer ones are several run together.
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 34
 

@@ -13,21 +13,27 @@ from memwarden.text.dates.spans import DaySpan
 
 _MONTHS: Final = "January February March April May June July August September October November December".split()
 _HAS_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+# Prepositions before a day: the written day brings its own.
 _BEFORE: Final = re.compile(
     r"\b(on|in|at|over|during|for|by|until|till|since|before|after|from|to|around|of|the|through|between|and|or|"
     r"about|early|late|mid)\s+$",
     re.IGNORECASE,
 )
+# These change the meaning and stay; "on" and "in" are written anew.
 _OWN_WORD: Final = frozenset("by until till since before after from to around through".split())
 _PART: Final = re.compile(r"^ (morning|afternoon|evening|night)s?\b")
+# "Friday's Child": the name of a thing, not a day.
 _TITLE: Final = re.compile(r"^['’]?s? [A-Z][a-z]+")
 _SEASON: Final = re.compile(r"\b(summer|winter|spring|fall|autumn)\b", re.IGNORECASE)
+# Words that are a time only behind a word of time: "in fall", not "I fall".
 _WORDS_TOO: Final = frozenset("fall spring may march second mar sun sat".split())
 _MEANS_TIME: Final = re.compile(
     r"\b(?:in|the|this|last|next|of|during|early|late|since|until|by|every|for) $", re.IGNORECASE
 )
+# "for two years" says how long, which a date would not.
 _DURATION: Final = re.compile(r"^(?:for|over|the past|past|in the (?:past|last))\b", re.IGNORECASE)
 _AGO: Final = re.compile(r"\bago\b", re.IGNORECASE)
+# What still depends on when it was said makes the statement no fact.
 _LEFT: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming|previous|following|upcoming) (?:\w+ "
     r")?(?:few )?(?:night|morning|afternoon|evening|day|days|"

@@ -27,15 +27,15 @@ NOUNS_OF_WORK: Final = _alternatives("nouns_of_work")
 VAGUE_NOUNS: Final = _alternatives("vague_nouns")
 KNOWN_THINGS: Final = _words("known_things")
 NO_EVENT: Final = _words("no_event")
+# A statement that has little beside words of a mood says how somebody felt, which is not worth a fact.
 SOFT: Final = _alternatives("soft")
-"""Words of a mood. A statement that has little beside them says how somebody felt, which is not worth a fact."""
+# What somebody is "going to" do in the talk itself, with the assistant, is no plan.
 SESSION_VERBS: Final = _alternatives("session_verbs")
-"""What somebody is "going to" do in the talk itself, with the assistant."""
 RECENT: Final = _alternatives("recent")
 ADVERBS: Final = _alternatives("adverbs")
 BASE_VERBS: Final = _words("base_verbs")
+# Nouns or adjectives as well, or of the same form in the past: alone they are no sign of a verb in the present.
 AMBIGUOUS_BASES: Final = _words("ambiguous_bases")
-"""Verbs that are nouns or adjectives as well, or have the same form in the past."""
 PAST_IRREGULAR: Final = _words("past_irregular")
 SAME_PAST: Final = _words("same_past")
 NOT_PAST: Final = _words("not_past")

@@ -54,6 +54,7 @@ _KIND: Final[dict[StatementFrame, Kind]] = {
     "decision": Kind.DECISION,
     "habit": Kind.BEHAVIOR,
 }
+# How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance.
 _IMPORTANCE: Final[dict[StatementFrame, float]] = {
     "health": 0.9,
     "relationship": 0.8,
@@ -65,22 +66,26 @@ _IMPORTANCE: Final[dict[StatementFrame, float]] = {
     "possession": 0.5,
     "event": 0.5,
 }
-"""How much it would cost not to know: health first, then who somebody is and with whom. Half of the importance."""
+# Decisions and names are about an undertaking, which the statement has to name.
 _OF_A_TOPIC: Final = frozenset(("decision", "identity"))
+# These have a day on which they became true.
 _HAPPENED: Final = frozenset(("decision", "event"))
+# Three words that say all ("I have asthma"), although the rules for vague nouns would drop them.
 _SHORT_AND_WHOLE: Final = re.compile(rf"^I (?:am|have) (?:{en.CONDITION}|{en.DIET})$")
-"""Three words that say all: "I have asthma"."""
+# Words of the moment: the stored statement is read at another one.
 _STRIPPED: Final = re.compile(
     r"(?:,? \b(?:for now|recently|lately|currently|right now|now|at the moment|these days|nowadays|already|finally|"
     r"actually|really|definitely|absolutely|"
     r"honestly|totally|literally|basically|truly|seriously|obviously|also|as well|so far|officially|just)\b)+(?! "
     r"as\b)(?! like\b)"
 )
+# The same at the beginning of a statement.
 _LEADING: Final = re.compile(
     r"^(?:for now|right now|lately|recently|currently|nowadays|these days|so far|in the meantime|at the moment|as "
     r"of now|for the future|going forward), ",
     re.IGNORECASE,
 )
+# Points to what was said before, or to a place at hand.
 _TRAILING: Final = re.compile(
     r",? (?:too|though|again|anymore|lately|already|as well|either|in there|out there|nearby|around)$"
 )

@@ -1,4 +1,4 @@
-"""How personal a message is, and whether it is more than small talk (C4)."""
+"""How personal a message is, and whether it is more than small talk."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ from memwarden.remember.extract.rules.relevance_features import (
 )
 from memwarden.text.flags import is_chatter
 
+# For cards of an assistant's user: a card takes any words, so the bar is high.
 MIN_FOR_CARDS: Final = 0.8
-"""How personal a message to an assistant has to be for a card of its own: a card takes any words."""
+# For cards of two people: a quarter of their exchanges only encourages.
 MIN_OF_NOTE: Final = 0.15
-"""And how much of note a turn between two people has to be for a card: a quarter of their exchanges only encourages."""
 MIN_FOR_FACTS: Final = 0.1
+# Facts take only what has a frame, so their bars are lower; a sign of a task (a command, a thing to write) raises
+# them.
 MIN_FOR_FACTS_IN_TASKS: Final = 0.5
-"""And for facts, which take only what has a frame: without and with a sign of a task (a command, a thing to write)."""
 _WEIGHTS: Final = tomllib.loads(Path(__file__).with_name("gate.toml").read_text(encoding="utf-8"))
+# A message this short shows signs of nothing, and need not.
 _SHORT: Final = 200
+# "You are now a pirate": nobody speaks as themselves after that.
 _IN_A_PART: Final = re.compile(
     r"\b(?:language model|act as|role-?play\w*|reply as|pretend|you are (?:an?|now)|information about myself|"
     r"ignore (?:all|previous))\b",

@@ -9,14 +9,16 @@ from typing import Final, get_args
 from memwarden.remember.extract.records import StatementFrame
 from memwarden.remember.extract.rules import english as en
 
+# Best first: the order in which frames are tried, and in which a turn's statements are kept.
 ORDER: Final[tuple[StatementFrame, ...]] = get_args(StatementFrame)
-"""Best first: the order in which frames are tried, and in which a turn's statements are kept."""
 
 _ADV: Final = rf"(?:(?:{en.ADVERBS}) )*"
 _SELF: Final = r"^(?:I|[Ww]e|[Mm]y [\w-]+(?: [A-Z]\w+)? and I|I and my [\w-]+)"
 _NUMBER: Final = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|a couple of|several|twin)"
 _KIN: Final = rf"(?:{en.PEOPLE}|{en.PETS})"
+# Not "my own dog" or "my dog's toy": the statement would be about something else.
 _OWN_KIN: Final = rf"[Mm]y (?:(?!own\b)[\w-]+ ){{0,2}}?(?P<kin>{_KIN})\b(?!')(?!-)"
+# A clause needs a finite verb: "my sister in Oslo" states nothing.
 _FINITE: Final = (
     r"(?:is|are|was|were|has|have|had|will|would (?:love|enjoy|like|prefer)|can|could|does|did|do not|does not|did "
     r"not|just|also|recently|always|usually|often|never|"
@@ -128,11 +130,12 @@ _PATTERNS: Final[tuple[tuple[StatementFrame, str], ...]] = (
     ("event", rf"{_SELF} (?:have )?{_ADV}(?P<past>\w+)\b"),
 )  # fmt: skip
 _COMPILED: Final = tuple((frame, re.compile(pattern)) for frame, pattern in _PATTERNS)
+# A boss or a team is known from work, which is no relationship.
 _TEAM: Final = re.compile(r"^[Mm]y (?:[\w-]+ ){0,2}?(?:team|crew|boss|manager|clients?|dance crew)\b")
 
 
+# How somebody is and whom they have is worth knowing in the plainest words.
 OF_THE_PERSON: Final = frozenset(("relationship", "health"))
-"""How somebody is and whom they have is worth knowing in the plainest words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from typing import Final
 
 from memwarden.remember.extract.records import StatementFrame
 
+# Not everybody has these; that somebody has a mother says nothing.
 _WORTH_SAYING: Final = (
     "wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|sisters?|brothers?|sons?|daughters?|kids|children|baby|"
     "twins|"
     "grandsons?|granddaughters?|grandchildren|grandkids|nieces?|nephews?|roommate|flatmate|housemate|"
     "dogs?|cats?|puppy|puppies|kittens?|turtles?|rabbits?|hamster|horse|parrot|guinea pigs?"
 )
-"""Not everybody has these. That somebody has a mother says nothing."""
+# People whom only a name makes worth a statement.
 _BY_NAME: Final = (
     f"{_WORTH_SAYING}|mom|mum|mother|dad|father|uncle|aunt|grandma|grandpa|cousin|friend|colleague|boss|coach|"
     f"mentor|therapist|teacher|neighbou?r|coworker"
@@ -61,18 +62,22 @@ _RUNNING: Final = re.compile(
     r"\bmy (?P<what>side hustle|startup|small business|bakery|podcast|blog|online (?:store|shop)|dance studio|farm|"
     r"restaurant)\b(?!')"
 )
+# A trip that lies ahead is a plan.
 _IN_VIEW: Final = re.compile(
     r"\b(?:plan|plans|planning|prepar\w+|ready|book|booking|pack|packing|itinerary|budget|next|reschedule|"
     r"organi[sz]\w+|logistics|flights?|hotels?|visas?|"
     r"transport\w*|meals?|lunch|gear|finali[sz]\w+)\b",
     re.IGNORECASE,
 )
+# A trip that is over is an event, and no plan.
 _BEHIND: Final = re.compile(
     r"\b(?:went|was|were|had|got back|back from|came back|came home|after|last|ago|loved|enjoyed|memories|"
     r"cancel\w*|instead|not)\b",
     re.IGNORECASE,
 )
+# "if my wife ...", "I wish my son ...": supposed, not said.
 _SUPPOSED: Final = re.compile(r"\b(?:if|had|wish|imagine|pretend|like|would be|every|no)\b[^.]{0,20}$", re.IGNORECASE)
+# Words with a capital letter at the beginning of a sentence are no names.
 _NO_NAME: Final = frozenset(
     "The This That And But She Her His They When Will Can Did Does Was Has Had For From Just Not You Our Hi Yes".split()
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# Words that point to something outside of the statement: without the talk nobody knows what.
 _POINTS: Final = re.compile(
     r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|theirs|himself|herself|itself|themselves|it's|he's|she's|"
     r"they're|they've|"
@@ -29,6 +30,7 @@ _POINTS: Final = re.compile(
     re.IGNORECASE,
 )
 _MYSELF: Final = re.compile(r"\b(?:all )?by myself\b", re.IGNORECASE)
+# Places where a statement can end before a word that points outside.
 _CUT: Final = re.compile(
     r",?\s+(?:but|so that|so|because|which|and I|and it|and we|and they|and he|and she|and that|and this|and you|"
     r"since|as(?= (?:it|they|he|she|I|we|this|that)\b)|"
@@ -39,9 +41,11 @@ _CUT: Final = re.compile(
     r"share|use|support|remind) (?:it|them|him|her|you|us|people)\b)\b|\s*,\s+",
     re.IGNORECASE,
 )
+# What stands after these limits the statement: cutting it off would change what is said.
 _CONDITION: Final = re.compile(
     r"\b(?:if|unless|until|except|without|only when|not|never|instead|rather|or)\b", re.IGNORECASE
 )
+# A statement that was cut must not end in a preposition or a conjunction.
 _DANGLING: Final = re.compile(
     r"(?:[\s,;:–—-]|\b(?:and|but|or|so|because|which|that|to|of|for|with|in|on|at|from|by|as|than|a|an|the|my|our|"
     r"is|are|was|while|when|"
@@ -55,6 +59,7 @@ _CONCESSION: Final = re.compile(
     r"ideally|please|as usual|as always)\b.*$",
     re.IGNORECASE,
 )
+# What is left of a cut statement has to be a statement.
 _MIN_WORDS: Final = 4
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# Reactions to what the other said.
 _CHAT: Final = re.compile(
     r"^(?:that(?:'s| is| was| sounds| makes| would| will| really| must| means| feels| works| looks)\b|th(?:is|ese|"
     r"ose) (?:is|are|was|looks?|sounds?|"
@@ -38,6 +39,7 @@ _CHAT: Final = re.compile(
     r"faith|been (?:thinking|wondering|meaning)|a feeling)\b)",
     re.IGNORECASE,
 )
+# An order to an assistant says what somebody wants done, not who they are.
 _REQUEST: Final = re.compile(
     r"^(?:please|kindly|write|rewrite|create|make|generate|give|list|explain|describe|summari[sz]e|translate|act|"
     r"tell|show|continue|"
@@ -68,6 +70,7 @@ _REQUEST: Final = re.compile(
     r"these|those|us|everything|all|something|no|your|my|and|people|them)\b",
     re.IGNORECASE,
 )
+# "I already told you": a statement about the talk.
 _ABOUT_THE_TALK: Final = re.compile(
     r"\b(?:i|we) (?:have )?(?:just |already |explicitly |specifically |clearly |previously |repeatedly |precisely |"
     r"actually )*(?:requested|stated|demanded|asked|"
@@ -84,6 +87,7 @@ _ABOUT_THE_TALK: Final = re.compile(
     r"records?)\b (?:is|was|were|are|clearly|indicates?|remains?)",
     re.IGNORECASE,
 )
+# Who wonders states nothing.
 _WAVERING: Final = re.compile(
     r"\b(?:not sure|no idea|maybe i|i guess|wonder(?:ing)? (?:if|whether)|what if|would have|could have|should "
     r"have|wish i|if i (?:were|had|could)|"

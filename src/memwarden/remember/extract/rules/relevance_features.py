@@ -12,6 +12,7 @@ from typing import Final
 
 from memwarden.text.flags import content_terms, has_time_word
 
+# A longer message shows what it is at its beginning; reading all of it would cost time per character.
 _LOOKED_AT = 1_500
 _RELATIONS: Final = (
     "wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|mom|mum|mother|dad|father|parents?|sisters?|brothers?|sons?|"
@@ -93,6 +94,7 @@ _PATTERNS: Final[tuple[tuple[str, str, int], ...]] = (
     ("names", r"(?<=[a-z,] )[A-Z][a-z]+", 6),
     ("third_person", r"\b(?:he|she|his|her|him|they|their)\b", 4),
 )  # fmt: skip
+# These patterns live from capital letters; all others ignore case.
 _CASED: Final = frozenset(("capitals", "names"))
 _COMPILED: Final = tuple(
     (re.compile(pattern, re.MULTILINE if name in _CASED else re.MULTILINE | re.IGNORECASE), most)

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+# Longer turns are pasted text more often than somebody's own words.
 MAX_SENTENCE_CHARACTERS = 1_500
-"""Characters. Longer turns are pasted text more often than somebody's own words."""
+# "Oh, well, so, anyway": four cover what people say, and bound the loop.
 _OPENERS_STRIPPED = 4
 
 _CODE: Final = re.compile(

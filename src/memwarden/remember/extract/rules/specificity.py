@@ -9,9 +9,10 @@ from typing import Final
 from memwarden.remember.extract.rules import english as en
 from memwarden.text.tokenizer import terms
 
+# An idf above this tells texts apart: fewer than 1 in 90 texts have such a word.
 TELLING: Final = 4.5
-"""A word with an idf above this tells texts apart: fewer than 1 in 90 texts have it."""
 
+# A capital letter inside of a sentence; its beginning proves nothing.
 _NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b(?!I\b)[A-Z][\w'&-]*\w")
 _NUMBER: Final = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|"
@@ -24,7 +25,9 @@ _MONTH: Final = (
     r"Wednesday|"
     r"Thursday|Friday|Saturday|Sunday)"
 )
+# Capitals that name no thing: months, "Step", "Option".
 _NOT_A_NAME: Final = re.compile(rf"{_MONTH}|I|OK|Okay|Day|Step|Option|Phase|Week|Chapter|Section|Part|AI|Assistant")
+# "the project", "this plan": only the talk knows which.
 _VAGUE: Final = re.compile(
     rf"\b(?:the|this|that|these|those|our|another|each|any|such|which) (?:\w+ )?(?:{en.VAGUE_NOUNS})\b(?! (?:of|"
     rf"for|in|at|about|on|called|to|with|from|named) (?!me\b|us\b|now\b|it\b|this\b|that\b|the end\b))|"
@@ -40,6 +43,7 @@ _VAGUE: Final = re.compile(
     r"(?:one|way|day|time|night)\b",
     re.IGNORECASE,
 )
+# "the boiler": a thing at hand, unless everybody knows it or words behind it tell which.
 _BARE: Final = re.compile(
     r"\b(?:[Tt]he|[Tt]hat|[Tt]hose|[Tt]hese|[Tt]his) ([a-z][\w'-]*)(?: ([a-z][\w'-]*))?(?: ([a-z][\w'-]*))?"
 )

@@ -16,11 +16,13 @@ from memwarden.remember.extract.rules.sentences import plain_text
 from memwarden.text.language import language_of
 from memwarden.text.tokenizer import GLUED_SCRIPT, terms
 
+# A card of fewer keywords says nothing that the date does not say.
 MIN_WORDS: Final = 3
-"""A card of fewer keywords says nothing that the date does not say."""
+# A card holds a few keywords; the beginning of a long text gives enough.
 _LOOKED_AT: Final = 6_000
 _WORD: Final = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _BREAK: Final = re.compile(r"[^\w\s'’-]|\n")
+# Words of talking itself tell no exchange from another for whoever searches.
 _TALK: Final = frozenset(
     term
     for word in """great perfect exactly absolutely understood glad ready sure sounds sound good nice appreciate help
@@ -32,7 +34,6 @@ _TALK: Final = frozenset(
     yours one something anything everything someone""".split()
     for term in terms(word)
 ) | {"you", "u", "ya"}
-"""Words of talking itself: they tell no exchange from another for whoever looks for it."""
 
 
 def summarize_exchange(

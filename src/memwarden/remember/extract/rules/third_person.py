@@ -12,6 +12,7 @@ _ADVERB: Final = rf"(?:(?:{en.ADVERBS}|\w+ly|do not|have not|am not|not) )*?"
 _SELF: Final = re.compile(rf"\bI\b(?P<between> (?:(?:{en.ADVERBS}|\w+ly) )*)(?P<verb>[\w']+)?")
 _WITH_KIN: Final = re.compile(r"[Mm]y (?P<kin>[\w-]+(?: [A-Z]\w+)?) and I\b")
 _AND_KIN: Final = re.compile(r"\bI and my (?P<kin>[\w-]+)")
+# "we ... with my wife": the group is named, so "we" can be resolved.
 _GROUP: Final = re.compile(
     rf",? (?:along )?with (?P<group>my (?:[\w-]+ )?(?:{en.FAMILY})(?: and (?:my )?(?:{en.FAMILY}))?)\b"
 )
@@ -21,12 +22,14 @@ _OUR_OWN: Final = re.compile(
     r"puppy|kitten|pets?|garden|backyard|church|company|business|car|budget|departure city|departure|flights?|"
     r"hotel|dates?|anniversary))\b"
 )
+# A user's "our Lisbon trip": not everybody's, and with a name not the talk's.
 _OUR_NAMED: Final = re.compile(r"\b[Oo]ur(?= [A-Z][\w-]+ )")
-"""A user's "our Lisbon trip": not everybody's, and with a name not the talk's."""
+# After these a verb keeps its base form.
 _AFTER_TO: Final = re.compile(
     r"\b(?:to|will|would|can|could|should|might|may|must|not|help|let)\b(?! (?:the|a|an|my|[A-Z])\b)"
 )
 _AND_VERB: Final = re.compile(rf"\b(?:and|or|but|then) (?P<adverbs>(?:(?:{en.ADVERBS}) )*)(?P<verb>[a-z]+)\b")
+# "Will I": the verb stands before its subject, and is no third person.
 _PREPOSED: Final = frozenset("will would can could should might may must did shall".split())
 
 

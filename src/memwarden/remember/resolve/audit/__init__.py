@@ -1,1 +1,1 @@
-"""What is wrong in a namespace (F8): ``judge`` decides, ``auditor`` reads. Nothing here writes."""
+"""Audits a namespace: ``judge`` decides, ``auditor`` reads. Nothing here writes."""

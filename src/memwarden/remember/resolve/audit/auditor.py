@@ -1,4 +1,4 @@
-"""Reading a namespace to judge it (F8), page by page, so that little is held and others are served meanwhile."""
+"""Reads a namespace and audits it page by page, so that little is held and others are served meanwhile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from memwarden.remember.resolve.audit.findings import FactPair, ForgottenTurns, 
 from memwarden.remember.resolve.resolver import channels_compared, open_statements
 from memwarden.stores.protocol import StoreReader
 
+# Judged in pages, so that little is held and the event loop serves others in between.
 PAGE = 200
-"""So many memories are read and judged at once."""
 Progress = Callable[[int, int], None]
 """Called with how many memories have been looked at, and how many will be."""
 

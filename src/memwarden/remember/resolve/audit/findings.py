@@ -15,6 +15,7 @@ from memwarden.remember.resolve.resolver import DERIVED_CHANNELS, are_comparable
 from memwarden.remember.resolve.same_fact import judge
 from memwarden.text.flags import Flag, content_terms
 
+# What is corrected comes before what is forgotten, so that no fix finds its memory gone.
 _ORDER = (
     Flaw.SECRET,
     Flaw.CONTRADICTION,
@@ -24,7 +25,6 @@ _ORDER = (
     Flaw.SOURCE_GONE,
     Flaw.DUPLICATE,
 )
-"""What is corrected comes before what is forgotten, so that no fix finds its memory gone."""
 
 
 @dataclass(frozen=True, slots=True)

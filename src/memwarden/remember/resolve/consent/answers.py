@@ -1,4 +1,4 @@
-"""Whether a person said yes or no to a change that the assistant had named (B10). Plain rules, no model, no I/O.
+"""Whether a person said yes or no to a change that the assistant had named. Plain rules, no model, no I/O.
 
 Consent is not guessed. The assistant has to ask a single question, the last thing that it says, which asks whether to
 keep exactly this value for exactly this field (``answers.toml`` lists the wordings), and the person has to answer with
@@ -18,10 +18,11 @@ from typing import Final
 from memwarden.remember.resolve.consent.user_context import GOALS_REMOVE, ContextEdit
 
 _NOT_WORDS: Final = re.compile(r"[^\w\s'{}/+-]")
+# A value in quotation marks is compared without them.
 _QUOTES: Final = re.compile(r"[\"“”„«»‚‘「」『』]")
 _VALUE: Final = "{v}"
+# Whoever says more than a yes or a no says something else, too.
 _MAX_ANSWER_WORDS: Final = 60
-"""Whoever says more than a yes or a no says something else, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,12 +58,13 @@ from memwarden.remember.resolve.consent.user_context import (
 )
 from memwarden.stores.protocol import BatchStore
 
+# A person who is asked more than this answers nothing.
 MAX_PENDING = 1_000
-"""The most pending proposals that are read: nobody answers more."""
+# A yes belongs to a question that was asked just now.
 MAX_TURNS_BACK = 50
-"""The newest turns of a thread among which an answer is looked for."""
+# As long as forgotten memories are kept; the journal's entries stay on.
 RETENTION_AFTER_DECISION = timedelta(days=30)
-"""How long a proposal's words stay after the decision; its journal entries stay on."""
+# Proposals share their source with the context and differ in their ids.
 _PROPOSALS = filters.parse({"source": CONTEXT_ID, "channel": Channel.STATE})
 
 

@@ -24,8 +24,8 @@ from memwarden.remember.write_store import is_reserved
 
 PROPOSAL_LIFETIME = timedelta(days=7)
 """How long a proposal waits for consent before it expires."""
+# A single turn may be a joke or a slip. Where no consent is required, a second turn that says the same is enough.
 MIN_SIGNALS = 2
-"""Turns that must agree before a change is made without a question, where no consent is required."""
 
 
 class ConsentStep(StrEnum):

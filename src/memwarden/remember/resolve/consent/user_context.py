@@ -12,19 +12,19 @@ from memwarden.records import Memory, UserContext
 
 CONTEXT_ID = "user-context"
 """The id of the memory that holds the user context of a namespace."""
+# An agent needs this category on its allowlist to see anything of the context.
 CATEGORY = "profile"
-"""The category of the user context: an agent needs it on its allowlist to read the context."""
 
+# Who somebody is: a wrong value would be repeated to them in every answer.
 CONSENT_FIELDS = ("preferred_name", "pronouns", "city", "language")
-"""Fields that change with the person's consent only."""
 TONE, GOALS_ADD, GOALS_REMOVE = "tone", "goals_add", "goals_remove"
 VALUES = (*CONSENT_FIELDS, TONE)
 """The fields that hold a single value, or None."""
 EDITABLE = (*VALUES, GOALS_ADD, GOALS_REMOVE)
+# A value is a name or a goal. A text would be room for orders in every prompt.
 MAX_VALUE_CHARACTERS = 200
-"""The most characters of a value: a name or a goal, not a text."""
+# The context stands in every prompt, so it stays short.
 MAX_GOALS = 20
-"""The most goals: the context stands in every prompt, so it stays short."""
 
 
 @dataclass(frozen=True, slots=True)

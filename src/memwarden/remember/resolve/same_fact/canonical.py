@@ -94,6 +94,7 @@ def _to_active(words: list[str], lists: WordLists) -> list[str]:
     return [*words[by + 1 : end], *denial, words[verb][:-3], *before, *between, *words[end:]]
 
 
+# The words that end the agent of a passive: "led by Bea since May".
 _AFTER_AGENT: Final = frozenset("in on at for to with from since until during as per because and but".split())
 
 
@@ -125,7 +126,9 @@ def _split_balanced(words: list[str], lists: WordLists) -> list[str]:
     return [*sides[0], "be", *sides[1]]
 
 
+# Words that make "A is B" another statement than "B is A".
 _ONE_WAY: Final = frozenset("than as like more less not".split())
+# "Bea is in Oslo" has no second name to swap.
 _PLACES: Final = frozenset("in on at of for with to by".split())
 
 

@@ -16,8 +16,8 @@ from memwarden.remember.resolve.same_fact.identifiers import BE, JOINING, NUMBER
 from memwarden.remember.resolve.same_fact.signature import Signature, is_grammar, stem
 from memwarden.remember.resolve.same_fact.word_lists import WordLists, load_word_lists
 
+# In words: what is longer is a story, not a value.
 MAX_CONTENT: Final = 4
-"""Words of a value. What is longer is a story, not a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def _main(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...]:
     return new[:end]
 
 
+# What follows says since when or why, which a new value need not repeat.
 _REASONS: Final = frozenset("since because seit weil desde porque depuis".split())
 
 
@@ -173,6 +174,7 @@ def _alike(found: ClaimGap, lists: WordLists) -> bool:
     return True
 
 
+# These join words without a claim of their own.
 _LINKING: Final = JOINING | {"like", "comme", "como", "als"}
 _VERBS: Final = BE | {"have", "haben", "tener", "avoir", "'s"}
 

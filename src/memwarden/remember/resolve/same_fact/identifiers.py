@@ -13,8 +13,8 @@ from typing import Final
 from memwarden.remember.resolve.same_fact.word_lists import WordLists
 
 NUMBER: Final = re.compile(r"[-+]?\d")
+# What canonical words of days, times and rhythms begin with.
 TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
-"""What canonical words of days, times and rhythms begin with."""
 
 _WHOLE: Final = re.compile(r"#?\d+")
 _COUNTERS: Final = frozenset("number no nr nummer número numéro n° º".split())
@@ -45,6 +45,7 @@ def _stands(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
     return words[at] in _ALWAYS or before in _VERBS or before in JOINING or before in lists.prepositions
 
 
+# Nouns that carry a number of their own wherever they stand: "port 80".
 _ALWAYS: Final = frozenset({"version", "port", "limit", "timeout"})
 
 

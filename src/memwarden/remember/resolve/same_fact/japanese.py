@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+# Polite forms whose plain form does not depend on the verb.
 POLITE: Final = (
     ("ではありません", "ではない"),
     ("じゃありません", "ではない"),
@@ -28,7 +29,6 @@ POLITE: Final = (
     ("です", ""),
     ("である", ""),
 )
-"""Polite forms whose plain form does not depend on the verb."""
 
 _POLITE_VERB: Final = {
     "話します": "話す",
@@ -84,9 +84,11 @@ _KANJI_NUMBER: Final = {
 _COUNTED: Final = re.compile(r"([一二三四五六七八九十])(?=人|匹|本|冊|個|回|歳|才|台|枚|時|月|日|年|杯|錠|つ|階|週)")
 _DAYS: Final = re.compile(r"[月火水木金土日]曜日?")
 _PAST: Final = re.compile(r"(?:た|だった|かった)$")
+# Endings that make a statement a guess, a wish or hearsay.
 _MAYBE: Final = re.compile(
     r"かもしれ|だろう|でしょう|らしい|そう(?:だ|で)|と思|と言|つもり|予定|たい|べき|なければ|ことができ|られる|はず|ようだ|みたい"
 )
+# Split at particles, since Japanese puts no blanks between words.
 _PIECES: Final = re.compile(r"([^はがをにでへとのもやか、。]+)|([はがをにでへとのもやか])")
 
 

@@ -33,10 +33,13 @@ _QUOTES: Final = str.maketrans(
 )
 _ENDS: Final = ".,;:!?()[]{}\"'…¿¡"
 _SENTENCE_END: Final = re.compile(r"[.!?;][\")\]]*$")
+# Abbreviations whose point ends no sentence.
 _TITLE: Final = frozenset("dr prof mr mrs ms st no vs jr sr bzw ca nr hr fr sra srta m mme".split())
+# Addresses, paths, versions and names of code: a changed letter is another thing.
 _CODE: Final = re.compile(r"[@/\\_#*=<>^~|]|\w[.:]\w|[^\W\d_]\d|\d[^\W\d_]|\+\+|^--?\w|\$\w")
 _MONEY: Final = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
 _AMOUNT: Final = re.compile(r"^([$€£¥])?([-+]?\d[\d.,'\u00a0]*?)([kKM])?([$€£¥%])?$")
+# A number and its unit in a single word: 5km, 20h.
 _GLUED: Final = re.compile(
     r"^(\d+(?:[.,]\d+)?)(mg|kg|g|km|cm|mm|m|lb|lbs|ml|l|min|h|am|pm|a\.m|p\.m|gb|mb|tb|ms|s|hz|kwh|w|°c|°f|mph|uhr)$"
 )

@@ -41,8 +41,8 @@ class Judgement:
     guards: tuple[str, ...] = ()
 
 
+# From here on a pair that no rule decides is worth a question to a model; the cosine itself never merges.
 MIN_COSINE: Final = 0.55
-"""Cosine from which two statements about the same subject that no rule decides are worth a model's look."""
 
 
 def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
@@ -130,9 +130,10 @@ class SignaturePair:
         return bool(_alone(self.old.topic, self.new.content) and _alone(self.new.topic, self.old.content))
 
 
+# Somebody has a single one of these, whatever stands before them.
 _LASTING: Final = frozenset({"hair"})
-"""Things that somebody has a single one of, whatever stands before them."""
 
+# Beginnings that turn a word into its opposite: un-happy, in-valid.
 _DENYING: Final = re.compile(r"^(?:un|in|im|ir|il|dis|non-?|de|a)")
 
 
@@ -288,6 +289,7 @@ def _amount(pair: SignaturePair, found: tuple[str, ...]) -> tuple[Label, str] | 
     return None
 
 
+# Amounts exclude each other only among these: "all" is no longer "some".
 _SCALE: Final = frozenset("all most some few many none only least most-of half except but other more less".split())
 
 

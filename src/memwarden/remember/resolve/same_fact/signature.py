@@ -47,8 +47,8 @@ def _find_name(line: str, patterns: tuple[Rewrite, ...]) -> tuple[str, ...]:
     return ()
 
 
+# A longer text is no single fact: it only merges with a text that is equal.
 MAX_WORDS: Final = 60
-"""Words. A longer text is no single fact: it only merges with a text that is equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,7 @@ def _content(words: tuple[str, ...], lists: WordLists) -> tuple[str, ...]:
     return tuple(out)
 
 
+# "My car" and "me" have the subject of "I": statements of the same speaker.
 _PERSON: Final = {
     "my": "i",
     "me": "i",
@@ -269,6 +270,7 @@ def _verb(word: str, at: int, words: tuple[str, ...], lists: WordLists) -> bool:
     return at > 0 and bare in lists.bases and words[at - 1] not in lists.articles and words[at - 1] != "'s"
 
 
+# "got married" tells of a change although no pattern of changes knows its object.
 _BECOME: Final = re.compile(r"\bget (?:engaged|married|divorced|separated)\b")
 
 

@@ -13,11 +13,12 @@ from typing import Final
 
 from memwarden.remember.resolve.same_fact.word_lists import WordLists
 
+# Behind these stands a noun, even if it looks like a verb: "the plan".
 NOUN_AFTER: Final = frozenset(
     "a an the my our your his her its their this that these those 's no some any every each all".split()
 )
-"""Behind these stands a noun, even if it looks like a verb: "the plan"."""
 
+# Adverbs that may stand between a helping verb and its participle.
 _BETWEEN: Final = frozenset(
     "not never always already just also still often usually recently only ever nolonger now fully really".split()
 )
@@ -26,6 +27,7 @@ _BARE_AFTER: Final = frozenset(
 )
 _CLAUSE: Final = frozenset("i you he she it we they who which because but when if while although".split())
 _DO: Final = frozenset({"do", "does", "did"})
+# Participles that look like the base form: "has come".
 _UNMARKED_PARTICIPLES: Final = frozenset("run come become cost cut hit put read set let quit split".split())
 _NUMBER: Final = re.compile(r"[-+]?\d[\d.]*")
 
@@ -53,6 +55,7 @@ def find_base_forms(tokens: Sequence[str], lists: WordLists, names: frozenset[st
     return BaseForms(tuple(reader.out), frozenset(reader.tenses), frozenset(reader.bare), frozenset(reader.marked))
 
 
+# The Spanish imperfect tells what lasted (vivía), not what ended.
 _IMPERFECT: Final = ("aba", "aban", "ía", "ían", "era", "eran", "iba", "iban")
 
 

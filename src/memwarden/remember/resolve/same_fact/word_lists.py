@@ -16,8 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+# Japanese has rules of its own (`japanese.py`).
 LISTED_LANGUAGES: Final = ("en", "de", "es", "fr")
-"""Languages with lists of words. Japanese has rules of its own (`japanese.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +243,7 @@ def _third(base: str) -> str:
     return base[:-1] + "ies" if base.endswith("y") and base[-2] not in "aeiou" else base + "s"
 
 
+# Verbs that double their last letter (stop, stopped), by sound; the exceptions follow.
 _DOUBLED: Final = re.compile(r"(?:^|[^aeiou])[aeiou][bdgklmnprt]$")
 _NOT_DOUBLED: Final = frozenset(
     """
