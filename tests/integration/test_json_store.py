@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from memwarden import Warden
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.records import Batch, Namespace, Put, WriteMode
 from memwarden.stores.jsonfile import JsonStore
-from memwarden.stores.jsonfile.folder import Folder
-from memwarden.stores.jsonfile.folder import folder_of
+from memwarden.stores.jsonfile.folder import Folder, folder_of
 from memwarden.surfaces.integrations.langgraph import MemwardenSaver
 from memwarden.testing.examples import START, a_batch, a_memory, a_put
+from memwarden.text import TERMS_VERSION
+from memwarden.text.signals import term_bytes
 
 NAMES = (
     "web_app",
@@ -358,7 +360,7 @@ def test_a_later_memwarden_is_not_overwritten(tmp_path: Path) -> None:
     with opened(tmp_path) as warden:
         warden.scope().remember("Ana has a boat.")
     about = tmp_path / "store.json"
-    about.write_text('{"format": 2, "model": "none"}')
+    about.write_text('{"format": 3, "model": "none"}')
     with pytest.raises(StoreTooNew, match="upgrade"):
         opened(tmp_path)
 
@@ -386,3 +388,26 @@ def test_states_of_agents_are_refused_since_they_would_be_lost(tmp_path: Path) -
 def test_a_backup_is_refused_with_the_way_to_make_one(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as warden, pytest.raises(InvalidInput, match="memwarden migrate"):
         warden.back_up(tmp_path / "b")
+
+
+async def test_terms_of_an_earlier_memwarden_are_made_anew(tmp_path: Path) -> None:
+    namespace = a_memory("a").namespace
+    store = JsonStore(tmp_path)
+    await store.open()
+    old = [
+        replace(put, signals=replace(put.signals, terms=b"\1\0\0\0"))
+        for put in (a_put("a", text="Vivo en Leipzig."), a_put("b", text="She runs."))
+        if put.signals is not None
+    ]
+    await store.apply(a_batch(*old, namespace=namespace))
+    await store.close()
+    about = tmp_path / "store.json"
+    about.write_text(json.dumps({"format": 1, "model": None}))
+    ticks: list[tuple[int, int]] = []
+    store = JsonStore(tmp_path, tick=lambda done, total: ticks.append((done, total)))
+    await store.open()
+    rows = (await store.scan(namespace)).rows
+    assert {row.id: row.terms for row in rows} == {"a": term_bytes("Vivo en Leipzig."), "b": term_bytes("She runs.")}
+    await store.close()
+    assert ticks == [(1, 1)]
+    assert json.loads(about.read_text()) == {"format": 2, "model": None, "terms": TERMS_VERSION}

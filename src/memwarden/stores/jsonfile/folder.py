@@ -23,7 +23,7 @@ from memwarden.records import Namespace
 from memwarden.stores.jsonfile.page_json import page_json, page_lines, page_of
 from memwarden.stores.transfer.pages import Page
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format. A higher number was written by a later memwarden."""
 SNAPSHOT = "memory.json"
 _NEW = "memory.json.new"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -31,7 +33,12 @@ from memwarden.stores.jsonfile.folder import (
 from memwarden.stores.memory.space import NamespaceTables
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.shared.event_list import EventList
+from memwarden.stores.transfer.manifest import Tick, ignore_tick
 from memwarden.stores.transfer.pages import About, Page
+from memwarden.text import TERMS_VERSION
+from memwarden.text.signals import make_text_signals
+
+log = logging.getLogger(__name__)
 
 MAX_ITEMS = 10_000
 """Default maximum of memories in a namespace: every snapshot holds and writes all of them."""
@@ -55,9 +62,18 @@ class JsonStore(MemoryStore):
 
     promises: ClassVar[Promises] = Promises(durable=True, shared=False, rows_enforced=False, exclusive=True)
 
-    def __init__(self, root: Path, *, most_items: int = MAX_ITEMS, quiet_seconds: float = QUIET_SECONDS) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        most_items: int = MAX_ITEMS,
+        quiet_seconds: float = QUIET_SECONDS,
+        tick: Tick = ignore_tick,
+    ) -> None:
+        """tick: called from a thread while an upgrade makes terms anew, with the namespaces done and there."""
         super().__init__()
         self._root = root
+        self._tick = tick
         self._most_items = most_items
         self._quiet_seconds = quiet_seconds
         self._lock = FileLock(root / _LOCK, thread_local=False, mode=0o600)
@@ -315,28 +331,56 @@ class JsonStore(MemoryStore):
         try:
             if not (self._root / _ABOUT).exists():
                 self._bind(None)
-            self._model = self._read_model()
+            self._model, terms = self._read_about()
+            if terms != TERMS_VERSION:
+                self._renew_terms()
         except BaseException:
             self._lock.release()
             raise
 
-    def _read_model(self) -> str | None:
+    def _renew_terms(self) -> None:
+        """Make the terms, flags and days of every memory anew, which are those of an earlier number.
+
+        The folder first gets the present format, so that no earlier memwarden opens it half renewed. After
+        a kill the next open begins again; each namespace is replaced whole.
+        """
+        self._bind(self._model, terms=0)
+        namespaces = sorted(self._namespaces_there(), key=str)
+        for done, namespace in enumerate(namespaces):
+            log.warning("%s: the terms of %s are made anew; this is done once", self._root, namespace.path)
+            folder = Folder(self._root / folder_of(namespace))
+            try:
+                space = _read_space(folder, namespace)
+            except StoreCorrupt as error:  # reading it says so again; the others are not held up
+                log.warning("the terms of %s stay as they are: %s", namespace.path, error)
+                continue
+            for row in list(space.rows.values()):
+                made = make_text_signals(row.memory.text, row.memory.created_at)
+                signals = replace(row.signals, terms=made.terms, flags=made.flags, days=made.days)
+                space.rows[row.memory.id] = replace(row, signals=signals)
+            folder.save(space.page(namespace, 0, max(space.rev, 1)), folder.turn())
+            folder.close()
+            self._tick(done + 1, len(namespaces))
+        self._bind(self._model)
+
+    def _read_about(self) -> tuple[str | None, int]:
+        """Return the model that the folder is bound to and the number of its terms."""
         file = self._root / _ABOUT
         try:
             with explain_os_errors(self._root):
                 said = json.loads(file.read_text())
-            number, model = int(said["format"]), said["model"]
+            number, model, terms = int(said["format"]), said["model"], int(said.get("terms", 1))
         except (ValueError, KeyError, TypeError) as error:
             raise StoreCorrupt(f"{file} is not as memwarden wrote it ({error}); restore a copy of it") from None
         if number > FORMAT:
             raise StoreTooNew(f"{self._root} was written by a later memwarden; upgrade memwarden")
-        return None if model is None else str(model)
+        return None if model is None else str(model), terms
 
-    def _bind(self, model: str | None) -> None:
+    def _bind(self, model: str | None, terms: int = TERMS_VERSION) -> None:
         new = self._root / f"{_ABOUT}.new"
         with explain_os_errors(self._root):
             with new.open("w") as file:
-                json.dump({"format": FORMAT, "model": model}, file)
+                json.dump({"format": FORMAT, "terms": terms, "model": model}, file)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._root / _ABOUT)
