@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from memwarden.errors import InvalidFilter, InvalidInput
-from memwarden.surfaces.integrations.langgraph import namespaces, values
+from memwarden.surfaces.integrations.langgraph import store, values
 
 VALUE = {
     "name": "apple",
@@ -171,8 +171,8 @@ KNOWN = ["a", "a.b.c", "a.b.d.e", "a.b.d.i", "a.b.f", "a.c.f", "ab", "b.a.f", "a
 
 def listed(*conditions: tuple[Any, Any], max_depth: int | None = None, limit: int = 100, offset: int = 0) -> list[str]:
     op = ListNamespacesOp(tuple(MatchCondition(*condition) for condition in conditions), max_depth, limit, offset)
-    namespaces.check(op)
-    return [".".join(item) for item in namespaces.list_namespaces(KNOWN, op)]
+    store.check_listing(op)
+    return [".".join(item) for item in store.list_namespaces(KNOWN, op)]
 
 
 def test_listed_by_conditions() -> None:

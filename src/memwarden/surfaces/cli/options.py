@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 
 import typer
 
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, filters
 from memwarden import settings as config
 from memwarden.api.scope import AsyncScope
-from memwarden.errors import NotFound
+from memwarden.errors import InvalidFilter, InvalidInput, NotFound
 from memwarden.settings import Settings
 from memwarden.stores.url import place_of
 
@@ -99,3 +100,37 @@ def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def read_argument(argument: str) -> str:
+    """Return the argument itself, or all of stdin for ``-``."""
+    if argument != "-":
+        return argument
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"stdin is no UTF-8 text (byte {error.start:,})") from None
+
+
+def read_conditions(pairs: Sequence[str] | None) -> Mapping[str, Any] | None:
+    """Parse filters given as ``name=value``; a value may be JSON. Raises InvalidFilter."""
+    read: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise InvalidFilter(f"a filter is name=value, such as kind=decision, not {pair!r}")
+        if name in read:
+            raise InvalidFilter(f'filter {name!r} is given twice; for any of several values: {name}=["a", "b"]')
+        read[name] = _value(name, value)
+    return read or None
+
+
+def _value(name: str, value: str) -> Any:
+    """Parse a value as JSON where it is JSON, but keep ``thread_id=2026`` a text."""
+    try:
+        parsed = json.loads(value)
+    except (json.JSONDecodeError, RecursionError):
+        return value
+    field = filters.ALIASES.get(name, name)
+    is_text = filters.FIELDS.get(field) in (filters.TEXT, filters.TIME, filters.MANY)
+    return value if is_text and isinstance(parsed, int | float) else parsed

@@ -15,9 +15,9 @@ from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
-from memwarden.surfaces.cli import draw, inputs
+from memwarden.surfaces.cli import draw
 from memwarden.surfaces.cli.commands import task_context
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 from memwarden.tiers import ContextRequest, Task
 
@@ -59,9 +59,9 @@ async def query(
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
         result = await me.query(
-            inputs.text(question),
+            read_argument(question),
             categories=category,
-            filters=inputs.conditions(filter_),
+            filters=read_conditions(filter_),
             top_k=top_k,
             threshold=threshold,
             budget_tokens=budget_tokens,
@@ -122,7 +122,7 @@ async def context(
     if task is not None:
         if participant or filter_:
             raise InvalidInput("--participant and --filter choose memories of a user; a task's context has none")
-        query = None if message is None else inputs.text(message)
+        query = None if message is None else read_argument(message)
         request = ContextRequest(
             budget_tokens, query, task_context.read_shares(shares), None, options.agent, threshold, head_tail, explain
         )
@@ -141,7 +141,7 @@ async def context(
             budget_tokens,
             threshold=threshold,
             participants=participant,
-            filters=inputs.conditions(filter_),
+            filters=read_conditions(filter_),
             explain=explain,
         )
         if options.as_json:
@@ -224,7 +224,7 @@ def _messages(argument: str) -> list[Mapping[str, Any]]:
     """Read the conversation so far from a file, else from the argument."""
     path = Path(argument)
     if not _is_file(path):
-        return [{"role": "user", "content": inputs.text(argument)}]
+        return [{"role": "user", "content": read_argument(argument)}]
     from memwarden.surfaces.conversation_files import read_conversations
 
     conversations = read_conversations(path)

@@ -12,9 +12,8 @@ from rich.text import Text
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import NotFound
 from memwarden.records import HistoryEntry, Memory, WriteResult
-from memwarden.surfaces.cli import inputs
 from memwarden.surfaces.cli.commands.memories import Id
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.options import Options, command, read_argument
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
 _REASONS = ("rule", "guards", "by", "of", "into", "to", "type", "near", "undoes")
@@ -51,7 +50,7 @@ async def edit(
     async with options.open(existing=True) as warden:
         result = await options.scope(warden).update(
             memory_id,
-            text=None if text is None else inputs.text(text),
+            text=None if text is None else read_argument(text),
             category=category,
             kind=kind,
             importance=importance,

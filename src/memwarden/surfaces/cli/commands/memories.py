@@ -12,8 +12,7 @@ from rich.text import Text
 from memwarden import importance as scale
 from memwarden.errors import InvalidInput
 from memwarden.records import Memory, Outcome
-from memwarden.surfaces.cli import inputs
-from memwarden.surfaces.cli.options import Options, command
+from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, as query and find show it.")]
@@ -46,7 +45,7 @@ async def add(
     """
     async with options.open() as warden:
         result = await options.scope(warden, thread=thread).remember(
-            inputs.text(text),
+            read_argument(text),
             category=category,
             channel=channel,
             kind=kind,
@@ -111,7 +110,7 @@ async def find(
     """
     async with options.open(existing=True) as warden:
         found = await options.scope(warden).find(
-            inputs.conditions(filter_), limit=limit, order_by=order_by, descending=not ascending
+            read_conditions(filter_), limit=limit, order_by=order_by, descending=not ascending
         )
     if options.as_json:
         print_json(found)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,12 +17,10 @@ from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.records import ContextBlock, Cut, Memory
 from memwarden.surfaces.cli.commands.observe import Summary, plan_sessions, store_sessions
-from memwarden.surfaces.cli.demo.change_scene import play_change_scene
-from memwarden.surfaces.cli.demo.consent_scene import play_consent_scene
-from memwarden.surfaces.cli.demo.quarantine_scene import play_quarantine_scene
-from memwarden.surfaces.cli.demo.script import DemoQuestion, history, questions
+from memwarden.surfaces.cli.demo.scenes import play_change_scene, play_consent_scene, play_quarantine_scene
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import print_json, progress
+from memwarden.surfaces.conversation_files import Conversation, recognise
 
 USER = "demo"
 
@@ -81,7 +81,7 @@ async def demo(
             summary = await _observe(warden, mine)
             me = mine.scope(warden)
             memories = {memory.id: memory for memory in await me.find(limit=10_000)}
-            played = [await _ask(me, question, memories, budget_tokens, threshold) for question in questions()]
+            played = [await _ask(me, question, memories, budget_tokens, threshold) for question in demo_questions()]
             changing = await play_change_scene(me)
             held = await play_quarantine_scene(me)
             asked = await play_consent_scene(me, memories)
@@ -92,7 +92,7 @@ async def demo(
             return
         from memwarden.surfaces.cli.demo.show import show
 
-        show(history(), summary, played, memories, changing, held, asked, mine if stays else None)
+        show(demo_history(), summary, played, memories, changing, held, asked, mine if stays else None)
 
 
 def _file(stack: ExitStack, keep: bool) -> str:
@@ -105,7 +105,7 @@ def _file(stack: ExitStack, keep: bool) -> str:
 
 
 async def _observe(warden: AsyncWarden, options: Options) -> Summary:
-    conversation = history()
+    conversation = demo_history()
     plans = list(plan_sessions([conversation], options.user, None))
     with progress("observing", conversation.turns) as tick:
         return await store_sessions(warden, options, [conversation], plans, tick)
@@ -156,3 +156,37 @@ def _demo_json(url: str | None, summary: Summary, played: Sequence[DemoResult]) 
             for item in played
         ],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class DemoQuestion:
+    """A question with a known answer.
+
+    Attributes:
+        expect: ids of the messages that hold the answer; none when the right answer is "nothing relevant".
+        answer: the answer in words, which is shown but never searched.
+        note: what sort of question it is.
+    """
+
+    question: str
+    expect: tuple[str, ...]
+    answer: str
+    note: str
+
+
+def demo_history() -> Conversation:
+    """Return eight months of messages of two people, an assistant and a bread stall."""
+    (conversation,) = recognise(_content("history.json"), "demo", where="history.json")
+    return conversation
+
+
+def demo_questions() -> list[DemoQuestion]:
+    """Return the questions of the demo."""
+    return [
+        DemoQuestion(item["question"], tuple(item["expect"]), item["answer"], item["note"])
+        for item in _content("questions.json")
+    ]
+
+
+def _content(name: str) -> Any:
+    return json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))

@@ -10,10 +10,15 @@ from rich.text import Text
 from memwarden.records import Memory
 from memwarden.surfaces.cli import draw
 from memwarden.surfaces.cli.commands.observe import Summary
-from memwarden.surfaces.cli.demo.change_scene import ChangeScene, show_change_scene
-from memwarden.surfaces.cli.demo.consent_scene import ConsentScene, show_consent_scene
 from memwarden.surfaces.cli.demo.play import DemoResult, MissingMessage
-from memwarden.surfaces.cli.demo.quarantine_scene import QuarantineScene, show_quarantine_scene
+from memwarden.surfaces.cli.demo.scenes import (
+    ChangeScene,
+    ConsentScene,
+    QuarantineScene,
+    show_change_scene,
+    show_consent_scene,
+    show_quarantine_scene,
+)
 from memwarden.surfaces.cli.options import Options
 from memwarden.surfaces.cli.output import Printer, printer
 from memwarden.surfaces.conversation_files import Conversation

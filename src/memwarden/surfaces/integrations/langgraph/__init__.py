@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memwarden.surfaces.integrations.langgraph.migration import acopy_from_memory, copy_from_memory
-    from memwarden.surfaces.integrations.langgraph.saver import MemwardenSaver
+    from memwarden.surfaces.integrations.langgraph.saver import MemwardenSaver, acopy_from_memory, copy_from_memory
     from memwarden.surfaces.integrations.langgraph.store import MemwardenStore
 
 __all__ = ["MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_memory"]
@@ -15,8 +14,8 @@ __all__ = ["MemwardenSaver", "MemwardenStore", "acopy_from_memory", "copy_from_m
 _WHERE = {
     "MemwardenSaver": "saver",
     "MemwardenStore": "store",
-    "acopy_from_memory": "migration",
-    "copy_from_memory": "migration",
+    "acopy_from_memory": "saver",
+    "copy_from_memory": "saver",
 }
 
 

@@ -14,6 +14,7 @@ from langgraph.store.base import (
     InvalidNamespaceError,
     Item,
     ListNamespacesOp,
+    MatchCondition,
     Op,
     PutOp,
     Result,
@@ -39,7 +40,7 @@ from memwarden.stores.shared.items import (
     require_items,
 )
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
-from memwarden.surfaces.integrations.langgraph import namespaces, values
+from memwarden.surfaces.integrations.langgraph import values
 from memwarden.surfaces.integrations.langgraph.batching import CallBatcher
 from memwarden.surfaces.integrations.langgraph.sweeper import TaskSweeper, ThreadSweeper
 from memwarden.surfaces.integrations.langgraph.vectors import ItemIndex
@@ -238,8 +239,8 @@ class _ItemExecutor:
         if isinstance(do, ItemSearch):
             return await self._items.search(self._namespace, do._replace(alive_at=alive_at))
         if isinstance(do, ListNamespacesOp):
-            paths = await self._items.paths(self._namespace, namespaces.common_prefix(do), alive_at=alive_at)
-            return namespaces.list_namespaces(paths, do)
+            paths = await self._items.paths(self._namespace, common_prefix(do), alive_at=alive_at)
+            return list_namespaces(paths, do)
         return found.get(do.place) if isinstance(do, _Get) else None
 
 
@@ -253,7 +254,7 @@ def _plan_operation(op: Op, index: ItemIndex | None) -> _Task:
         search = ItemSearch(path, _count(op.limit, "limit"), _count(op.offset, "offset"), values.matcher(op.filter))
         return _Task(search, query=op.query if index and op.query else None, refresh=op.refresh_ttl)
     if isinstance(op, ListNamespacesOp):
-        namespaces.check(op)
+        check_listing(op)
         _count(op.limit, "limit"), _count(op.offset, "offset")
         return _Task(op)
     if isinstance(op, PutOp):
@@ -371,3 +372,47 @@ async def _asweep(store: MemwardenStore | None) -> int | None:
 
 async def _nothing() -> None:
     return None
+
+
+_ANY = "*"
+
+
+def check_listing(op: ListNamespacesOp) -> None:
+    """Raise InvalidInput for an unknown match type and for a depth below 0."""
+    for condition in op.match_conditions or ():
+        if condition.match_type not in ("prefix", "suffix"):
+            raise InvalidInput(f"Unsupported match type: {condition.match_type!r:.80}; there are prefix and suffix")
+    depth = op.max_depth
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
+        raise InvalidInput(f"max_depth is a whole number from 0, not {depth!r:.80}")
+
+
+def common_prefix(op: ListNamespacesOp) -> str | None:
+    """Return the longest wildcard-free prefix that every listed path has, or None."""
+    longest: Sequence[str] = ()
+    for condition in op.match_conditions or ():
+        plain = list(condition.path)[: _first_wildcard(condition.path)] if condition.match_type == "prefix" else []
+        longest = max(longest, plain, key=len)
+    return ".".join(longest) or None
+
+
+def list_namespaces(paths: Iterable[str], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """Return a page of the sorted, distinct namespaces that match, cut to the depth."""
+    found = (tuple(path.split(".")) for path in paths)
+    fitting = [
+        item for item in found if all(_matches_condition(item, condition) for condition in op.match_conditions or ())
+    ]
+    cut = fitting if op.max_depth is None else {item[: op.max_depth] for item in fitting}
+    return sorted(cut)[op.offset : op.offset + op.limit]
+
+
+def _matches_condition(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    path = tuple(condition.path)
+    if not path:
+        return True
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
+    return len(part) == len(path) and all(wanted in (_ANY, label) for label, wanted in zip(part, path, strict=True))
+
+
+def _first_wildcard(path: Sequence[str]) -> int:
+    return next((number for number, label in enumerate(path) if label == _ANY), len(path))
