@@ -1,4 +1,4 @@
-"""Categories and the agents' allowlists (B5): shipped ones, or those of a YAML file, checked once, when it is read."""
+"""Categories and the agents' allowlists: shipped ones, or those of a YAML file, checked once, when it is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Category:
 
     Attributes:
         always: True for ``context: all``: offered without passing the relevance bar, within 40 % of the budget.
-        rag_length: the most memories of it that may be candidates for one query, or None for no limit.
+        rag_length: the most memories of it that may be candidates for a query, or None for no limit.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The declared categories and the agents' allowlists (B5)."""
+    """The declared categories and the agents' allowlists."""
 
     declared: Mapping[str, Category]
     allowlists: Mapping[str, tuple[str, ...]]
@@ -43,19 +43,19 @@ class Categories:
     def readable(self, agent: str | None, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the categories that a query may search; None means all of them.
 
-        Without an agent every category may be read. With one, ``wanted`` None means the agent's whole allowlist, and
-        a wanted category outside of it is refused, never silently dropped.
+        Without an agent every category may be read. With an agent, ``wanted`` None means the agent's whole
+        allowlist, and a wanted category outside of it is refused, never silently dropped.
 
         Raises UnknownAgent for an agent without an allowlist, CategoryDenied, InvalidInput for an unknown category.
         """
         if wanted is not None and not wanted:
-            raise InvalidInput("categories is an empty list; name at least one category or leave it out")
+            raise InvalidInput("categories is an empty list; name a category or leave it out")
         if agent is None:
             return wanted if wanted is None else tuple(self.known(name) for name in wanted)
         allowed = self.allowlists.get(agent)
         if allowed is None:
             known = ", ".join(sorted(self.allowlists)) or "none"
-            raise UnknownAgent(f"agent {agent!r} has no allowlist; agents with one: {known}")
+            raise UnknownAgent(f"agent {agent!r} has no allowlist; agents with an allowlist: {known}")
         if wanted is None:
             return allowed
         denied = [name for name in wanted if name not in allowed]
@@ -67,7 +67,7 @@ class Categories:
 
 
 def read_categories(source: str | Path | Mapping[str, Any]) -> Categories:
-    """Read categories and allowlists from a YAML file (design B's layout) or from its content.
+    """Read categories and allowlists from a YAML file or from its content.
 
     Raises InvalidConfig that names the place that is wrong.
     """

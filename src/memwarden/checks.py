@@ -33,7 +33,7 @@ class Rule:
     def _type(self) -> Any:
         from msgspec import Meta
 
-        return Annotated[self.kind, Meta(**self.limits)] if self.limits else self.kind  # type: ignore[arg-type]
+        return Annotated[self.kind, Meta(**self.limits)] if self.limits else self.kind  # type: ignore[call-overload]
 
     def check(self, value: Any, what: str, error: type[InvalidInput] = InvalidInput, *, from_text: bool = False) -> Any:
         """Return a value as this rule's type.

@@ -18,7 +18,7 @@
         ├── StoreFull           make room, then repeat the call
         ├── StoreCorrupt        restore a copy; the file was not changed
         ├── StoreTooNew         written by a later memwarden; upgrade
-        ├── MemoryBackendError  what design E's storage contract raises; also a MemoryError
+        ├── MemoryBackendError  what the storage contract of the tiers raises; also a MemoryError
         └── ModelMismatch       the store's vectors come from another embedding model
 
 Every message says what was wrong, where, and what to do.
@@ -113,8 +113,8 @@ class StoreTooNew(StoreError):
 
 
 class MemoryBackendError(StoreError, MemoryError):
-    """The storage refused an item (design E's contract says MemoryError)."""
+    """The storage refused an item (the contract of the tiers says MemoryError)."""
 
 
 class ModelMismatch(StoreError):
-    """The store's vectors come from another embedding model than the configured one."""
+    """The store's vectors come from another embedding model than the configured model."""

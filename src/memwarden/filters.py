@@ -1,12 +1,12 @@
-"""The one filter language: exact values, lists as any-of, and ``$eq $ne $gt $gte $lt $lte`` (E1, B6).
+"""The filter language: exact values, lists as any-of, and ``$eq $ne $gt $gte $lt $lte``.
 
 ``parse`` turns a caller's mapping into conditions; every backend and the index answer the same conditions alike, and
 ``matches`` is the plain-Python meaning that they are tested against.
 
 * ``{"kind": "note"}`` exact. ``{"kind": ["note", "decision"]}`` any of them.
-* ``{"tags": ["a", "b"]}`` and ``{"characters": [...]}``: at least one of them is on the memory.
+* ``{"tags": ["a", "b"]}`` and ``{"characters": [...]}``: any of them is on the memory.
 * ``{"importance": {"$gte": 0.7}}``; several operators on a field must all hold.
-* ``importance_min``, ``importance_max`` (levels 1..5), ``updated_after``, ``updated_before`` as design B names them:
+* ``importance_min``, ``importance_max`` (levels 1..5), ``updated_after``, ``updated_before``:
   both ends are included for importance; ``after`` and ``before`` exclude the instant itself. A date without a time
   means its first instant, UTC.
 * A bare ``None`` is no condition (clients send unused keys as null); ``{"$eq": None}`` asks for an unset field.
@@ -83,7 +83,7 @@ _SHORTHANDS: Mapping[str, tuple[str, str]] = {
 
 
 class Condition(NamedTuple):
-    """One test of one field. op: ``$in`` (value: tuple, any of) or one of :data:`OPERATORS`. Times are datetimes."""
+    """A test of a field. op: ``$in`` (value: tuple, any of) or a word of :data:`OPERATORS`. Times are datetimes."""
 
     field: str
     op: str
@@ -113,7 +113,7 @@ def sort_field(name: str) -> str:
     """Return the field that ``order_by`` means. Raises InvalidFilter if it cannot be sorted by."""
     field = ALIASES.get(name, name) if isinstance(name, str) else ""
     if field not in SORTABLE:
-        raise InvalidFilter(f"cannot order by {name!r}; use one of: {', '.join(sorted(SORTABLE))}")
+        raise InvalidFilter(f"cannot order by {name!r}; known are: {', '.join(sorted(SORTABLE))}")
     return field
 
 
@@ -158,7 +158,7 @@ def _conditions(name: Any, value: Any) -> list[Condition]:
 
 def _operator_condition(name: str, field: str, op: str, operand: Any) -> Condition:
     if op not in OPERATORS:
-        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; use one of: {', '.join(OPERATORS)}")
+        raise InvalidFilter(f"unknown operator {op!r} on {name!r}; known are: {', '.join(OPERATORS)}")
     if FIELDS[field] == MANY:
         raise InvalidFilter(f"operator {op} does not apply to {name!r}, a list; give a list of values (any of them)")
     if operand is None and op in ("$eq", "$ne"):
@@ -176,7 +176,7 @@ def _value(name: str, field: str, value: Any) -> Any:
         try:
             return float(value)
         except OverflowError:
-            raise InvalidFilter(f"{name!r} takes {sort}, not one that large") from None
+            raise InvalidFilter(f"{name!r} takes {sort}, not a number that large") from None
     if sort == BOOLEAN and isinstance(value, bool):
         return value
     if sort == TIME:

@@ -1,4 +1,4 @@
-"""How long memories live: one table by channel and by the kind of namespace (B7, decisions 2.3). Decisions only.
+"""How long memories live: a table by channel and by the kind of namespace. Decisions only.
 
 Nothing is removed by looking at it: the table says what may go, the upkeep that takes it comes later, and what goes is
 soft-deleted, told once in the delta, and can be restored until it is purged.
@@ -20,7 +20,7 @@ EARLIER_STATES: Final = 10
 """So many earlier contents are kept of what is saved by key: enough to take a mistake back, and a session that is
 written with every question does not grow for ever."""
 UNUSED_FOR: Final = timedelta(days=60)
-"""A memory that expires is one that was in no answer for so long ..."""
+"""An expired memory was in no answer for so long ..."""
 LESS_IMPORTANT_THAN: Final = 0.4
 """... and that matters less than level 2 of 5."""
 

@@ -59,7 +59,8 @@ class OldPathFinder:
         """Return a spec for an old path, and None for any other."""
         if name not in NEW_NAMES:
             return None
-        return ModuleSpec(name, OldPathFinder, is_package=any(other.startswith(f"{name}.") for other in NEW_NAMES))
+        loader: Any = OldPathFinder
+        return ModuleSpec(name, loader, is_package=any(other.startswith(f"{name}.") for other in NEW_NAMES))
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType | None:

@@ -88,21 +88,21 @@ class Settings:
             (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
         max_text_bytes: the longest text accepted, UTF-8 bytes.
         index_bytes: how much memory the namespace indexes of this process may take before the least recently used
-            one is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again, and an
+            index is dropped; a 64th part of it is for memories that stood in answers, kept to be shown again, and an
             8th for moments in the past that were asked about, a 16th for what is known of namespaces that are searched.
         search_above: on PostgreSQL, a namespace of so many memories is searched in the database; smaller ones, and all
             on other stores, are read into memory.
         session_gap_hours: a longer silence within a thread begins a new session.
         preset: the weights that rank: ``auto`` (by who speaks in a namespace), ``chat`` or ``assistant``.
-        relation_weight: what a memory's rank gains at most when it is related to one that answers, 0..1 (B2).
+        relation_weight: what a memory's rank gains at most when it is related to a memory that answers, 0..1.
         leave_out: names of features that do not count, for experiments; see ``memwarden bench quality --ablate``.
         merging: ``auto`` compares what ``remember`` is given with what is known, and merges, supersedes and links;
             ``off`` stores every statement beside the others.
         extraction: ``every_turn`` looks through what was observed at once, ``periodic`` after every
             ``extraction_turns`` new turns of a thread, ``off`` when it is asked for.
-        extraction_turns: how many turns ``periodic`` waits for. facts_a_day: so many facts of a user are kept on one
+        extraction_turns: how many turns ``periodic`` waits for. facts_a_day: so many facts of a user are kept on a
             day; the rest waits for the next.
-        link_min: neighbours with at least this score are linked to a new statement (B2), 0..1.
+        link_min: neighbours with at least this score are linked to a new statement, 0..1.
         chat_model, chat_url: an OpenAI-compatible chat model that judges what no rule decides, and its endpoint's base
             URL (empty: OpenAI's own); extra ``openai``. Empty model: none is asked.
         events: ``on`` writes operational events (:mod:`memwarden.observability.records`), ``off`` none. events_days:
@@ -147,7 +147,7 @@ class Settings:
 def load(file: Path | None = None, **flags: Any) -> Settings:
     """Build the settings: flag, else environment ``MEMWARDEN_*``, else ``memwarden.toml``, else default.
 
-    ``file`` None means ``memwarden.toml`` in the working folder, if there is one. Flags that are None are not given.
+    ``file`` None means ``memwarden.toml`` in the working folder, if it exists. Flags that are None are not given.
     Raises InvalidConfig for unknown names and wrong values.
     """
     values = {**_from_file(file), **_from_environment(), **{k: v for k, v in flags.items() if v is not None}}

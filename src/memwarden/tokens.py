@@ -16,7 +16,7 @@ class TokenCounter(Protocol):
 
 
 def estimate(text: str) -> int:
-    """The default counter: a token for 4 ASCII characters, and one for 2 bytes of anything else, rounded up.
+    """The default counter: a token for 4 ASCII characters, and a token for 2 bytes of anything else, rounded up.
 
     English prose has 4.2 to 4.7 characters a token in today's vocabularies, Chinese and Japanese 2 to 3 bytes a
     token, so that the estimate is rather too high than too low.

@@ -306,7 +306,7 @@ def test_speed_command_on_a_tiny_namespace(tmp_path: Path, locomo: Path, monkeyp
 
 
 def test_a_trial_that_fails_says_why(tmp_path: Path) -> None:
-    with pytest.raises(TrialFailed, match="embedder is auto, .* not 'nonsense'"):
+    with pytest.raises(TrialFailed, match=r"embedder is auto, .* not 'nonsense'"):
         speed.measure_size(1, "nonsense", data=None, folder=tmp_path, queries=7, tick=lambda what: None)
 
 

@@ -408,7 +408,7 @@ async def test_what_cannot_be_written_is_counted_and_told(error: Exception, capl
 
 
 async def test_a_full_queue_loses_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_WAITING", 5)
+    monkeypatch.setattr(queue, "MAX_WAITING", 5)
     async with AsyncWarden.open("memory://", config=WORDS_ONLY) as warden:
         me, tom = warden.scope(user="ana"), warden.scope(user="tom")
         for _ in range(8):

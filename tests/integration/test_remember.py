@@ -72,7 +72,7 @@ def test_several_texts_and_messages_become_a_memory_each(warden: Warden) -> None
         ({"text_or_messages": 5}, "must be text"),
         ({"text_or_messages": {"role": "user", "content": None, "tool_calls": [1]}}, "no words"),
         ({"channel": "turn"}, "use observe for turns"),
-        ({"channel": "memory"}, "channel is one of"),
+        ({"channel": "memory"}, "channel is semantic, "),
         ({"kind": "rumour"}, "kind is unknown, .* or pattern, not"),
         ({"category": "gossip"}, "unknown category 'gossip'"),
         ({"importance": 3}, "from 0 to 1"),

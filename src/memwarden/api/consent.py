@@ -51,14 +51,14 @@ class AsyncConsent(ScopeHandle):
         is taken out; a proposal waits for it for 7 days. ``tone`` and ``goals_add`` are changed at once when two
         different
         turns of the person speak for them, or a confident insight does; else they wait, too. A tone also waits while
-        another one does, or when the person decided on it before.
+        another does, or when the person decided on it before.
 
         Args:
             patch: field to value; None empties a field. ``goals_add`` and ``goals_remove`` take a goal or a list of
             them. sources: ids of the turns, or of the memories resting on turns, that speak for it. Those of the person
             count. confident: it is an insight that is sure of itself; this counts for ``tone`` and ``goals_add`` alone.
 
-        Returns one result for each change, in the order of the patch: ``updated`` (made), ``proposed`` with the id to
+        Returns a result for each change, in the order of the patch: ``updated`` (made), ``proposed`` with the id to
         decide on, or ``rejected`` when there is nothing to change; the reason begins with the field.
 
         Raises InvalidInput, CategoryDenied, Conflict, StoreError.
@@ -108,11 +108,11 @@ class AsyncConsent(ScopeHandle):
 
     @instrumented(Node.HOTPATH, Op.UPDATE)
     async def acknowledge(self, turn_id: str) -> list[Consent]:
-        """Take a person's turn as consent, or as the refusal of it, if it plainly is one. Returns what was decided.
+        """Take a person's turn as consent, or as the refusal of it, if it plainly is. Returns what was decided.
 
         It is when the turn right before it in the thread is the assistant's, was stored after the proposal, ends
         with its
-        one question, which asks whether to keep exactly the proposed value for that field, and the person says yes
+        only question, which asks whether to keep exactly the proposed value for that field, and the person says yes
         or no and nothing else (English, German, Spanish, French, Japanese). Whatever is less plain decides nothing.
 
         Args:

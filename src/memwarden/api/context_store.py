@@ -1,4 +1,4 @@
-"""The old ``ContextStore`` of design E, a plain dict of items, over a namespace of memwarden (E11).
+"""The old ``ContextStore``, a plain dict of items, over a namespace of memwarden.
 
 For code that is to be moved: what was written for the old store runs, and what it adds is a memory like any other.
 """
@@ -19,8 +19,8 @@ _FIELDS = ("kind", "source", "timestamp", "tags", "importance", "token_cost", "p
 class StoredItems(MutableMapping[str, Any]):
     """Items by their id, the first added first; every access reads or writes the store.
 
-    An item that is put in may be of any class with design E's fields. What comes out is a
-    :class:`memwarden.tiers.backend.ContextItem`, which does not change: put a changed one in its place.
+    An item that is put in may be of any class with the same fields. What comes out is a
+    :class:`memwarden.tiers.backend.ContextItem`, which does not change: put a changed item in its place.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -90,7 +90,7 @@ class ContextStore:
 
 
 def _item(key: Any, item: Any) -> ContextItem:
-    """An item of any class with design E's fields as one of ours, under a key. Raises InvalidInput."""
+    """Convert an item of any class with the fields of ContextItem. Raises InvalidInput."""
     if isinstance(item, ContextItem):
         return item if item.context_item_id == key else replace(item, context_item_id=key)
     if not hasattr(item, "kind") or not hasattr(item, "payload"):

@@ -47,7 +47,7 @@ class AsyncJournal(ScopeHandle):
         ``meta`` is None where it names a memory that the agent may not read.
 
         Args:
-            memory_id: of one memory; None for all. since: a revision; only later entries. limit: the most entries.
+            memory_id: of a single memory; None for all. since: a revision; only later entries. limit: the most entries.
             descending: the newest first.
 
         Raises NotFound, InvalidInput, StoreError.
@@ -70,10 +70,10 @@ class AsyncJournal(ScopeHandle):
         removed or merged is there again, links too. An undo is a change like any other, and can be undone.
 
         Args:
-            change: ``seq`` of one of its entries, as :meth:`history` gives it.
+            change: ``seq`` of any of its entries, as :meth:`history` gives it.
 
         Raises NotFound for a change that there is not, or when the agent may not read all of what was decided with it
-        (both contents of each entry, both ends of each link); Conflict when it was undone already, when one of its
+        (both contents of each entry, both ends of each link); Conflict when it was undone already, when any of its
         memories was changed later (undo that first), or when a link that it took away leads to a memory that is not
         there now (restore that first).
         """
@@ -88,7 +88,7 @@ class AsyncJournal(ScopeHandle):
         return await self._parts.working.writer.undo(self.who, entries)
 
     async def delta(self, since_rev: int | None = None) -> Delta:
-        """Return what changed since this thread looked last, or since a revision (B1): facts, not turns.
+        """Return what changed since this thread looked last, or since a revision: facts, not turns.
 
         Every answer to a query tells it too, as the first lines of its text. What was told counts as seen when this
         process answers the next time, and for others when the thread's next turn is observed: it is told at least once,

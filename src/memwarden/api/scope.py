@@ -108,7 +108,8 @@ class AsyncScope(ScopeHandle):
                 with other messages it is a Conflict. Without key and ids, messages that repeat the end of the thread
                 are known to be the conversation handed over again.
 
-        Returns one result a message: ``created`` (reason "already stored" if it was there), or ``rejected`` with the
+        Returns a result for each message: ``created`` (reason "already stored" if it was there), or ``rejected``
+        with the
         reason: system prompts, tool output, no words, or words that cannot be kept (too long, binary, broken Unicode);
         the others are stored all the same. What is stored is stored whole or not at all.
 
@@ -120,7 +121,7 @@ class AsyncScope(ScopeHandle):
         return result
 
     async def extract_pending(self, *, again: bool = False) -> WriteResult:
-        """Look through what the thread holds beyond its mark, for what is worth keeping (F7, B13).
+        """Look through what the thread holds beyond its mark, for what is worth keeping.
 
         ``observe`` does it by itself, as the setting ``extraction`` says; with a chat model beside the call, which does
         not wait for it. This verb waits for what is under way in the thread, and does the rest.
@@ -138,7 +139,7 @@ class AsyncScope(ScopeHandle):
         return await self._log.look_now(again)
 
     async def _is_due(self) -> bool:
-        """Whether the thread's new turns shall be looked through now (C3)."""
+        """Whether the thread's new turns shall be looked through now."""
         settings = self._parts.settings
         if settings.extraction == "periodic":
             return await self._log.waits_for(settings.extraction_turns)
@@ -167,15 +168,15 @@ class AsyncScope(ScopeHandle):
     ) -> WriteResult:
         """Store something worth knowing, as stated: a fact, a decision, a preference, a procedure.
 
-        What is stated is compared with what is known (B16): a paraphrase is merged into the memory that says the same,
-        a new value takes the place of the old one, whose validity ends (``valid_to``); each is one decision in the
-        journal that names its rule and can be undone. Others are linked to their nearest neighbours (B2). Compared
-        are semantic, episodic and insight memories of one channel and one speaker that the agent may read; what
+        What is stated is compared with what is known: a paraphrase is merged into the memory that says the same,
+        a new value takes the place of the old one, whose validity ends (``valid_to``); each is a single decision in the
+        journal that names its rule and can be undone. Others are linked to their nearest neighbours. Compared
+        are semantic, episodic and insight memories of the same channel and speaker that the agent may read; what
         happened (episodic) also takes the place of what was so (semantic), and the other way round. The setting
         ``merging`` switches it off.
 
         Args:
-            text_or_messages: a text, a message, or a list of them; one memory is made of each.
+            text_or_messages: a text, a message, or a list of them; each becomes a memory.
             channel: ``semantic``, ``episodic``, ``insight``, ``procedural`` or ``state``. A procedure is a text that
                 lists steps; they are numbered, stored in the category ``procedural``, and in an answer only when
                 ``query`` is asked for that category by its name.
@@ -199,7 +200,7 @@ class AsyncScope(ScopeHandle):
         settings = self._parts.settings
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(item for item in Channel if item != Channel.TURN)
-            raise InvalidInput(f"channel is one of {stated}, not {channel!r:.80}; use observe for turns")
+            raise InvalidInput(f"channel is {stated}, not {channel!r:.80}; use observe for turns")
         if trust is not None:
             word(Trust).check(trust, "trust")
         draft = Draft(
@@ -227,13 +228,13 @@ class AsyncScope(ScopeHandle):
 
     @instrumented(Node.HOTPATH, Op.CREATE)
     async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
-        """Store the memories that a model's answer lists as worth remembering (C8).
+        """Store the memories that a model's answer lists as worth remembering.
 
         Args:
             response: JSON, bare, fenced or with words around it: a list of texts or of objects with ``content``, and
                 maybe ``summary``, ``type``, ``importance`` (1..10) and ``tags``.
 
-        All of them are stored in one batch, or none. Raises InvalidInput when there is no such list in it.
+        All of them are stored in a single batch, or none. Raises InvalidInput when there is no such list in it.
         """
         settings = self._parts.settings
         listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
@@ -265,7 +266,7 @@ class AsyncScope(ScopeHandle):
         as_of: AsOf = None,
         since_rev: int | None = None,
     ) -> QueryResult:
-        """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant (B6).
+        """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant.
 
         Args:
             query: the question, in words.
@@ -275,7 +276,7 @@ class AsyncScope(ScopeHandle):
             threshold: drop items with a lower score. None: the calibrated bar, which decides whether there is an
                 answer at all. 0 switches the bar off.
             budget_tokens: the most tokens that ``text`` may take; None for no limit.
-            returns: ``bullets`` (one line each, long texts cut to the part that matches) or ``full`` (whole texts).
+            returns: ``bullets`` (a line each, long texts cut to the part that matches) or ``full`` (whole texts).
             explain: name the gate of every memory that was left out, not only of the nearest.
             as_of: answer from the past. A whole number is a revision: what was recorded then, whatever became of it
                 since. A datetime, ISO text or seconds since 1970 (a float) is a time: what is known to have been true
@@ -308,7 +309,7 @@ class AsyncScope(ScopeHandle):
         max_memories: int = CONTEXT_MEMORIES,
         template: Template = DEFAULT_TEMPLATE,
     ) -> ContextBlock:
-        """Make the ``<memories>`` block to put before a turn (C1, C6); empty when nothing is relevant.
+        """Make the ``<memories>`` block to put before a turn; empty when nothing is relevant.
 
         The last message and the talk just before it are searched for. When the best memory reaches the threshold, it
         and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most
@@ -318,9 +319,9 @@ class AsyncScope(ScopeHandle):
             messages: the conversation so far, the message to answer last. What stands in it is not repeated.
             budget_tokens: the most tokens that the whole block may take.
             threshold: the least score of the best memory, on the calibrated scale.
-            participants: only memories in which one of these takes part. A filter of ``characters`` must hold as well.
+            participants: only memories in which any of these takes part. A filter of ``characters`` must hold as well.
             max_memories: 1..100; those that are always offered do not count.
-            template: the words of the block, if not design C's.
+            template: the words of the block, if not the default.
         """
         read = read_messages(messages, self._parts.settings.max_text_bytes)
         if read[-1].misfit:
@@ -339,9 +340,9 @@ class AsyncScope(ScopeHandle):
         return await self._parts.working.recall.context(self.who, said, request)
 
     async def get(self, memory_id: str) -> Memory:
-        """Return one memory, also one that is no longer true (its ``valid_to`` tells).
+        """Return a memory, also when it is no longer true (its ``valid_to`` tells).
 
-        Raises NotFound, also for one that the agent may not read.
+        Raises NotFound, also for a memory that the agent may not read.
         """
         return await self._get(memory_id)
 
@@ -355,7 +356,7 @@ class AsyncScope(ScopeHandle):
         descending: bool = True,
         as_of: AsOf = None,
     ) -> list[Memory]:
-        """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything (C8).
+        """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything.
 
         Newest first by default. What is no longer true is left out, unless a filter asks for ``valid_to``. ``as_of``
         lists the past, as in :meth:`query`.
@@ -377,7 +378,7 @@ class AsyncScope(ScopeHandle):
         return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
 
     async def relations(self, memory_id: str) -> list[Relation]:
-        """Return what a memory is related to (B2): the edges that begin or end at it, sorted by from, to and type.
+        """Return what a memory is related to: the edges that begin or end at it, sorted by from, to and type.
 
         Edges to what was forgotten, or what the agent may not read, are left out. Raises NotFound.
         """
@@ -390,7 +391,7 @@ class AsyncScope(ScopeHandle):
         return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
 
     async def audit(self, *, limit: int = 10_000, progress: Callable[[int, int], None] | None = None) -> Audit:
-        """Say what is wrong with what is remembered, and what would mend it (F8). Changes nothing.
+        """Say what is wrong with what is remembered, and what would mend it. Changes nothing.
 
         Found are facts that say the same, facts that contradict each other, memories that repeat what memwarden put
         into a prompt, chatter kept as facts, secrets in old texts, facts that rest on forgotten turns, and facts whose
@@ -431,12 +432,12 @@ class AsyncScope(ScopeHandle):
     async def restore(self, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was. Returns ``restored``, also when it is active already.
 
-        Raises NotFound for an unknown id, Conflict for a memory that was merged into another one (undo the merge) and
-        for one that was held back and never was an answer.
+        Raises NotFound for an unknown id, Conflict for a memory that was merged into another (undo the merge) and
+        for a quarantined memory, which never was an answer.
         """
         (found,) = await self._any_state([arguments.check_memory_id(memory_id)])
         if found.state == MemoryState.MERGED:
-            raise Conflict(f"memory {memory_id!r} was merged into another one; look at its history and undo the merge")
+            raise Conflict(f"memory {memory_id!r} was merged into another; look at its history and undo the merge")
         if found.state not in (MemoryState.ACTIVE, MemoryState.SOFT_DELETED):
             raise Conflict(
                 f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
@@ -496,7 +497,7 @@ class AsyncScope(ScopeHandle):
         if old.channel == Channel.PROCEDURAL:
             changes = procedures.check_corrected_procedure(changes)
         if not changes:
-            raise InvalidInput(f"nothing to change; give one of {', '.join(given)} or clear")
+            raise InvalidInput(f"nothing to change; give {', '.join(given)} or clear")
         if (
             expected_version is not None
             and arguments.check_whole(expected_version, "expected_version", 1, None) != old.version
@@ -519,18 +520,18 @@ class AsyncScope(ScopeHandle):
 
     @property
     def state(self) -> AsyncState:
-        """Values saved by key, loaded only when a goal needs them (A5)."""
+        """Values saved by key, loaded only when a goal needs them."""
         return AsyncState(self._parts, self.who)
 
     @property
     def sessions(self) -> AsyncSessions:
-        """Stored sessions: the last exchanges, a summary, results of tools (D7)."""
+        """Stored sessions: the last exchanges, a summary, results of tools."""
         return AsyncSessions(self._parts, self.who)
 
     def overseer(self, settings: OverseerSettings | None = None) -> AsyncOverseer:
-        """Return what decides which state a goal needs, and which results of tools are saved (A1 to A4).
+        """Return what decides which state a goal needs, and which results of tools are saved.
 
-        It asks the warden's chat model; without one search and rules decide.
+        It asks the warden's chat model; without a model search and rules decide.
         """
         return AsyncOverseer(self.state, self._parts.working.chat, settings or OverseerSettings())
 
@@ -541,14 +542,13 @@ class AsyncScope(ScopeHandle):
         only: Sequence[str] | None = None,
         block: ContextBlock | None = None,
     ) -> AsyncTools:
-        """Return the tools that an agent's model may call on this scope: to search memories and to make one (C8, C10,
-        C3), and the four of :attr:`state` (A5, A6).
+        """Return the tools that an agent's model may call: to search and to store memories, and those of :attr:`state`.
 
         Args:
             permission: ``read`` leaves out what writes, and refuses it.
             only: the names of the tools that are wanted. None: all.
             block: what a turn has put into its prompt already (:meth:`context`). With it, ``searchMemories`` is there
-                only when the block says too little and the store may know more (B11), and finds three bullets at most.
+                only when the block says too little and the store may know more, and finds three bullets at most.
 
         Raises InvalidInput for a name that no tool has.
         """
@@ -559,7 +559,7 @@ class AsyncScope(ScopeHandle):
     def turn(
         self, request: Any, settings: ChatSettings | None = None, *, form: str | None = None, key: str | None = None
     ) -> AsyncTurn:
-        """Return a turn: a context manager around your own call of a model, which weaves memory into it (design C).
+        """Return a turn: a context manager around your own call of a model, which weaves memory into it.
 
         On entering it finds memories for the request and puts them in (``turn.request``, ``turn.messages``), and stores
         what the user said. Give it the answer with ``turn.record_response`` or ``turn.stream``; on leaving, however
@@ -594,7 +594,7 @@ class AsyncScope(ScopeHandle):
         seconds: float = DEFAULT_SECONDS,
         window_tokens: int = DEFAULT_WINDOW_TOKENS,
     ) -> AsyncChat:
-        """Return a chat with a model, with memory woven into it: design C's whole pipeline (C7).
+        """Return a chat with a model, with memory woven into it.
 
         Its prompts are made of a stored session (the last 10 exchanges, a summary, results of tools): they stay small.
 
@@ -654,7 +654,7 @@ class AsyncScope(ScopeHandle):
         return AsyncUsage(self._parts, self.who)
 
     async def _any_state(self, ids: Sequence[str]) -> list[Memory]:
-        """Memories whatever their state. Raises NotFound for one that is not there or that the agent may not read."""
+        """Return memories in any state. Raises NotFound for an unknown id or a category that the agent may not read."""
         found = await self._parts.store.get(self.who.namespace, ids, removed=True)
         readable = self._readable
         known = {item.id for item in found if readable is None or item.category in readable}

@@ -41,7 +41,7 @@ LARGE_SHARE = 16
 
 
 class AsyncWarden:
-    """The memory of agents on one store. Make it with :meth:`open` and use it as an async context manager.
+    """The memory of agents on a store. Make it with :meth:`open` and use it as an async context manager.
 
     >>> async with AsyncWarden.open("sqlite:///notes.db") as warden:
     ...     me = warden.scope(user="ana", thread="t1")
@@ -163,7 +163,7 @@ class AsyncWarden:
         Args:
             user: whose memory it is: everything is written to and read from the namespace ``user/<user>``.
             agent: the agent that asks; it may read the categories of its allowlist only. None: all categories.
-            thread: the conversation; turns of one thread follow one another. None: the thread ``default``.
+            thread: the conversation; turns of a thread follow each other. None: the thread ``default``.
             run, actor: recorded with what is written, to filter by.
             tenant: hard isolation; nothing is ever shared between tenants.
 
@@ -173,13 +173,13 @@ class AsyncWarden:
         names = {"tenant": tenant, "user": user, "agent": agent, "thread": thread, "run": run, "actor": actor}
         for required in ("tenant", "user"):
             if names[required] is None:
-                raise InvalidInput(f"{required} is a text of at least one character, not None")
+                raise InvalidInput(f"{required} is a text of at least a character, not None")
         checked = {name: checked_name(value, name) for name, value in names.items()}
         self._parts.settings.categories.readable(checked["agent"], None)
         return AsyncScope(self._parts, Scope(**checked))  # type: ignore[arg-type]  # tenant and user are no None, see above
 
     def backend(self, namespace: str, *, tenant: str = "default") -> AsyncBackend:
-        """Return design E's storage contract (E1) for one namespace.
+        """Return the storage contract of the tiers for a namespace.
 
         Args:
             namespace: ``user/<id>``, ``project/<id>``, ``task/<id>`` or ``global``.
@@ -192,7 +192,7 @@ class AsyncWarden:
 
     @property
     def tiers(self) -> AsyncTiers:
-        """Design E's stores of tasks, projects and what holds everywhere."""
+        """The stores of tasks, projects and what holds everywhere."""
         return self._tiers
 
     @property

@@ -17,7 +17,7 @@ CLOSE_SECONDS = 1.0
 
 
 class Loop:
-    """An event loop in a daemon thread, owned by one warden and one process."""
+    """An event loop in a daemon thread, owned by a warden and its process."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -30,9 +30,9 @@ class Loop:
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on the loop and wait for its answer. Raises StoreUnavailable, WrongThread."""
-        return self._answered(self._submit(coroutine))
+        return self._await_answer(self._submit(coroutine))
 
-    def _answered(self, answer: concurrent.futures.Future[R]) -> R:
+    def _await_answer(self, answer: concurrent.futures.Future[R]) -> R:
         try:
             return answer.result()
         except concurrent.futures.CancelledError:
@@ -41,11 +41,11 @@ class Loop:
             raise StoreUnavailable("the warden was closed during the call; open it again and repeat it") from None
 
     def run_while_wanted(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        """Run a coroutine as :meth:`run` does; who is interrupted (Ctrl-C) cancels it, and waits for its end."""
+        """Run a coroutine as :meth:`run` does; an interrupt (Ctrl-C) cancels it and waits for its end."""
         tasks: list[asyncio.Task[Any]] = []
         ended, wanted = threading.Event(), [True]
 
-        async def noted() -> R:
+        async def register() -> R:
             task = asyncio.current_task()
             if not wanted or task is None:  # interrupted before it began
                 coroutine.close()
@@ -57,7 +57,7 @@ class Loop:
                 ended.set()
 
         try:
-            return self._answered(self._submit(noted()))
+            return self._await_answer(self._submit(register()))
         except MemwardenError:
             if not tasks:
                 coroutine.close()  # it was refused
@@ -72,7 +72,7 @@ class Loop:
     async def wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on this loop while another loop waits for its answer. Raises StoreUnavailable, WrongThread.
 
-        Who stops waiting does not break it off.
+        A cancellation of the waiting does not cancel the coroutine.
         """
         answer = self._submit(coroutine)
         try:
@@ -84,7 +84,7 @@ class Loop:
 
     @property
     def over(self) -> bool:
-        """Whether nothing can be run any more: it was stopped, or this is a fork's copy."""
+        """Whether the loop was stopped, or this is a fork's copy of it."""
         return self._stopping or os.getpid() != self._process
 
     @property
@@ -93,7 +93,7 @@ class Loop:
         return threading.current_thread() is self._thread
 
     def leave(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        """Run a coroutine on the loop, from any thread, and wait for nothing. After the end it is dropped."""
+        """Run a coroutine on the loop, from any thread, without waiting. A stopped loop drops it."""
         with self._lock:
             if self.over:
                 coroutine.close()
@@ -118,7 +118,7 @@ class Loop:
         self._loop.close()
 
     async def _end(self) -> None:
-        """Let calls that are under way end, and break off those that do not."""
+        """Let running calls end, and cancel those that take too long."""
         calls = asyncio.all_tasks() - {asyncio.current_task()}
         if calls:
             _, late = await asyncio.wait(calls, timeout=CLOSE_SECONDS)
@@ -128,16 +128,16 @@ class Loop:
         await asyncio.sleep(0)  # what the last ones scheduled, which is to hand over their answers
 
     def _submit(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
-        """Hand a coroutine over; one that is refused is closed, so that Python does not say it was never awaited."""
+        """Hand a coroutine over; a refused coroutine is closed, so that Python does not say it was never awaited."""
         try:
-            return self._handed_over(coroutine)
+            return self._enqueue(coroutine)
         except MemwardenError:
             coroutine.close()
             raise
 
-    def _handed_over(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
+    def _enqueue(self, coroutine: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
         if os.getpid() != self._process:  # before the lock, which a fork may have copied while it was held
-            raise StoreUnavailable("this warden was opened before the process forked; open one in each process")
+            raise StoreUnavailable("this warden was opened before the process forked; open a warden in each process")
         if threading.current_thread() is self._thread:
             raise WrongThread("a blocking call was made on memwarden's own event loop; use AsyncWarden there")
         with self._lock:  # what is handed over before the loop is told to stop is begun before it stops
@@ -148,12 +148,12 @@ class Loop:
             return answer
 
     def _begin(self, coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
-        task = self._loop.create_task(_told(coroutine, answer))
+        task = self._loop.create_task(_hand_over(coroutine, answer))
         self._tasks.add(task)  # a loop holds on to its tasks only weakly
         task.add_done_callback(self._tasks.discard)
 
 
-async def _told(coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
+async def _hand_over(coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Future[R]) -> None:
     """Run a coroutine and hand its answer over in the same turn of the loop.
 
     ``asyncio.run_coroutine_threadsafe`` chains two futures, which takes another turn: a fifth of its whole time.
@@ -163,7 +163,7 @@ async def _told(coroutine: Coroutine[Any, Any, R], answer: concurrent.futures.Fu
     except asyncio.CancelledError:
         answer.cancel()
         raise
-    except BaseException as error:  # whatever it is, it belongs to who called
+    except BaseException as error:  # whatever it is, it belongs to the caller
         answer.set_exception(error)
         if not isinstance(error, Exception):
             raise

@@ -1,8 +1,7 @@
-"""What a call does is told while it does it, so that operational events need no hand of each part (B14).
+"""Records operational events for the current operation.
 
-A verb that is marked with :func:`instrumented` opens a :class:`OperationContext`; whatever runs within it, in threads too,
-finds the call by a context variable: the store that writes
-(:mod:`memwarden.remember.write_store`), and the places where a model fails
+A verb that is marked with :func:`instrumented` opens an :class:`OperationContext` in a context variable. Whatever runs
+within it, in threads too, records there: the store that writes, and the places where a model fails
 (:func:`record_model_failure`). Nothing here waits, reads or writes; events go into a queue in memory.
 """
 
@@ -28,7 +27,7 @@ _SKIPS = {"rejected": Op.CLASSIFY, "already_stored": Op.CREATE}
 
 
 class EventDraft(NamedTuple):
-    """What an event says of what was done, without who, when and where. many: how many such things it stands for."""
+    """What was done, without who, when and where. many: how many such things an event stands for."""
 
     op: Op
     status: Status = Status.OK
@@ -40,13 +39,13 @@ class EventDraft(NamedTuple):
 
 
 class PendingEvent(NamedTuple):
-    """A deed as it is noted while somebody waits: an event is made of it later. at: microseconds since 1970."""
+    """A draft with who, when and where; the queue makes an event of it later. at: microseconds since 1970."""
 
     at: int
     who: Scope
     namespace: Namespace
     node: Node
-    deed: EventDraft
+    draft: EventDraft
     rev: int | None
     ms: float | None
 
@@ -55,7 +54,7 @@ Sink = Callable[[PendingEvent], None]
 
 
 class OperationContext:
-    """One verb at work for somebody. It may be told of from several threads. timed: whether it knows when it began."""
+    """A running verb of a scope, usable from several threads. timed: whether events get its duration."""
 
     __slots__ = ("_began", "_node", "_sink", "_who")
 
@@ -65,26 +64,26 @@ class OperationContext:
         self._node = node
         self._began = time.perf_counter() if timed else None
 
-    def tell(self, deed: EventDraft, namespace: Namespace | None = None, rev: int | None = None) -> None:
-        """Tell what was done. namespace: where, if it is not where the scope writes."""
+    def emit(self, draft: EventDraft, namespace: Namespace | None = None, rev: int | None = None) -> None:
+        """Record what was done. namespace: where, if it is not where the scope writes."""
         ms = None if self._began is None else (time.perf_counter() - self._began) * 1000
         where = self._who.namespace if namespace is None else namespace
-        self._sink(PendingEvent(time.time_ns() // 1000, self._who, where, self._node, deed, rev, ms))
+        self._sink(PendingEvent(time.time_ns() // 1000, self._who, where, self._node, draft, rev, ms))
 
 
-def event_of_pending(noted: PendingEvent) -> OpEvent:
-    """Return the event of what was noted."""
+def event_of_pending(pending: PendingEvent) -> OpEvent:
+    """Return the event of a pending event."""
     import uuid_utils  # here, so that importing memwarden does not load it
 
-    at, who, namespace, node, deed, rev, ms = noted
-    op, status, reason, memory_id, category, sim, many = deed
+    at, who, namespace, node, draft, rev, ms = pending
+    op, status, reason, memory_id, category, sim, many = draft
     return OpEvent(
         str(uuid_utils.uuid7()), namespace, node.value, op.value, status.value, clock.moment(at), who.user or None,
         who.agent, who.thread, memory_id, category, sim, rev, None if ms is None else round(ms, 3), many, reason,
     )  # fmt: skip
 
 
-_CALL: ContextVar[OperationContext | None] = ContextVar("memwarden_call", default=None)
+_OPERATION: ContextVar[OperationContext | None] = ContextVar("memwarden_operation", default=None)
 
 
 def instrumented(
@@ -92,9 +91,9 @@ def instrumented(
 ) -> Callable[
     [Callable[Concatenate[S, P], Coroutine[Any, Any, R]]], Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 ]:
-    """Mark a verb of a scope: what it finds, writes, skips and fails with becomes events of this node.
+    """Record what a verb of a scope finds, writes, skips and fails with, as events of a node.
 
-    op: what it is called when it fails.
+    op: names the event of a failure.
     """
 
     def mark(
@@ -106,10 +105,10 @@ def instrumented(
             events = scope._parts.events
             if not events.takes:
                 return await method(self, *args, **named)
-            with open_operation(events.put, scope.who, node, op) as call:
+            with open_operation(events.put, scope.who, node, op) as operation:
                 result = await method(self, *args, **named)
-            for deed in _of_result(op, result):
-                call.tell(deed)
+            for draft in _of_result(op, result):
+                operation.emit(draft)
             return result
 
         return verb
@@ -119,42 +118,42 @@ def instrumented(
 
 @contextmanager
 def open_operation(sink: Sink, who: Scope, node: Node, op: Op) -> Iterator[OperationContext]:
-    """Open a call for what runs within, which finds it; what fails there is told as ``op`` and goes on."""
-    call = OperationContext(sink, who, node)
-    before = _CALL.set(call)
+    """Open an operation for the code within; an error there is recorded as ``op`` and raised."""
+    operation = OperationContext(sink, who, node)
+    before = _OPERATION.set(operation)
     try:
-        yield call
+        yield operation
     except Exception as error:
-        call.tell(EventDraft(op, Status.ERROR, type(error).__name__))
+        operation.emit(EventDraft(op, Status.ERROR, type(error).__name__))
         raise
     finally:
-        _CALL.reset(before)
+        _OPERATION.reset(before)
 
 
 def current_operation(namespace: Namespace, sink: Sink) -> OperationContext:
-    """The call that is at work; else one of nobody, since a backend of items belongs to no scope."""
-    return _CALL.get() or OperationContext(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
+    """Return the current operation; else an operation of nobody, since a backend of items belongs to no scope."""
+    return _OPERATION.get() or OperationContext(sink, Scope(namespace.tenant, user=""), Node.HOTPATH, timed=False)
 
 
-def record_event(sink: Sink, who: Scope, node: Node, deed: EventDraft, rev: int | None = None) -> None:
-    """Tell what no verb can tell itself, since it was broken off or is none."""
-    OperationContext(sink, who, node, timed=False).tell(deed, rev=rev)
+def record_event(sink: Sink, who: Scope, node: Node, draft: EventDraft, rev: int | None = None) -> None:
+    """Record a single event outside of any verb, such as after a cancellation."""
+    OperationContext(sink, who, node, timed=False).emit(draft, rev=rev)
 
 
 def record_model_failure(what: str) -> None:
-    """Tell that a model gave no answer that can be used, and that the call goes on without it.
+    """Record that a model gave no usable answer, and that the operation goes on without it.
 
     what: a word for which model and how, such as ``chat_model_late``.
     """
-    call = _CALL.get()
-    if call is not None:
-        call.tell(EventDraft(Op.MODEL, Status.ERROR, what))
+    operation = _OPERATION.get()
+    if operation is not None:
+        operation.emit(EventDraft(Op.MODEL, Status.ERROR, what))
 
 
 def _of_result(op: Op, result: Any) -> Iterator[EventDraft]:
-    """What an answer says beside what was written."""
+    """Yield the events of an answer, beside those of what was written."""
     if isinstance(result, WriteResult):
-        outcomes = Counter(_unwritten(item.outcome, item.reason) for item in result.results)
+        outcomes = Counter(_skip_reason(item.outcome, item.reason) for item in result.results)
         if op == Op.CLASSIFY:
             decided = len(result.results)
             yield EventDraft(op, Status.OK if decided else Status.SKIPPED, "" if decided else "nothing_new")
@@ -162,13 +161,13 @@ def _of_result(op: Op, result: Any) -> Iterator[EventDraft]:
             if reason:
                 yield EventDraft(_SKIPS[reason], Status.SKIPPED, reason, many=count)
     elif isinstance(result, QueryResult | ContextBlock):
-        yield _found(result)
+        yield _draft_search(result)
     elif op == Op.SEARCH and isinstance(result, list | dict):
         yield EventDraft(op, Status.OK if result else Status.SKIPPED, "listed" if result else "nothing_matches")
 
 
-def _unwritten(outcome: str, reason: str) -> str:
-    """Why nothing was written of something; empty when something was."""
+def _skip_reason(outcome: str, reason: str) -> str:
+    """Return why nothing was written; empty when something was."""
     if outcome == Outcome.REJECTED:
         return "rejected"
     if reason.startswith(ALREADY):
@@ -176,7 +175,7 @@ def _unwritten(outcome: str, reason: str) -> str:
     return ""
 
 
-def _found(result: QueryResult | ContextBlock) -> EventDraft:
+def _draft_search(result: QueryResult | ContextBlock) -> EventDraft:
     best = max(result.items, key=lambda item: item.score, default=None)
     if best is None or not result:
         return EventDraft(Op.SEARCH, Status.SKIPPED, "nothing_relevant", sim=result.confidence)

@@ -22,16 +22,16 @@ from memwarden.records import Memory, Namespace
 from memwarden.settings import Settings
 
 FLUSH_SECONDS = 1.0
-"""What a SIGKILL loses at most is what was done in this time."""
-MOST_WAITING = 10_000
-"""About 5 MB. A full queue loses what comes."""
+"""How long events wait to be written: a SIGKILL loses at most those of this time."""
+MAX_WAITING = 10_000
+"""Maximum events in memory, about 5 MB. A full queue drops later events."""
 CLOSE_SECONDS = 5.0
-"""Closing waits so long for the last batch."""
+"""How long closing waits for the last batch."""
 PRUNE_EVERY = 1_000
-"""After so many events of a namespace, and with the first ones, its old events are removed."""
-MANY = 100
-"""More than so many are made ready in a thread, so that calls on the loop go on."""
-_MOST_KNOWN = 10_000
+"""Old events of a namespace are removed after this many new events, and with the first."""
+MIN_FOR_THREAD = 100
+"""Larger batches are prepared in a thread, so that calls on the loop go on."""
+_MAX_COUNTED = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +50,11 @@ class EventSink(Protocol):
 
 
 class EventQueue:
-    """Takes events between :meth:`start` and :meth:`close`, on one event loop; never waits and never raises.
+    """Takes events between :meth:`start` and :meth:`close`, on its event loop; never waits and never raises.
 
     Attributes:
         takes: whether events are taken: a warden is open and the setting ``events`` is ``on``.
-        lost: how many events were lost and not yet told of by an event, for each namespace.
+        lost: how many events were lost and not yet reported by an event, for each namespace.
     """
 
     def __init__(self, store: EventSink, settings: Settings) -> None:
@@ -72,21 +72,21 @@ class EventQueue:
         """Begin to take events."""
         self.takes = self._settings.events == "on"
 
-    def put(self, noted: PendingEvent) -> None:
-        """Take an event, or count it as lost. From another thread it is written with the next one of the loop."""
-        if not self.takes or len(self._waiting) >= MOST_WAITING:
-            self.lost[noted.namespace] += 1
+    def put(self, pending: PendingEvent) -> None:
+        """Take an event, or count it as lost. From another thread it is written with the next event of the loop."""
+        if not self.takes or len(self._waiting) >= MAX_WAITING:
+            self.lost[pending.namespace] += 1
             return
-        self._waiting.append(noted)
+        self._waiting.append(pending)
         if self._timer is None:
             try:
-                self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._at_last)
+                self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._on_timer)
             except RuntimeError:
                 return  # a thread without a loop
 
     async def flush(self) -> None:
-        """Write what is waiting, and wait for what is being written. Who is cancelled does not break it off."""
-        await asyncio.shield(self._begin())
+        """Write the waiting events, and those of a batch under way. A cancellation does not stop the writing."""
+        await asyncio.shield(self._begin_flush())
 
     async def _flush(self) -> None:
         async with self._writing:
@@ -98,7 +98,7 @@ class EventQueue:
                 await self._write(waiting)
 
     async def close(self) -> None:
-        """Write what is waiting, within a limited time, and take no more."""
+        """Write the waiting events within a limited time, and take no more."""
         if not self.takes:
             return
         self.takes = False
@@ -107,35 +107,39 @@ class EventQueue:
         except TimeoutError:
             log.warning("the last operational events are lost: the store takes longer than %g seconds", CLOSE_SECONDS)
 
-    def _begin(self) -> asyncio.Task[None]:
+    def _begin_flush(self) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._flush())
         self._tasks.add(task)  # a loop holds its tasks only weakly
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _at_last(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
-        self._begin()
+        self._begin_flush()
 
     async def _write(self, waiting: Sequence[PendingEvent]) -> None:
         lost, self.lost = self.lost, Counter()
         try:
-            made = await asyncio.to_thread(_made, waiting) if len(waiting) > MANY else _made(waiting)
-            await self._store.record([*await self._with_categories(made), *_losses(lost)])
-        except Exception as error:  # whatever it is, no call may hear of it
+            made = (
+                await asyncio.to_thread(_make_events, waiting)
+                if len(waiting) > MIN_FOR_THREAD
+                else _make_events(waiting)
+            )
+            await self._store.record([*await self._with_categories(made), *_report_losses(lost)])
+        except Exception as error:  # events are extra: no call fails because of them
             self.lost += lost + Counter(item.namespace for item in waiting)
-            log.warning("%d operational events are lost: %s", len(waiting), _known(error))
+            log.warning("%d operational events are lost: %s", len(waiting), _describe_error(error))
             return
-        except asyncio.CancelledError:  # closing waited long enough; what may be written all the same is counted too
+        except asyncio.CancelledError:  # they may have been written all the same, but nobody knows
             self.lost += lost + Counter(item.namespace for item in waiting)
             raise
         try:
             await self._prune(waiting)
         except Exception as error:
-            log.warning("old operational events are still there: %s", _known(error))
+            log.warning("old operational events are still there: %s", _describe_error(error))
 
     async def _with_categories(self, events: Sequence[OpEvent]) -> list[OpEvent]:
-        """The events with the categories of their memories, which decide which agents may see them."""
+        """Add the categories of their memories, which decide which agents may see them."""
         wanted: dict[Namespace, dict[str, None]] = {}
         for event in events:
             if event.memory_id is not None and event.category is None:
@@ -158,19 +162,19 @@ class EventQueue:
             self._unpruned[namespace] += count
             if begun and self._unpruned[namespace] < PRUNE_EVERY:
                 continue
-            if len(self._unpruned) > _MOST_KNOWN:
+            if len(self._unpruned) > _MAX_COUNTED:
                 self._unpruned.clear()
             self._unpruned[namespace] = 0
             before = clock.now() - timedelta(days=self._settings.events_days)
             await self._store.prune_events(namespace, before=before, most=self._settings.events_rows)
 
 
-def _made(waiting: Sequence[PendingEvent]) -> list[OpEvent]:
+def _make_events(waiting: Sequence[PendingEvent]) -> list[OpEvent]:
     return [event_of_pending(item) for item in waiting]
 
 
-def _losses(lost: Counter[Namespace]) -> list[OpEvent]:
-    """Events that say how many were lost before them."""
+def _report_losses(lost: Counter[Namespace]) -> list[OpEvent]:
+    """Return events that say how many were lost before them."""
     if not lost:
         return []
     from memwarden.ids import new_id
@@ -182,6 +186,6 @@ def _losses(lost: Counter[Namespace]) -> list[OpEvent]:
     ]
 
 
-def _known(error: Exception) -> str:
-    """What may be said of an error: our own hold no content."""
+def _describe_error(error: Exception) -> str:
+    """Return the text of an error without content: only messages of our own errors hold none."""
     return str(error) if isinstance(error, StoreError) else type(error).__name__

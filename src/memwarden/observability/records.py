@@ -1,4 +1,4 @@
-"""Operational events (B14): what was done, by which part, with what outcome. They never hold content.
+"""Operational events: what was done, by which part, with what outcome. They never hold content.
 
 The journal says what became of memories and is written with them. Events are a second stream beside it, written in
 batches and as well as can be: they cover reads, skips and failures too, and some may be lost. :class:`EventFilter` is
@@ -25,7 +25,7 @@ class Node(StrEnum):
 
     ``episodic``: looking through what was said. ``overseer``: deciding which state a goal needs, and what of a tool's
     result is kept. ``session``: a chat with a model. ``worker`` and ``proxy`` are words for parts that run beside the
-    calls (decisions 2.15); ``worker`` also tells how many events were lost.
+    calls; ``worker`` also tells how many events were lost.
     """
 
     HOTPATH = "hotpath"
@@ -68,7 +68,7 @@ class Status(StrEnum):
 
 
 class UseVerdict(StrEnum):
-    """Of what use a memory was in a prompt (F22). ``wrong``: it was not true, or harmed the answer.
+    """Of what use a memory was in a prompt. ``wrong``: it was not true, or harmed the answer.
 
     ``withdrawn``: what was judged of it is taken back.
     """
@@ -92,12 +92,12 @@ class OpEvent:
         id: UUIDv7 text. namespace: where it was done. ts: when (aware, UTC).
         node, op, status: words of :class:`Node`, :class:`Op` and :class:`Status`.
         user_id, agent_id, thread_id: who asked, as far as is known.
-        memory_id: the memory that was changed, or the best one that was found. category: its category then.
+        memory_id: the memory that was changed, or the best that was found. category: its category then.
         sim: 0..1, how near the nearest neighbour was: the best item's score, a link's strength, the closeness of the
             merged. None where nothing was compared.
         rev: the revision of the write, which leads to the journal; of a ``use`` that of the block in the prompt.
         ms: how long the call had taken until then.
-        count: how many such things it stands for: the turns of one call are one event.
+        count: how many such things it stands for: the turns of a call are a single event.
         reason: a word that says why, such as ``nothing_relevant``, ``rejected`` or the name of an error; never a text
             that somebody gave.
     """
@@ -145,7 +145,7 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """An agent that looks: it sees events of memories in its categories, and of those without one only its own."""
+    """An agent that looks: it sees events of memories in its categories, and of those without a memory only its own."""
 
     agent: str
     categories: tuple[str, ...]
@@ -165,7 +165,7 @@ class EventFilter:
     viewer: Viewer | None = None
 
     def equal(self) -> dict[str, str]:
-        """The fields that have to have one value, by name."""
+        """Return the fields that must have a certain value, by name."""
         names = ("node", "op", "status", "thread_id", "memory_id")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 

@@ -2,7 +2,7 @@
 
 One record holds everything remembered: a :class:`Memory`. What a person or an agent said, word for word, is a memory
 of the channel ``turn``; facts, episodes, insights, procedures and state values are memories of the other channels and
-name the turns that they rest on in ``sources``. One table, one search path, one lifecycle, one history.
+name the turns that they rest on in ``sources``. All share a table, a search path, a lifecycle and a history.
 """
 
 from memwarden.records.answers import (

@@ -40,7 +40,7 @@ class RecallItem:
     """A memory that a query found.
 
     Attributes:
-        text: with ``returns="bullets"`` one line, ``[category] ...``, long ones cut to the part that matches; with
+        text: with ``returns="bullets"`` a line, ``[category] ...``, long ones cut to the part that matches; with
             ``"full"`` the whole text.
         score: calibrated 0..1, comparable between stores.
         sources: ids of the turns that it rests on; for a turn, the id that the caller gave it.
@@ -83,7 +83,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What changed in a namespace after revision ``since`` and up to ``rev`` (B1). True when something did.
+    """What changed in a namespace after revision ``since`` and up to ``rev``. True when something did.
 
     Attributes:
         bullets: at most three changes, the newest first, for instance ``+created: [Goals] Ship v1 by Sep (imp=3)``.
@@ -107,7 +107,7 @@ class QueryResult:
 
     Attributes:
         items: best first.
-        text: what changed, if something did, and the items as they would stand in a prompt, one bullet each.
+        text: what changed, if something did, and the items as they would stand in a prompt, a bullet each.
         rev: the namespace's revision that the answer is true for.
         tokens: size of ``text`` in tokens, by the configured counter. Never above ``budget_tokens``.
         budget_tokens: the budget that was given.
@@ -116,7 +116,7 @@ class QueryResult:
         confidence: calibrated 0..1: how likely it is that the store holds an answer at all.
         preset: the named set of weights that ranked, ``chat`` or ``assistant``.
         relevant: whether an item was found for what was asked, apart from those that are always offered.
-        related: one or two memories that are related to items, strongest first (B2), as the last bullets of ``text``;
+        related: 1 or 2 memories that are related to items, strongest first, as the last bullets of ``text``;
             they do not count in ``top_k``. None when nothing relevant was found.
         delta: what changed since the thread looked last, as the first lines of ``text``; None when nothing did, or when
             the budget has no room for it, and then the next answer tells it.
@@ -141,12 +141,12 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """The block to put into a prompt before a turn (C6). True when there is something to inject.
+    """The block to put into a prompt before a turn. True when there is something to inject.
 
     Attributes:
         confidence: calibrated 0..1: how likely it is that the store holds something for the message.
         relevant: whether an item was found for the message, apart from those that are always offered.
-        unsure: whether a search on demand may find what the block does not hold (B11).
+        unsure: whether a search on demand may find what the block does not hold.
     """
 
     text: str
@@ -187,7 +187,7 @@ ALREADY = "already stored"
 
 @dataclass(frozen=True, slots=True)
 class MessageResult:
-    """What became of one message or text. ``id`` is None when nothing was kept of it."""
+    """What became of a message or text. ``id`` is None when nothing was kept of it."""
 
     id: str | None
     outcome: str
@@ -199,8 +199,8 @@ class WriteResult:
     """The answer to ``remember`` and ``observe``: durable when it is returned.
 
     Attributes:
-        rev: the namespace's revision; a query that answers with this revision or a later one has seen the write.
-        results: one per message or text, in their order.
+        rev: the namespace's revision; a query that answers with this revision or a later has seen the write.
+        results: a result for each message or text, in their order.
     """
 
     rev: int

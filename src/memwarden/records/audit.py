@@ -10,10 +10,10 @@ from typing import Any
 
 
 class Flaw(StrEnum):
-    """What can be wrong with memories (F8).
+    """What can be wrong with memories.
 
-    DUPLICATE: two facts say the same. CONTRADICTION: two facts hold now, and the newer one gives a new value for what
-    the older one says. RESTATED_PROMPT: it holds what memwarden itself put into a prompt. CHATTER: a greeting, thanks
+    DUPLICATE: two facts say the same. CONTRADICTION: two facts hold now, and the newer gives a new value for what
+    the older says. RESTATED_PROMPT: it holds what memwarden itself put into a prompt. CHATTER: a greeting, thanks
     or small talk kept as a fact. SECRET: a secret stands in its words. SOURCE_GONE: all turns that a fact rests on were
     forgotten. SUCCESSOR_GONE: a fact was replaced, and what replaced it was forgotten, so that neither holds now.
     """
@@ -29,7 +29,7 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What would mend a finding: a verb of a scope for one memory, and its other arguments. ``undo`` takes it back.
+    """What would mend a finding: a verb of a scope for a memory, and its other arguments. ``undo`` takes it back.
 
     verb: ``forget``, ``update`` or ``restore``.
     """
@@ -44,8 +44,8 @@ class AuditFinding:
     """One thing that is wrong.
 
     Attributes:
-        kind: one of :class:`Flaw`.
-        ids: the memories that it is about. Of a duplicate the one that stays, then the other; of a contradiction the
+        kind: a word of :class:`Flaw`.
+        ids: the memories that it is about. Of a duplicate the memory that stays, then the other; of a contradiction the
             older, then the newer; of ``source_gone`` the fact, then the turns; of ``successor_gone`` the fact, then
             what replaced it last.
         why: in words; it repeats nothing of a memory.
@@ -59,7 +59,7 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class StateCount:
-    """How many memories are in a state. oldest: when the one that was last written longest ago was; None for none."""
+    """How many memories are in a state. oldest: when the memory that was written longest ago was; None for none."""
 
     state: str
     count: int
@@ -71,8 +71,8 @@ class Audit:
     """What is wrong in a namespace. Nothing was changed.
 
     Attributes:
-        findings: in an order in which every fix can be applied, one after the other.
-        counts: one for each of :class:`MemoryState`, in its order.
+        findings: in an order in which every fix can be applied, in turn.
+        counts: an entry for each of :class:`MemoryState`, in its order.
         looked_at: how many active memories were looked at, the newest.
     """
 

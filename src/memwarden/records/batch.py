@@ -22,16 +22,16 @@ class WriteMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Write one memory whole.
+    """Write a memory whole.
 
     Attributes:
         memory: the memory as it shall be. Its ``version``, ``state`` and ``purge_at`` are set by the store.
         signals: what the index will know of it; None, with ``update`` alone, keeps those that are stored, for a memory
             whose text and time stay as they are.
         mode: ``create`` refuses an id that is in use (Conflict), also by a memory that is not active; ``update``
-            refuses one that is not the id of an active memory (NotFound); ``upsert`` takes both, and revives one that
+            refuses an id that no active memory has (NotFound); ``upsert`` takes both, and revives a memory that
             is not active (outcome ``created``, event ADD without an old version; its version numbers go on).
-        source_key: when given, at most one memory per (namespace, thread, source_key) is ever created: a second one
+        source_key: when given, at most a single memory per (namespace, thread, source_key) is ever created: a second
             is answered with the id of the first and outcome ``duplicate``, also when the first was removed since. It
             counts where a memory would be created, and is looked at before the id.
         expected_version: with ``update``: refuse (Conflict) unless this is the stored version.
@@ -60,12 +60,12 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Take one memory out of every search, get and list. Its versions stay.
+    """Take a memory out of every search, get and list. Its versions stay.
 
     What was stored apart is closed by it, without ever having been active: no version stands in its entry.
 
     Attributes:
-        state: ``soft_deleted`` or ``merged``; or one of :data:`APART`, which puts it back to wait as it did before,
+        state: ``soft_deleted`` or ``merged``; or a state of :data:`APART`, which puts it back to wait as it did before,
             also when it was soft-deleted since.
         event: DELETE, MERGE, TTL or EVICT, for the journal; CONFIRM when what was stored apart went into another
             memory; PROPOSE or QUARANTINE when it is put back to wait.
@@ -83,7 +83,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Make a memory that is not active active, as it was. Outcome ``missing`` when there is no such one.
+    """Make a memory that is not active active, as it was. Outcome ``missing`` when there is none.
 
     event: RESTORE, or CONFIRM for what was stored apart. step, meta: see :class:`Batch`.
     """
@@ -95,7 +95,7 @@ class Restore:
 
 
 class RelationType(StrEnum):
-    """What an edge says. Links that memwarden makes by itself are ``related_to`` (B2)."""
+    """What an edge says. Links that memwarden makes by itself are ``related_to``."""
 
     RELATED_TO = "related_to"
     SUPERSEDES = "supersedes"
@@ -103,10 +103,10 @@ class RelationType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Put an edge between two active memories; one at most for each (from, to, type).
+    """Put an edge between two active memories; at most a single edge for each (from, to, type).
 
     Outcome ``created``, ``updated`` when it was there with another strength, ``duplicate`` when it was there as it is
-    (no journal entry), ``missing`` when one of the two is not active (no journal entry).
+    (no journal entry), ``missing`` when either of the two is not active (no journal entry).
 
     Attributes:
         strength: 0..1. step, meta: see :class:`Batch`.
@@ -137,7 +137,7 @@ BatchChange = Put | Remove | Restore | Link | Unlink
 
 @dataclass(frozen=True, slots=True)
 class SeenMark:
-    """Up to which revision a thread has been told what changed (B1). No change of a memory, so it is not journaled.
+    """Up to which revision a thread has been told what changed. No change of a memory, so it is not journaled.
 
     ``thread_id`` names a thread, or an agent in it by a text of its own
     (:func:`memwarden.recall.time.change_cursor.cursor_name`).
@@ -162,9 +162,9 @@ class ExtractionMark:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Everything that one call writes, in one namespace, applied whole or not at all.
+    """Everything that a call writes, in a single namespace, applied whole or not at all.
 
-    Every change has a ``step``, a number within the batch: what has the same one is one decision, and is undone
+    Every change has a ``step``, a number within the batch: changes with the same step are a decision, and are undone
     together. Its ``meta`` is a small JSON object for the journal (the rule that decided, ids); never content.
 
     Attributes:
@@ -177,7 +177,7 @@ class Batch:
             updates, removes or restores was changed since. None: no matter.
         decided_on_all: refuse it as well when any memory that is no turn was written after ``decided_at``: what was
             decided to be new may be known since.
-        seen: moves marks forward, with the batch; never back. extracted: moves the other one.
+        seen: moves marks forward, with the batch; never back. extracted: moves the mark of extraction.
     """
 
     namespace: Namespace
@@ -193,7 +193,7 @@ class Batch:
 
 
 class ChangeResult(NamedTuple):
-    """What became of one change of a batch.
+    """What became of a change of a batch.
 
     outcome: created, updated, deleted, restored, duplicate or missing. id: the memory's; of a link its ``from``.
     """
@@ -209,7 +209,7 @@ class Receipt:
 
     Attributes:
         rev: the namespace's revision after the batch (for a replayed key: after the first application).
-        applied: one per change, in their order.
+        applied: a result for each change, in their order.
         replayed: True when the key had been applied before and nothing was written now.
     """
 

@@ -29,7 +29,7 @@ class PendingReview:
 
 @dataclass(frozen=True, slots=True)
 class UserContext:
-    """How a person wants to be called and spoken to, and what they aim for (B10): apart from what is remembered.
+    """How a person wants to be called and spoken to, and what they aim for: apart from what is remembered.
 
     Attributes:
         decided: names of the fields that the person decided on; what they decided changes by their word only.
@@ -69,7 +69,7 @@ class Consent:
     Attributes:
         field: ``preferred_name``, ``pronouns``, ``city``, ``language``, ``tone``, ``goals_add`` or ``goals_remove``.
         value: what it shall be; None empties the field.
-        replaces: of a pending one, what the context holds in its place now, or None.
+        replaces: of a pending proposal, what the context holds in its place now, or None.
         sources: what the person said that speaks for it: ids of turns.
         expires_at: until when it waits. decided_at, decided_by, way: when, by whom and how it was decided.
     """

@@ -10,7 +10,7 @@ from memwarden.records.memory import Signals
 
 
 class Edge(NamedTuple):
-    """A relation as an index needs it. ``live`` is False for one that was taken away."""
+    """A relation as an index needs it. ``live`` is False for a removed relation."""
 
     from_id: str
     to_id: str
@@ -21,7 +21,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One edge between two memories of a namespace (B2). ``strength``: 0..1."""
+    """One edge between two memories of a namespace. ``strength``: 0..1."""
 
     from_id: str
     to_id: str
@@ -114,9 +114,9 @@ class Promises:
 
     Attributes:
         durable: an acknowledged write survives the death of the process at any instruction.
-        shared: several processes may use one store at once and see each other's writes in the next answer.
+        shared: several processes may use a store at once and see each other's writes in the next answer.
         rows_enforced: the engine itself keeps scopes apart, below memwarden.
-        exclusive: one process (one open store) at a time; a second one gets StoreUnavailable.
+        exclusive: a single process (a single open store) at a time; a second gets StoreUnavailable.
     """
 
     durable: bool

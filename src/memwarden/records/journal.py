@@ -15,7 +15,8 @@ class Event(StrEnum):
     """What a journal entry says happened: the words of B8, and others beside them.
 
     PROPOSE: a candidate, or something that needs consent, was stored apart. QUARANTINE: it was held back. Both also say
-    that it was put back to wait. CONFIRM: what was stored apart became a memory, or a part of one. TTL: its time was
+    that it was put back to wait. CONFIRM: what was stored apart became a memory, or a part of a memory. TTL: its
+    time was
     over, and it was soft-deleted. PROMOTE: it was copied to a wider namespace. EVICT: its project held too many items,
     and it mattered least.
     """
@@ -64,13 +65,13 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One entry of a history (B8): what happened to a memory, when, by whom and why.
+    """One entry of a history: what happened to a memory, when, by whom and why.
 
     Attributes:
-        seq: the revision that it made. event: one of :class:`Event`.
+        seq: the revision that it made. event: a word of :class:`Event`.
         old, new: the memory before and after; None where none was active, for links, and for what is no longer stored.
         actor, thread_id: who did it, and the memory's thread. at: when.
-        step: ``seq`` of the first entry of the same decision; what has the same one is undone together.
+        step: ``seq`` of the first entry of the same decision; entries with the same step are undone together.
         meta: what decided it: ids, names of rules, numbers.
     """
 

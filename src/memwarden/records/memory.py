@@ -21,7 +21,7 @@ class Channel(StrEnum):
 
 
 class Kind(StrEnum):
-    """What sort of statement a memory is (designs C and E)."""
+    """What sort of statement a memory is."""
 
     UNKNOWN = "unknown"
     DISCOVERY = "discovery"
@@ -42,9 +42,9 @@ class Kind(StrEnum):
 class MemoryState(StrEnum):
     """Where a memory is in its life. Only active ones are ever returned by a search.
 
-    A ``soft_deleted`` one can be restored until it is purged; a ``merged`` one says what another memory says, which
-    stands for both until the merge is undone. A ``candidate`` waits until it is heard again or confirmed, a
-    ``quarantined`` one was held back because it looks like an attack, a ``proposed`` one needs a person's consent.
+    A ``soft_deleted`` memory can be restored until it is purged; a ``merged`` memory says what another memory says,
+    which stands for both until the merge is undone. A ``candidate`` waits until it is heard again or confirmed, a
+    ``quarantined`` memory looks like an attack, a ``proposed`` memory needs a person's consent.
     """
 
     ACTIVE = "active"
@@ -60,11 +60,11 @@ APART = frozenset({MemoryState.CANDIDATE, MemoryState.QUARANTINED, MemoryState.P
 EXTRACTED_BY = "memwarden"
 """The actor of what was extracted from turns: nobody stated it."""
 CARD = "card"
-"""The tag of an index card, and what says in the journal that an entry is of one."""
+"""The tag of an index card, and what says in the journal that an entry is of a card."""
 
 
 class Trust(StrEnum):
-    """Whom a memory's words come from (F9): a person or the program that states them, the assistant, or anything else
+    """Whom a memory's words come from: a person or the program that states them, the assistant, or anything else
     that was read, such as a tool's output, a page, a document or an import."""
 
     PERSON = "person"
@@ -106,18 +106,18 @@ class Memory:
 
     Attributes:
         id: UUIDv7 text, or the caller's own id for items added through :class:`memwarden.tiers.backend.AsyncBackend`.
-        namespace: where it lives. A memory lives in exactly one namespace.
+        namespace: where it lives. A memory lives in exactly a single namespace.
         text: what is remembered; for a turn, word for word what was said. Never empty for turns and facts.
         importance: 0..1. Surfaces that show levels 1..5 or 1..10 convert with :mod:`memwarden.importance`.
         source: where it comes from, as a path or URI (``thread/t1``, ``task/k1/plan``), or None.
         sources: ids of the turns that it rests on. For a turn: its own source id, which is the caller's ``id`` of the
-            message if there was one.
+            message if there was any.
         name: who said it, if it was somebody with a name. ``role`` is the chat role.
-        characters: who takes part in it (design C); a search can be limited to them.
+        characters: who takes part in it; a search can be limited to them.
         context: words about the occasion ("During the move, with Tomas").
         payload: a JSON object of the caller's.
         token_cost: the size in tokens that the caller gave, or None.
-        version: 1 for a new memory, then one more for each change.
+        version: 1 for a new memory, then 1 more for each change.
         created_at: when it was said or learned (aware, UTC). updated_at: when memwarden last wrote it.
         valid_from: since when it is true, if that is known to differ from created_at.
         valid_to: since when it is true no longer (that moment excluded), or None. A memory that was superseded is kept

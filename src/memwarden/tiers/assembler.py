@@ -111,7 +111,7 @@ class AsyncContextAssembler:
         place = TierScope(tenant=self._tenant, agent=plan.agent, path=f"task/{task_id}")
         with open_operation(events.put, place, Node.CONTEXT, Op.SEARCH) as call:
             package = await self._build(task_id, project_id, plan)
-        call.tell(draft_event(package))
+        call.emit(draft_event(package))
         return package
 
     async def _build(self, task_id: str, project_id: str, plan: ContextPlan) -> ContextPackage:
