@@ -164,6 +164,19 @@ def narrow(rows: Rows, said: Any, asked: Any) -> Any:
     return np.linalg.eigh(both[0] + both[1])[1][:, ::-1][:, :WIDTH]
 
 
+def centres_of(rows: Rows, said: Any, names: list[str]) -> Any:
+    """Return the centre of each attribute's statements; zeros for an attribute without."""
+    units = rows.vectors @ said
+    units /= np.linalg.norm(units, axis=1, keepdims=True) + 1e-9
+    telling = np.isin(rows.sort, SAYING)
+    centres = np.zeros((len(names), units.shape[1]))
+    for place, name in enumerate(names):
+        mine = units[telling & (rows.attribute == name)]
+        if len(mine):
+            centres[place] = mine.mean(0) / np.linalg.norm(mine.mean(0))
+    return centres
+
+
 def common_words(rows: Rows) -> Any:
     """Return checksums of all words that the corpus writes in lower case."""
     words = {word for text in rows.text for word in re.findall(r"\b[a-zà-ÿœ][A-Za-zà-ÿœ]*\b", text)}
@@ -193,6 +206,7 @@ def weight_arrays(rows: Rows, heads: dict[str, LogisticRegression], said: Any, a
             arrays |= small(f"{name}_words", coefficients[size:] * WORDS)
         arrays[f"{name}_bias"] = head.intercept_.astype(np.float32)
     directions = narrow(rows, said, asked)
+    arrays |= small("centres", centres_of(rows, said @ directions, names))
     return arrays | small("said", said @ directions) | small("asked", asked @ directions)
 
 

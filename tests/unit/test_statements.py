@@ -94,7 +94,7 @@ def test_hashed_words_see_negation_and_numbers_alike() -> None:
 
 
 def test_packed_statements_come_back_as_they_were() -> None:
-    one = PackedStatement((1, 2, 3), (200, 9, 1), 240, 17, 1, 0, 44, 739_000, None, "self+name:Zoë", bytes(WIDTH))
+    one = PackedStatement((1, 2, 3), (200, 9, 1), 240, 17, 99, 1, 0, 44, 739_000, None, "self+name:Zoë", bytes(WIDTH))
     two = one._replace(until=739_100, sort=2, subject="", vector=bytes(range(256)))
     assert unpack(pack([one, two])) == [one, two]
     assert pack([]) == b""

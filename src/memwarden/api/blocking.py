@@ -262,6 +262,8 @@ class BoundScope(Facade):
     extract = blocking(AsyncScope.extract)
     extract_pending = blocking(AsyncScope.extract_pending)
     query = blocking(AsyncScope.query)
+    overview = blocking(AsyncScope.overview)
+    statements = blocking(AsyncScope.statements)
     context = blocking(AsyncScope.context)
     get = blocking(AsyncScope.get)
     find = blocking(AsyncScope.find)

@@ -39,6 +39,7 @@ from memwarden.records import (
     ContextBlock,
     Memory,
     MemoryState,
+    Overview,
     QueryResult,
     Relation,
     Scope,
@@ -59,6 +60,7 @@ from memwarden.runtime import Runtime
 
 if TYPE_CHECKING:
     from memwarden.recall.recall import Request
+    from memwarden.statements.statement import Statement
 
 Returns = Literal["bullets", "full"]
 AsOf = int | datetime | str | float | None
@@ -338,6 +340,33 @@ class AsyncScope(ScopeHandle):
             taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
             request = replace(request, where=(*request.where, taking_part))
         return await self._parts.working.recall.context(self.who, said, request)
+
+    async def overview(self, about: str | None = None, *, budget_tokens: int = 150) -> Overview:
+        """Return what is known of a person at a glance: the open value of each attribute, by its newest statement.
+
+        Args:
+            about: a name ("Ines") or a relation in English ("sister"). None: those who speak themselves.
+            budget_tokens: the most tokens that ``text`` may take.
+
+        What was said since the last second may be lacking. Raises InvalidInput, UnknownAgent, StoreError.
+        """
+        budget = arguments.check_whole(budget_tokens, "budget_tokens", 1, None)
+        if about is not None:
+            about = checked_name(about, "about")
+        return await self._parts.working.recall.overview(self.who, about, budget)
+
+    async def statements(self, memory_id: str) -> tuple[Statement, ...]:
+        """Return what a memory's words state: who has which value of which attribute, since when, and how surely.
+
+        Raises InvalidInput, NotFound, StoreError.
+        """
+        from memwarden.statements.reader import unpack_records  # it loads numpy
+        from memwarden.statements.weights import load_weights
+
+        memory = await self.get(memory_id)
+        rows = await self._parts.store.index_rows(self.who.namespace, [memory_id])
+        packed = rows[0].statements if rows else None
+        return tuple(unpack_records(memory.text, packed, load_weights())) if packed else ()
 
     async def get(self, memory_id: str) -> Memory:
         """Return a memory, also when it is no longer true (its ``valid_to`` tells).

@@ -23,6 +23,7 @@ from memwarden.recall.answer.budget import BudgetedAnswer, pack_items, widen_ite
 from memwarden.recall.answer.items import Found
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.recall.answer.on_demand import is_unsure
+from memwarden.recall.answer.overview import open_values, write_overview
 from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection, select_candidates
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import find_following
@@ -43,11 +44,13 @@ from memwarden.records import (
     Delta,
     Memory,
     Namespace,
+    Overview,
     QueryResult,
     RecallItem,
     Scope,
     SeenMark,
 )
+from memwarden.statements.weights import load_weights
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
 from memwarden.text.language import is_english
@@ -307,6 +310,20 @@ class Recall:
         found = await self._change_cursor.since(scope, moment, request.since_rev, readable)
         shown = fit_delta(found, request.budget_tokens, self._count) if found else None
         return shown, bool(shown or not found)
+
+    async def overview(self, scope: Scope, about: str | None, budget: int) -> Overview:
+        """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
+        index = await self._index(scope)
+        now = self._now()
+        readable = index.mask(_in_categories(self._categories.readable(scope.agent, None)))
+        of_model = index.mask((Condition("role", "$eq", "assistant"),))
+        valid = index.valid(now)
+        allowed = readable & ~of_model if valid is None else readable & ~of_model & valid
+        values = open_values(index, allowed, about, load_weights())
+        ids = {value.row.place: index.columns.ids[value.row.place] for value in values}
+        stored = {memory.id: memory for memory in await self._store.get(scope.namespace, list(ids.values()))}
+        memories = {place: stored[memory_id] for place, memory_id in ids.items() if memory_id in stored}
+        return write_overview(values, memories, now, budget, self._count)
 
     async def list_past(
         self, scope: Scope, as_of: AsOf, where: Where, *, limit: int, order_by: str, descending: bool

@@ -72,6 +72,44 @@ class RecallItem:
 
 
 @dataclass(frozen=True, slots=True)
+class OverviewLine:
+    """A value in an overview.
+
+    Attributes:
+        about: whose value it is; "" for a speaker without a name. value: the words that say it.
+        said_at: when they were said. changed: whether they told of a change, and lately. source: id of their memory.
+    """
+
+    about: str
+    attribute: str
+    value: str
+    said_at: datetime
+    changed: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is known of a person at a glance. True when anything is.
+
+    Attributes:
+        text: the lines as they would stand in a prompt. lines: what matters more stands first.
+    """
+
+    text: str
+    tokens: int
+    lines: tuple[OverviewLine, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of the memories that it rests on, each once."""
+        return tuple(dict.fromkeys(line.source for line in self.lines))
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """One memory that was left out. ``gate`` is the name of what stopped it, ``reason`` says it in words."""
 

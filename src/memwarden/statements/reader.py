@@ -22,6 +22,11 @@ MAX_STATEMENTS: Final = 5
 MIN_CHANCE: Final = 0.35
 """What states something with a smaller chance is evidence for a search, but shown as a statement nowhere."""
 MAX_VALUE: Final = 200
+ATYPICAL: Final = 0.3
+TYPICAL: Final = 0.6
+"""The attribute of a clause is one of those that are known, however far it lies from all of them. A clause nearer
+to the centre of an attribute's statements than TYPICAL is told with its full chance, a clause farther than ATYPICAL
+never. As evidence for a search it counts either way: there a name in a short sentence moves it as far."""
 CLAUSE_BATCH: Final = 256
 
 When = Literal["current", "past", "list", "when", "why"]
@@ -165,7 +170,9 @@ class StatementReader:
         chosen = [buckets[row] for row in kept]
         chances = _softmax(weights.attribute.scores(rows, chosen))
         sorts = _softmax(weights.sort.scores(rows, chosen))
-        meanings = np.rint(127 * _unit(rows @ weights.said)).astype(np.int8)
+        units = _unit(rows @ weights.said)
+        typical = np.clip((units @ weights.centres.T - ATYPICAL) / (TYPICAL - ATYPICAL), 0, 1)
+        meanings = np.rint(127 * units).astype(np.int8)
         found = []
         for line, row in enumerate(kept):
             clause = clauses[row]
@@ -177,6 +184,7 @@ class StatementReader:
                     tuple(round(255 * float(chances[line, place])) for place in best),  # type: ignore[arg-type]
                     round(255 * float(states[row])),
                     round(255 * float(1 - sorts[line, 0])),
+                    round(255 * float(typical[line, best[0]])),
                     int(sorts[line].argmax()),
                     clause.start,
                     clause.end,
@@ -208,7 +216,7 @@ def _record(text: str, each: PackedStatement, weights: StatementWeights) -> Stat
         date.fromordinal(each.since),
         None if each.until is None else date.fromordinal(each.until),
         SORTS[each.sort],
-        round(each.states / 255 * (each.chances[0] / 255 if attribute != NONE else 1), 3),
+        round(each.states / 255 * (each.chances[0] * each.typical / 255**2 if attribute != NONE else 1), 3),
         each.start,
         each.end,
     )

@@ -13,11 +13,11 @@ SORTS: Final[tuple[Sort, ...]] = ("state", "change", "end")
 
 WIDTH: Final = 256
 """Numbers of a packed vector, one byte each."""
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The first byte of packed statements; what begins with another is skipped and made anew by a re-embedding."""
 
 _HEAD: Final = struct.Struct("<BB")
-_FIXED: Final = struct.Struct("<IIIBBBBBHHiiH")
+_FIXED: Final = struct.Struct("<IIIBBBBBBHHiiH")
 _NO_DAY: Final = -(1 << 31)
 
 
@@ -31,7 +31,8 @@ class Statement:
         value: the words that say it.
         since, until: the days from and up to which it holds, as far as the words say.
         sort: a "state" that holds, a "change" to a new value, or the "end" of a value.
-        probability: the chance that the words state something that holds, times that of the attribute.
+        probability: the chance that the words state something that holds, times that of the attribute, less where they
+            lie far from its other statements.
         start, end: the place of the words in the text.
     """
 
@@ -52,6 +53,7 @@ class PackedStatement(NamedTuple):
     Attributes:
         attributes: codes of the three likeliest attributes. chances: theirs, 0..255.
         states: the chance that something is stated that holds, 0..255. changes: that it is a change or an end.
+        typical: how near it lies to other statements of its likeliest attribute, 0..255.
         sort: number in SORTS. since, until: ordinal days; until may be None.
         vector: WIDTH bytes, 127 times the unit vector.
     """
@@ -60,6 +62,7 @@ class PackedStatement(NamedTuple):
     chances: tuple[int, int, int]
     states: int
     changes: int
+    typical: int
     sort: int
     start: int
     end: int
@@ -84,6 +87,7 @@ def pack(statements: Sequence[PackedStatement]) -> bytes:
                 *each.chances,
                 each.states,
                 each.changes,
+                each.typical,
                 each.start,
                 each.end,
                 each.since,
@@ -102,7 +106,7 @@ def unpack(packed: bytes) -> list[PackedStatement]:
     found: list[PackedStatement] = []
     place = _HEAD.size
     for _ in range(packed[1]):
-        a, b, c, x, y, z, states, changes, start, end, since, until, last = _FIXED.unpack_from(packed, place)
+        a, b, c, x, y, z, states, changes, typical, start, end, since, until, last = _FIXED.unpack_from(packed, place)
         place += _FIXED.size
         length = last & 255
         subject = packed[place : place + length].decode(errors="ignore")
@@ -111,6 +115,8 @@ def unpack(packed: bytes) -> list[PackedStatement]:
         place += WIDTH
         ended = None if until == _NO_DAY else until
         found.append(
-            PackedStatement((a, b, c), (x, y, z), states, changes, last >> 8, start, end, since, ended, subject, vector)
+            PackedStatement(
+                (a, b, c), (x, y, z), states, changes, typical, last >> 8, start, end, since, ended, subject, vector
+            )
         )
     return found

@@ -45,6 +45,7 @@ class StatementWeights(NamedTuple):
         attribute: which attribute a clause or a question is of. states: whether a clause states something that holds.
         sort: state, change or end. question: a question of the present, of the past, or an implicit request.
         asks: whether a text asks at all. said, asked: maps into the space where questions meet their answers.
+        centres: in that space, of the statements of each attribute, of unit length.
         common: checksums of words in lower case that are nobody's name.
     """
 
@@ -57,6 +58,7 @@ class StatementWeights(NamedTuple):
     question: LinearHead
     asks: LinearHead
     said: Floats
+    centres: Floats
     asked: Floats
     common: frozenset[int]
 
@@ -112,6 +114,7 @@ def load_weights() -> StatementWeights:
         head("question"),
         head("asks"),
         wide("said"),
+        wide("centres"),
         wide("asked"),
         frozenset(arrays["common"].tolist()),
     )

@@ -125,6 +125,11 @@ class NamespaceIndex:
             self._facts = None
 
     @property
+    def statements(self) -> StatementTable:
+        """What the texts state."""
+        return self._statements
+
+    @property
     def size(self) -> int:
         """Number of places in the arrays, dead places included."""
         return len(self.columns.ids)

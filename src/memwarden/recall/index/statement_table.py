@@ -44,6 +44,23 @@ class PlaceEvidence(NamedTuple):
     subject: Mask
 
 
+class TableRow(NamedTuple):
+    """A statement of a text that an index holds.
+
+    Attributes:
+        code: of its likeliest attribute. chance: that the text states it, 0..1. sort: number in ``SORTS``.
+        start, end: the place of its words in the text.
+    """
+
+    place: int
+    code: int
+    chance: float
+    sort: int
+    subjects: tuple[str, ...]
+    start: int
+    end: int
+
+
 class StatementTable:
     """Statements in the order of arrival of their texts; a text has several or none."""
 
@@ -56,6 +73,9 @@ class StatementTable:
         self._chances = GrowingArray(np.uint8, 3)
         self._states = GrowingArray(np.uint8)
         self._changes = GrowingArray(np.uint8)
+        self._typical = GrowingArray(np.uint8)
+        self._sort = GrowingArray(np.uint8)
+        self._spans = GrowingArray(np.uint16, 2)
         self._subject = GrowingArray(np.int32)
         self._subjects: list[tuple[str, ...]] = []
         self._subject_of: dict[str, int] = {}
@@ -66,8 +86,9 @@ class StatementTable:
     @property
     def nbytes(self) -> int:
         """About how much memory the statements take."""
-        texts = (self._vectors, self._codes, self._chances, self._states, self._changes)
-        return sum(array.nbytes for array in (*texts, self._place, self._subject)) + 100 * len(self._subjects)
+        numbers = (self._codes, self._chances, self._states, self._changes, self._typical, self._sort, self._spans)
+        arrays = sum(array.nbytes for array in (*numbers, self._place, self._subject, self._vectors))
+        return arrays + 100 * len(self._subjects)
 
     def extend(self, first: int, packed: Sequence[bytes | None]) -> None:
         """Take in the statements of the texts at the places from ``first`` on."""
@@ -80,7 +101,33 @@ class StatementTable:
         self._chances.extend(np.array([each.chances for _, each in rows], np.uint8))
         self._states.extend([each.states for _, each in rows])
         self._changes.extend([each.changes for _, each in rows])
+        self._typical.extend([each.typical for _, each in rows])
+        self._sort.extend([each.sort for _, each in rows])
+        self._spans.extend(np.array([(each.start, each.end) for _, each in rows], np.uint16))
         self._subject.extend([self._number_of(each.subject) for _, each in rows])
+
+    def rows(self, allowed: Mask, least: float) -> list[TableRow]:
+        """Return what the texts at allowed places state with at least a chance; of clauses in clauses the inner."""
+        place = self._place.array
+        inside = place < len(allowed)
+        chance = self._states.array * (self._chances.array[:, 0] / np.float32(255**3)) * self._typical.array
+        wanted = np.flatnonzero(inside & allowed[np.where(inside, place, 0)] & (chance >= least))
+        found = [
+            TableRow(
+                int(place[row]),
+                int(self._codes.array[row, 0]),
+                float(chance[row]),
+                int(self._sort.array[row]),
+                self._subjects[int(self._subject.array[row])],
+                int(self._spans.array[row, 0]),
+                int(self._spans.array[row, 1]),
+            )
+            for row in wanted.tolist()
+        ]
+        inner: dict[tuple[int, int], TableRow] = {}
+        for each in sorted(found, key=lambda each: each.start - each.end):
+            inner[each.place, each.code] = each
+        return list(inner.values())
 
     def evidence(self, question: QuestionReading, size: int, among: Ints | None = None) -> PlaceEvidence:
         """Return what the statements say about a question, for each of ``size`` places.

