@@ -11,11 +11,13 @@ import psycopg
 import pytest
 
 from memwarden import AsyncWarden
+from memwarden.errors import StoreUnavailable
 from memwarden.records import Remove
 from memwarden.stores.postgres import PostgresStore, schema
 from memwarden.stores.transfer.backup import read_manifest
 from memwarden.stores.transfer.manifest import NamespaceRevision
 from memwarden.testing.examples import a_batch
+from memwarden.text.signals import term_bytes
 from told import Told, check_steps, check_store, replay
 
 OLD = Path(__file__).with_name("old_stores")
@@ -86,3 +88,56 @@ async def test_earlier_contents_of_state_leave_a_database_that_kept_all(owned: s
             assert [memory.version for memory in held] == list(range(newest - 10, newest + 1))
             assert len(await me.journal.history(item, limit=100)) == newest
         assert (await me.sessions.load("A"))["conversation_memory"]["summary"].startswith("User: q0\n")
+
+
+async def an_old_database(owned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restore a database of schema 5."""
+    known = schema.migrations()
+    with monkeypatch.context() as then:
+        then.setattr(schema, "migrations", lambda: known[:5])
+        await PostgresStore(owned).restore(OLD / "postgres_0005.mwbackup")
+
+
+async def test_a_database_that_an_older_process_has_open_is_not_upgraded(
+    owned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would go on writing terms as it knows them."""
+    await an_old_database(owned, monkeypatch)
+    store = PostgresStore(owned)
+    with (
+        psycopg.connect(owned, application_name="memwarden"),
+        pytest.raises(StoreUnavailable, match="1 connections of an earlier memwarden are open"),
+    ):
+        await store.open()
+    await store.open()
+    assert (await store.about()).schema == schema.migrations()[-1].number
+    await store.close()
+
+
+async def test_terms_are_made_anew_with_progress_and_go_on_after_a_break(
+    owned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await an_old_database(owned, monkeypatch)
+    ticks: list[tuple[int, int]] = []
+
+    def breaking(done: int, total: int) -> None:
+        ticks.append((done, total))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await PostgresStore(owned, tick=breaking).open()
+    store = PostgresStore(owned, tick=lambda done, total: ticks.append((done, total)))
+    await store.open()
+    names = await store.namespaces()
+    assert ticks == [(1, len(names)), *((done, len(names) - 1) for done in range(1, len(names)))]
+    for namespace in names:
+        rows = (await store.scan(namespace)).rows
+        texts = {item.id: item.text for item in await store.get(namespace, [row.id for row in rows], removed=True)}
+        assert rows
+        assert all(row.terms == term_bytes(texts[row.id]) for row in rows)
+    await store.close()
+    ticks.clear()
+    again = PostgresStore(owned, tick=lambda done, total: ticks.append((done, total)))
+    await again.open()
+    await again.close()
+    assert ticks == []

@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from memwarden.errors import InvalidConfig
 from memwarden.stores.postgres.sql.columns import register_dumpers
 from memwarden.stores.postgres.sql.errors import explain, is_lost, is_rolled_back_by_others
+from memwarden.stores.postgres.terms import APPLICATION
 
 T = TypeVar("T")
 
@@ -26,7 +27,7 @@ _FIRST_PAUSE = 0.02  # seconds before the second attempt, doubled for each furth
 _MAX_PAUSE = 0.5
 
 _DEFAULTS = {
-    "application_name": "memwarden",
+    "application_name": APPLICATION,
     "keepalives_idle": "30",  # seconds; a server that vanished is noticed within two minutes
     "keepalives_interval": "10",
     "keepalives_count": "3",

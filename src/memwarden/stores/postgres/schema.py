@@ -12,6 +12,8 @@ from psycopg import Connection, errors
 
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from memwarden.stores.postgres.sql.transaction import ROLE, SEARCH_ROLE
+from memwarden.stores.postgres.terms import refuse_older_sessions, renew_terms
+from memwarden.stores.transfer.manifest import Tick, ignore_tick
 
 _MIN_SERVER_VERSION = 160_000
 MIGRATION_LOCK = 0x6D776472  # "mwdr", the advisory lock that a migration holds
@@ -86,9 +88,10 @@ class SchemaState(NamedTuple):
     may_take_role: bool
 
 
-def make_ready(db: Connection[Any], place: str) -> None:
-    """Migrate the schema and check its row security. Several processes may do so at once.
+def make_ready(db: Connection[Any], place: str, tick: Tick = ignore_tick) -> None:
+    """Upgrade the schema and check that it is closed. Several processes may do so at once.
 
+    tick: told of how many namespaces the terms were made anew, and of how many they have to be.
     Raises StoreUnavailable, StoreTooNew, StoreCorrupt, psycopg's errors.
     """
     state = check_server(db, place)
@@ -97,6 +100,7 @@ def make_ready(db: Connection[Any], place: str) -> None:
     door = db.execute(_OPEN_DOORS).fetchone()
     if door is not None:
         raise StoreUnavailable(f"{place} would not keep namespaces apart: {door[0]}. Undo that, then open it again")
+    renew_terms(db, place, tick)
 
 
 def check_server(db: Connection[Any], place: str) -> SchemaState:
@@ -145,7 +149,9 @@ def _schema(db: Connection[Any], state: SchemaState, place: str) -> int:
 def _migrate(db: Connection[Any], place: str) -> None:
     with db.transaction(), explain_missing_rights(place):
         lock_schema(db)
-        migrate_schema(db, _schema(db, read_state(db), place), migrations()[-1].number)
+        number = _schema(db, read_state(db), place)
+        refuse_older_sessions(db, place, number)
+        migrate_schema(db, number, migrations()[-1].number)
 
 
 def lock_schema(db: Connection[Any]) -> None:

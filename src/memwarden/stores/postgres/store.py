@@ -67,14 +67,22 @@ class PostgresStore:
             checkpoints takes up to four more.
         connect_seconds: how long a call waits for a connection, also while the server is being restarted.
         statement_seconds: time limit of a statement.
+        tick: called from a thread while an upgrade makes terms anew, with the namespaces done and there.
     """
 
     promises: ClassVar[Promises] = Promises(durable=True, shared=True, rows_enforced=True)
 
     def __init__(
-        self, url: str, *, connections: int = 8, connect_seconds: float = 10.0, statement_seconds: float = 30.0
+        self,
+        url: str,
+        *,
+        connections: int = 8,
+        connect_seconds: float = 10.0,
+        statement_seconds: float = 30.0,
+        tick: Tick = ignore_tick,
     ) -> None:
         self._url = url
+        self._tick = tick
         self._size = max(2, connections)
         self._connect_seconds = connect_seconds
         self._seconds = statement_seconds
@@ -279,7 +287,7 @@ class PostgresStore:
             connections = Connections(self._url, self._connect_seconds)
             try:
                 with connections.borrow() as db:
-                    make_ready(db, self.place)
+                    make_ready(db, self.place, self._tick)
             except Error as error:
                 connections.close()
                 raise explain(error, self.place) from None
