@@ -157,7 +157,9 @@ def files_below(start: Path, path: str) -> bool:
 def test_every_path_that_a_page_names_exists(page: Path) -> None:
     """Paths of the repository, or below ``src/memwarden``; ``path.py:name`` is a name that the file defines."""
     for path, defined in PATH.findall(FENCE.sub("", page.read_text("utf-8"))):
-        if not re.search(r"\.(py|toml|sql|md)$|/$", path) or path.startswith(("user/", "project/", "task/", "import/", "tool/", "web/", "document/", "global/")):
+        if not re.search(r"\.(py|toml|sql|md)$|/$", path) or path.startswith(
+            ("user/", "project/", "task/", "import/", "tool/", "web/", "document/", "global/")
+        ):
             continue
         starts = [start for start in (ROOT, ROOT / "src/memwarden", page.parent) if files_below(start, path)]
         assert starts, f"{name(page)} names {path}, which is not there"

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from memwarden.agent.relevance import Features, read_goal, features, read_wording
+from memwarden.agent.relevance import Features, features, read_goal, read_wording
 from memwarden.agent.state import _cosines, _text, words_of
 from memwarden.models.protocols import Embedder
 from memwarden.recall.query_analysis import is_latin

@@ -109,7 +109,9 @@ def personal_auc(sessions: Sequence[dict[str, Any]]) -> float:
     for session in sessions:
         for turn in session["dialogue_turns"]:
             if turn["speaker"] == "User" and turn["content"].strip():
-                scored[not session["session_identifier"].startswith("Enhanced")].append(judge_worth(turn["content"]).personal)
+                scored[not session["session_identifier"].startswith("Enhanced")].append(
+                    judge_worth(turn["content"]).personal
+                )
     right = sum((item > two) + 0.5 * (item == two) for item in scored[True] for two in scored[False])
     return right / max(len(scored[True]) * len(scored[False]), 1)
 

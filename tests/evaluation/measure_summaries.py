@@ -21,7 +21,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memwarden.agent.sessions.rules import MAX_ANSWER_BYTES, MAX_SUMMARY_BYTES, SHORT_ANSWER_BYTES, SHORT_SUMMARY_BYTES, in_words
+from memwarden.agent.sessions.rules import (
+    MAX_ANSWER_BYTES,
+    MAX_SUMMARY_BYTES,
+    SHORT_ANSWER_BYTES,
+    SHORT_SUMMARY_BYTES,
+    in_words,
+)
 from memwarden.agent.sessions.shorten import shorten_text, size
 from memwarden.surfaces.conversation_files import read_conversations
 from memwarden.text.dates.recognizer import spans_in
@@ -105,7 +111,9 @@ def summaries_in(path: Path) -> Iterator[str]:
             exchange["user_question"] = said["content"]
             continue
         answer = said["content"]
-        exchange["final_answer"] = shorten_text(answer, SHORT_ANSWER_BYTES) if size(answer) > MAX_ANSWER_BYTES else answer
+        exchange["final_answer"] = (
+            shorten_text(answer, SHORT_ANSWER_BYTES) if size(answer) > MAX_ANSWER_BYTES else answer
+        )
         summary = f"{summary}\n{in_words(exchange)}".strip()
         if size(summary) > MAX_SUMMARY_BYTES:
             yield summary

@@ -83,8 +83,8 @@ def _kind(path: Path) -> str:
 def _watch(death: Death, synced: Path, fault: str | None) -> None:
     watched: Any = Watched(death, synced, fault)
     folder.os = store.os = watched  # type: ignore[attr-defined]
-    opened = folder.opened
-    folder.opened = lambda file, mode: Halves(opened(file, mode), _kind(file), death)  # type: ignore
+    opened = folder.open_private
+    folder.open_private = lambda file, mode: Halves(opened(file, mode), _kind(file), death)  # type: ignore
     for name in ("replace", "unlink", "mkdir"):
         setattr(Path, name, _told(name, getattr(Path, name), death))
 

@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 from memwarden.records import Batch, Memory, Namespace, Put, Remove, Signals, WriteMode
 from memwarden.stores.sqlite import SqliteStore
-from memwarden.stores.sqlite.writer import Job, Write, WriterThread
+from memwarden.stores.sqlite.writer import Write, WriteJob, WriterThread
 
 NAMESPACE = Namespace("test", "user/ann")
 WRITERS = 4
@@ -130,7 +130,7 @@ class MortalWriter(WriterThread):
         self._death = death
         super().__init__(db, lambda error: error)
 
-    def acknowledge(self, job: Job, answer: Any) -> None:
+    def acknowledge(self, job: WriteJob, answer: Any) -> None:
         self._death.passed("committed, not answered")
         super().acknowledge(job, answer)
 
@@ -162,10 +162,10 @@ class WithoutTransaction(Mortal):
 class HastyWriter(MortalWriter):
     """A fault to be found: it answers before the commit."""
 
-    def _commit(self, ready: list[tuple[Job, Write]]) -> None:
+    def _commit(self, ready: list[tuple[WriteJob, Write]]) -> None:
         super()._commit([(job, self._hasty(job, write)) for job, write in ready])
 
-    def _hasty(self, job: Job, write: Write) -> Write:
+    def _hasty(self, job: WriteJob, write: Write) -> Write:
         def write_and_answer(db: sqlite3.Connection) -> Any:
             answer = write(db)
             self.acknowledge(job, answer)

@@ -26,7 +26,7 @@ from memwarden.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, Sto
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.postgres.backup import refuse_undecided
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.checkpoints import CheckpointSearch, ChannelValue
+from memwarden.stores.shared.checkpoints import ChannelValue, CheckpointSearch
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.transfer import backup
 from memwarden.stores.transfer.backup import read_manifest, refuse_existing

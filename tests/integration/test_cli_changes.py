@@ -14,7 +14,7 @@ import pytest
 
 from memwarden import AsyncWarden, clock
 from memwarden.records import Batch, Link, Relation
-from memwarden.surfaces.cli.commands.graph import around
+from memwarden.surfaces.cli.commands.graph import collect_neighbours
 from memwarden.surfaces.cli.main import run
 
 
@@ -119,12 +119,12 @@ async def test_a_graph_is_whole_at_its_edge_and_outlives_a_forgetting(monkeypatc
         pairs = [(item, other), (item, third), (other, third), (third, far)]
         links = tuple(Link(*pair, strength=0.6) for pair in pairs)
         await warden.store.apply(Batch(me.who.namespace, links, clock.now()))
-        memories, relations = await around(me, item, depth=1, most=50)
+        memories, relations = await collect_neighbours(me, item, depth=1, most=50)
         assert (set(memories), {(edge.from_id, edge.to_id) for edge in relations}) == (
             {item, other, third},
             {*pairs[:3]},
         )
-        memories, relations = await around(me, item, depth=1, most=2)
+        memories, relations = await collect_neighbours(me, item, depth=1, most=2)
         assert len(memories) == 2
         assert len(relations) == 1
 
@@ -137,7 +137,7 @@ async def test_a_graph_is_whole_at_its_edge_and_outlives_a_forgetting(monkeypatc
             return edges
 
         monkeypatch.setattr(me, "relations", relations_then_forgotten)
-        memories, relations = await around(me, item, depth=2, most=50)
+        memories, relations = await collect_neighbours(me, item, depth=2, most=50)
         assert (set(memories), [(edge.from_id, edge.to_id) for edge in relations]) == ({item, other}, pairs[:1])
 
 

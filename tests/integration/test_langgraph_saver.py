@@ -242,7 +242,9 @@ def test_pickle_is_neither_written_nor_read(warden: Warden) -> None:
     with pytest.raises(InvalidInput, match="pickled by the serde"):
         put(MemwardenSaver(warden, serde=Pickling()), {"a": [1]})
     saver = MemwardenSaver(warden)
-    saved = SavedCheckpoint(CheckpointKey("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {})
+    saved = SavedCheckpoint(
+        CheckpointKey("t", "", "1"), None, "", "pickle", pickle.dumps({"channel_values": {}}), (), (), {}
+    )
     saver._bound.run(warden.store.checkpoints.put(saver._bound.who.namespace, saved, ()))
     with pytest.raises(NotImplementedError, match="pickle"):
         saver.get_tuple(ANN)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from memwarden import AsyncWarden
-from memwarden.recall.index.namespace_index import NamespaceIndexes, NamespaceIndex
+from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.records import Head, Namespace, Scan
 from memwarden.settings import Settings
 from memwarden.stores.memory.store import MemoryStore

@@ -10,7 +10,7 @@ import pytest
 
 from memwarden import Warden
 from memwarden.errors import ModelMismatch
-from memwarden.models.minilm import MAX_KEPT_PIECES, MAX_END_CHARACTERS, QUESTION_END_PIECES, MiniLMEmbedder
+from memwarden.models.minilm import MAX_END_CHARACTERS, MAX_KEPT_PIECES, QUESTION_END_PIECES, MiniLMEmbedder
 from memwarden.recall.rank import maxsim
 
 TEXTS = [

@@ -18,7 +18,7 @@ from memwarden.records import Link, Namespace, Remove, SeenMark, WriteMode
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.shared.checkpoints import ChannelValue
 from memwarden.stores.shared.items import PutItem, StoredItem
-from memwarden.stores.shared.search import SearchLegs, OpenRows, format_term
+from memwarden.stores.shared.search import OpenRows, SearchLegs, format_term
 from memwarden.testing.checkpoint_tests import a_saved, a_write
 from memwarden.testing.event_tests import an_event
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, OTHER_USER, a_batch, a_put

@@ -13,7 +13,7 @@ from memwarden.filters import parse
 from memwarden.records import Link, MemoryState, Namespace
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.read import Reader
-from memwarden.stores.postgres.sql.columns import teach
+from memwarden.stores.postgres.sql.columns import register_dumpers
 from memwarden.testing.examples import NAMESPACE, a_batch, a_put
 
 NAMESPACES = [Namespace("test", f"user/{number}") for number in range(20)]
@@ -83,7 +83,7 @@ def test_each_question_uses_its_index(filled: str, name: str) -> None:
     ask, index = ASKED[name]
     here = NAMESPACES[7]
     with psycopg.connect(filled, autocommit=True) as db:
-        teach(db)
+        register_dumpers(db)
         noting: Any = Noting(db)
         ask(Reader(noting, 30), here)
         plans = [plan_of(db, here, *item) for item in noting.asked]
@@ -99,7 +99,7 @@ async def test_what_was_just_imported_is_read_by_index(new_database: Callable[[]
     await store.apply(a_batch(*(a_put(f"m{n}") for n in range(2_000))))
     await store.close()  # waits for what follows a write
     with psycopg.connect(url, autocommit=True) as db:
-        teach(db)
+        register_dumpers(db)
         noting: Any = Noting(db)
         Reader(noting, 30).get(NAMESPACE, [f"m{n}" for n in range(0, 200, 10)], False)
         assert "memories_pkey" in plan_of(db, NAMESPACE, *noting.asked[0])

@@ -15,9 +15,9 @@ from test_postgres_plans import Noting
 from memwarden.records import Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.search.searcher import Searcher
-from memwarden.stores.postgres.search.vector_indexes import names
-from memwarden.stores.postgres.sql.columns import teach
-from memwarden.stores.shared.search import Legs, OpenRows, word
+from memwarden.stores.postgres.search.vector_indexes import index_names
+from memwarden.stores.postgres.sql.columns import register_dumpers
+from memwarden.stores.shared.search import OpenRows, SearchLegs, format_term
 from memwarden.testing.examples import a_batch, a_memory
 
 HERE, OTHER = Namespace("test", "user/large"), Namespace("test", "user/other")
@@ -57,11 +57,11 @@ def filled(new_database: Callable[[], str]) -> str:
 
 
 LEGS = {
-    "near": (Legs(OpenRows(), vector=half(1) + half(0), near=20), names(HERE).near),
-    "always": (Legs(OpenRows(), always=("general", "none")), names(HERE).category),
-    "newest": (Legs(OpenRows(), newest=20), "memories_by_n"),
-    "in time": (Legs(OpenRows(), times=((0, 10**16),), in_time=20), "memories_by_time"),
-    "filtered": (Legs(OpenRows(), filtered=20), "memories_by_n"),
+    "near": (SearchLegs(OpenRows(), vector=half(1) + half(0), near=20), index_names(HERE).near),
+    "always": (SearchLegs(OpenRows(), always=("general", "none")), index_names(HERE).category),
+    "newest": (SearchLegs(OpenRows(), newest=20), "memories_by_n"),
+    "in time": (SearchLegs(OpenRows(), times=((0, 10**16),), in_time=20), "memories_by_time"),
+    "filtered": (SearchLegs(OpenRows(), filtered=20), "memories_by_n"),
 }
 
 
@@ -69,7 +69,7 @@ LEGS = {
 def test_each_leg_goes_by_its_index(filled: str, name: str) -> None:
     legs, index = LEGS[name]
     with psycopg.connect(filled, autocommit=True) as db:
-        teach(db)
+        register_dumpers(db)
         noting: Any = Noting(db)
         Searcher(noting, 30).look(HERE, legs)
         plans = [plan(db, *item) for item in noting.asked]
@@ -79,7 +79,7 @@ def test_each_leg_goes_by_its_index(filled: str, name: str) -> None:
 
 def test_the_turns_around_are_read_by_thread(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
-        teach(db)
+        register_dumpers(db)
         noting: Any = Noting(db)
         found = Searcher(noting, 30).around(HERE, [("t5", 110)], 3, OpenRows())
         assert len(found.n) == 8 * 7
@@ -88,7 +88,7 @@ def test_the_turns_around_are_read_by_thread(filled: str) -> None:
 
 def test_words_are_found_by_index_past_row_security(filled: str) -> None:
     """What the function runs is seen from within; the same under row security would look at every row."""
-    query = f"({word(77)}) | ({word(10**6)} & {word(78)})"
+    query = f"({format_term(77)}) | ({format_term(10**6)} & {format_term(78)})"
     told: list[str] = []
     with psycopg.connect(filled, autocommit=True) as db:
         db.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
@@ -101,14 +101,14 @@ def test_words_are_found_by_index_past_row_security(filled: str) -> None:
             found = db.execute("SELECT memwarden.rows_with(%s, 100)", [query]).fetchall()
             assert found == [(78,), (79,)]
         (inner,) = [text for text in told if "memwarden.words(terms) @@" in text and "Bitmap" in text]
-        assert f"Bitmap Index Scan on {names(HERE).words}" in inner
+        assert f"Bitmap Index Scan on {index_names(HERE).words}" in inner
         assert "Seq Scan" not in inner
 
 
 def test_rows_of_another_large_namespace_are_not_found(filled: str) -> None:
     with psycopg.connect(filled, autocommit=True) as db:
-        teach(db)
-        legs = Legs(OpenRows(), half(1) + half(0), 2_000, word(10**6), 10_000, 5_000)
+        register_dumpers(db)
+        legs = SearchLegs(OpenRows(), half(1) + half(0), 2_000, format_term(10**6), 10_000, 5_000)
         found = Searcher(db, 30).look(HERE, legs)
         assert (len(found.near.n), len(found.holding.n), len(found.newest.n)) == (8 * 1_000, 8 * 334, 8 * 1_000)
         nobody = Searcher(db, 30).look(Namespace("test2", "user/large"), legs)

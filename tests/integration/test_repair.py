@@ -23,7 +23,7 @@ from memwarden.errors import MemwardenError, StoreCorrupt, StoreError
 from memwarden.stores.shared.items import PutItem, StoredItem
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.health import examine, repair
-from memwarden.stores.transfer.move import seal
+from memwarden.stores.transfer.move import seal_namespace
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, a_batch, a_put
 from memwarden.testing.page_tests import a_long_life
@@ -65,7 +65,7 @@ def held(path: Path) -> Any:
         store = SqliteStore(path)
         await store.open()
         try:
-            return [await seal(store, item) for item in (NAMESPACE, OTHER_TENANT)]
+            return [await seal_namespace(store, item) for item in (NAMESPACE, OTHER_TENANT)]
         finally:
             await store.close()
 

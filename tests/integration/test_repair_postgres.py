@@ -15,8 +15,8 @@ import pytest
 
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.shared.health import HealthFinding
-from memwarden.stores.transfer.backup import read
-from memwarden.stores.transfer.move import seal
+from memwarden.stores.transfer.backup import read_manifest
+from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run
 from memwarden.testing.examples import NAMESPACE, OTHER_TENANT, a_batch, a_put
@@ -42,7 +42,7 @@ async def held(url: str) -> Any:
     store = store_at(url)
     await store.open()
     try:
-        return [await seal(store, item) for item in (NAMESPACE, OTHER_TENANT)]
+        return [await seal_namespace(store, item) for item in (NAMESPACE, OTHER_TENANT)]
     finally:
         await store.close()
 
@@ -118,7 +118,7 @@ def test_it_is_found_and_mended(harm: str, url: str, tmp_path: Path) -> None:
     copy = tmp_path / "b.mwbackup"
     told = json.loads(cli("doctor", "--repair", "--backup", str(copy), "--json", "--db", url))
     assert (told["mended"], told["wrong"], told["copy"]) == (found, [], str(copy))
-    assert len(read(copy).namespaces) == 2
+    assert len(read_manifest(copy).namespaces) == 2
     if harm != "versions":
         assert asyncio.run(held(url)) == before
     assert json.loads(cli("doctor", "--repair", "--json", "--db", url))["mended"] == []

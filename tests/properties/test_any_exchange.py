@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwarden.remember.extract.checks import faults
-from memwarden.remember.extract.records import MOST_A_TURN, MOST_CHARACTERS
-from memwarden.remember.extract.rules.exchange import exchange_items
+from memwarden.remember.extract.checks import find_faults
+from memwarden.remember.extract.records import MAX_ITEMS_PER_TURN, MAX_STATEMENT_CHARACTERS
+from memwarden.remember.extract.rules.exchange import extract_exchange
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)
 
@@ -75,12 +75,12 @@ TURNS = st.lists(st.tuples(TEXT, ROLES, NAMES), max_size=4).map(
 @given(turns=TURNS, two_person=st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_any_exchange_keeps_the_promises(turns: list[Said], two_person: bool) -> None:
-    kept = exchange_items(turns, two_person=two_person, said_at=SAID)
+    kept = extract_exchange(turns, two_person=two_person, said_at=SAID)
     items = [*kept.facts, *kept.candidates, *([kept.card] if kept.card else [])]
     given_ids = {turn.id for turn in turns}
     for item in items:
-        assert 0 < len(item.text) <= MOST_CHARACTERS
-        assert faults(item.text) == ()
+        assert 0 < len(item.text) <= MAX_STATEMENT_CHARACTERS
+        assert find_faults(item.text) == ()
         assert item.sources
         assert set(item.sources) <= given_ids
         assert 0 <= item.importance <= 1
@@ -88,8 +88,8 @@ def test_any_exchange_keeps_the_promises(turns: list[Said], two_person: bool) ->
         assert all(first <= last for first, last in item.dates)
     for turn in turns:
         own = [item for item in (*kept.facts, *kept.candidates) if turn.id in item.sources]
-        assert len(own) <= MOST_A_TURN
+        assert len(own) <= MAX_ITEMS_PER_TURN
         assert len({item.text for item in own}) == len(own)
     assert {item.tier for item in kept.facts} <= {"fact"}
     assert {item.tier for item in kept.candidates} <= {"candidate"}
-    assert exchange_items(turns, two_person=two_person, said_at=SAID) == kept
+    assert extract_exchange(turns, two_person=two_person, said_at=SAID) == kept

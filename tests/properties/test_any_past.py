@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memwarden import AsyncWarden, clock
 from memwarden.api.scope import AsyncScope
 from memwarden.recall.index.encode import make_signals
-from memwarden.recall.time.past import select_known, restore_edges
+from memwarden.recall.time.past import restore_edges, select_known
 from memwarden.records import (
     Batch,
     BatchChange,

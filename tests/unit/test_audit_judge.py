@@ -9,14 +9,14 @@ import pytest
 
 from memwarden.records import AuditFinding, Fix
 from memwarden.remember.resolve.audit.findings import (
-    OrderedMemory,
     FactPair,
+    OrderedMemory,
     check_memory,
+    compare_facts,
     find_contradictions,
     find_duplicates,
-    order_findings,
     find_last_successor,
-    compare_facts,
+    order_findings,
 )
 from memwarden.testing.examples import START, a_memory
 from memwarden.text.flags import Flag

@@ -6,7 +6,7 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.records import UserContext
-from memwarden.remember.resolve.consent.rules import ConsentVerdict, PendingProposal, ConsentStep, judge_edit
+from memwarden.remember.resolve.consent.rules import ConsentStep, ConsentVerdict, PendingProposal, judge_edit
 from memwarden.remember.resolve.consent.user_context import (
     CONSENT_FIELDS,
     EDITABLE,
@@ -15,8 +15,8 @@ from memwarden.remember.resolve.consent.user_context import (
     apply_decision,
     apply_edit,
     context_payload,
-    read_patch,
     context_text,
+    read_patch,
 )
 
 NOBODY = UserContext()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memwarden.recall.time.changes import NetChange, render_change, make_delta, fit_delta, category_label, net_changes
+from memwarden.recall.time.changes import NetChange, category_label, fit_delta, make_delta, net_changes, render_change
 from memwarden.records import JournalEntry, Memory
 from memwarden.testing.examples import NAMESPACE, START, a_memory
 from memwarden.tokens import estimate

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from memwarden.records import Channel, Kind
-from memwarden.remember.extract.checks import find_faults, tidy_sentence, shorten_statement
+from memwarden.remember.extract.checks import find_faults, shorten_statement, tidy_sentence
 from memwarden.remember.extract.records import ExchangeExtract
 from memwarden.remember.extract.rules.clauses import split_clauses, split_lead, write_out_contractions
 from memwarden.remember.extract.rules.dating import resolve_dates
@@ -18,8 +18,8 @@ from memwarden.remember.extract.rules.gate import judge_worth
 from memwarden.remember.extract.rules.patterns import match_frame
 from memwarden.remember.extract.rules.presuppositions import find_presuppositions
 from memwarden.remember.extract.rules.pronouns import drop_pointers
-from memwarden.remember.extract.rules.rejections import reject_sentence, reject_clause
-from memwarden.remember.extract.rules.sentences import is_somebodys_words, split_sentences, drop_openers
+from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
+from memwarden.remember.extract.rules.sentences import drop_openers, is_somebodys_words, split_sentences
 from memwarden.remember.extract.rules.third_person import ThirdPersonText, to_third_person
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)  # a Wednesday

@@ -87,4 +87,6 @@ def test_the_budget_holds_for_the_words_of_the_templates_too() -> None:
 
 
 def test_what_is_known_is_left_out() -> None:
-    assert [item.id for item in render_memories(found(GATE, ALE), ChatSettings(), without={"a"}, now=NOW).items] == ["b"]
+    assert [item.id for item in render_memories(found(GATE, ALE), ChatSettings(), without={"a"}, now=NOW).items] == [
+        "b"
+    ]

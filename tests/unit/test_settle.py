@@ -127,7 +127,10 @@ def test_pairs_are_judged_the_older_one_first() -> None:
     berlin = a_memory("b", text="Ana lives in Berlin.", created_at=START)
     lisbon = a_memory("l", text="Ana lives in Lisbon now.", created_at=START + timedelta(days=1))
     near = NearbyMemory("x", 0.44, 0.9)
-    assert (judge_pair(lisbon, berlin, near).judgement.label, judge_pair(lisbon, berlin, near).newer) == ("supersede", True)
+    assert (judge_pair(lisbon, berlin, near).judgement.label, judge_pair(lisbon, berlin, near).newer) == (
+        "supersede",
+        True,
+    )
     told_late = judge_pair(berlin, lisbon, near)
     assert (told_late.judgement.label, told_late.newer) == ("supersede", False)
 

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwarden.conversation.formats import FORMATS
-from memwarden.conversation.prompt_cache import PromptLayout, decide_layout, layout_from_json, fingerprint, delta_places, place_to_answer, layout_to_json
+from memwarden.conversation.prompt_cache import (
+    PromptLayout,
+    decide_layout,
+    delta_places,
+    fingerprint,
+    layout_from_json,
+    layout_to_json,
+    place_to_answer,
+)
 from memwarden.conversation.settings import ChatSettings
 from memwarden.recall.answer.render import render_memories_block
 from memwarden.records import ContextBlock, Memory, RecallItem, Why

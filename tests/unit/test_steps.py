@@ -8,9 +8,9 @@ from memwarden.errors import InvalidInput
 from memwarden.remember.extract.procedures import (
     CATEGORY,
     MAX_STEPS,
-    render_steps,
-    read_stated_procedure,
     find_taught_procedure,
+    read_stated_procedure,
+    render_steps,
 )
 from memwarden.remember.ingest.messages import Draft
 

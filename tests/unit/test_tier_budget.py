@@ -10,7 +10,18 @@ import pytest
 
 from memwarden.errors import InvalidInput
 from memwarden.remember.ingest.strip_context import holds_context, strip_context
-from memwarden.tiers.budget import GATES, DEFAULT_SHARES, TIERS, BudgetFill, Offer, Tier, fill_budget, one_line, read_shares, title
+from memwarden.tiers.budget import (
+    DEFAULT_SHARES,
+    GATES,
+    TIERS,
+    BudgetFill,
+    Offer,
+    Tier,
+    fill_budget,
+    one_line,
+    read_shares,
+    title,
+)
 from memwarden.tokens import TokenCounter, estimate
 
 CASES = 10_000
@@ -56,7 +67,11 @@ def test_the_text_has_a_title_for_each_tier_that_is_in_it() -> None:
 def test_every_tier_gets_its_share_and_the_rest_flows_to_the_task_first() -> None:
     """Lines of 10, titles of 6 to 9 and tags of 30 characters; a counter of characters."""
     tiers = {name: offers(name, *[f"{name:.1}{n:06d}" for n in range(9)]) for name in TIERS}
-    assert fill_budget(tiers, DEFAULT_SHARES, 30 + 100, characters).allotted == {"task": 40, "project": 40, "global": 20}
+    assert fill_budget(tiers, DEFAULT_SHARES, 30 + 100, characters).allotted == {
+        "task": 40,
+        "project": 40,
+        "global": 20,
+    }
     filled = fill_budget(tiers, DEFAULT_SHARES, 30 + 100, characters)
     # 40: title 6 and three lines (36); 40: title 9 and three (39); 20: title 8 and one (18); 7 left: nothing fits.
     assert taken(filled) == ["task0", "task1", "task2", "project0", "project1", "project2", "global0"]
@@ -92,7 +107,9 @@ def test_a_tier_without_a_share_gets_nothing() -> None:
 
 @pytest.mark.parametrize("budget", range(16))
 def test_too_little_for_anything_is_an_empty_text(budget: int) -> None:
-    filled = fill_budget({name: offers(name, "some words that take more") for name in TIERS}, DEFAULT_SHARES, budget, estimate)
+    filled = fill_budget(
+        {name: offers(name, "some words that take more") for name in TIERS}, DEFAULT_SHARES, budget, estimate
+    )
     assert (filled.text, filled.tokens, filled.taken) == ("", 0, ())
     assert len(filled.dropped) == 3
 

@@ -40,7 +40,9 @@ def test_an_answer_uses_a_memory(memory: str, said: str, answer: str, used: bool
 
 
 def test_memories_are_judged_each_by_itself_in_their_order() -> None:
-    found = judge_uses([item("Ana keeps bees."), item("Bo rides a red Peugeot.")], ["Who has what?"], "Bo has the Peugeot.")
+    found = judge_uses(
+        [item("Ana keeps bees."), item("Bo rides a red Peugeot.")], ["Who has what?"], "Bo has the Peugeot."
+    )
     assert [(item.item.text, item.used) for item in found] == [
         ("Ana keeps bees.", False),
         ("Bo rides a red Peugeot.", True),

@@ -1,4 +1,4 @@
-"""The write path: what a caller hands over runs through typed steps, becomes a single Batch, and is applied once.
+"""The write path: texts run through typed steps, become a single batch, and are applied once.
 
 :data:`OBSERVE_STEPS` and :data:`REMEMBER_STEPS` list the steps in order. Model calls and hashing end before the
 transaction starts; :meth:`memwarden.stores.protocol.Store.apply` is the only place where anything is written.
@@ -90,7 +90,7 @@ T = TypeVar("T", Message, Draft)
 
 @dataclass(frozen=True, slots=True)
 class WriteCall:
-    """What the steps of a call share. at: the time of the write. key: the caller's idempotency key."""
+    """The values that the steps of a call share. at: the time of the write. key: the idempotency key."""
 
     scope: Scope
     store: GuardedStore
@@ -157,7 +157,7 @@ def refuse_unstorable(call: WriteCall, text: IncomingText[Message]) -> IncomingT
 
 
 async def deduplicate(call: WriteCall, texts: list[IncomingText[Message]]) -> list[IncomingText[Message]]:
-    """Give each turn the key under which it is stored once; end the way of turns that the thread holds already."""
+    """Give each turn the key under which it is stored once; pass over turns that the thread holds already."""
     keys = iter(await _turn_keys(call, [text.source for text in texts if text.result is None]))
     return [text if text.result is not None else _with_key(text, next(keys)) for text in texts]
 
@@ -377,7 +377,7 @@ class Writer:
         return _write_result(receipt.rev, texts, [text.result or next(decided) for text in texts])
 
     async def _replayed_results(self, scope: Scope, receipt: Receipt, statements: int) -> list[MessageResult]:
-        """What the statements of a call became when it was applied for the first time."""
+        """Read what the statements of a call became when it was applied for the first time."""
         results = [replayed_result(receipt.applied, number) for number in range(statements)]
         known = await self._store.get(scope.namespace, [item.id for item in results if item.id], removed=True)
         quarantined = {memory.id for memory in known if memory.state == MemoryState.QUARANTINED}
@@ -474,14 +474,14 @@ def _name_secrets(kinds: tuple[str, ...], result: MessageResult) -> MessageResul
 
 
 def _undo_outcome(change: BatchChange, applied: ChangeResult) -> str:
-    """What an undo made of a memory."""
+    """Return the outcome of an undo for a memory."""
     if isinstance(change, Remove) and change.state in APART:
         return _PENDING_AGAIN[change.state]
     return _OUTCOMES[applied.outcome]
 
 
 def _fingerprint(call: WriteCall, asked: Sequence[Any]) -> str | None:
-    """What an idempotency key stands for; None without a key."""
+    """Return a fingerprint of what an idempotency key stands for; None without a key."""
     return None if call.key is None else hash_arguments([call.thread, list(asked)])
 
 

@@ -117,6 +117,7 @@ def read_conversations(path: Path, *, captions: bool = True, max_bytes: int = MA
 
 def recognise(content: Any, name: str, *, where: str, captions: bool = True) -> tuple[Conversation, ...]:
     """Turn parsed JSON into conversations. ``name`` is for nameless ones; ``where`` is for errors."""
+    # A single LoCoMo sample cut out of the file is a sample all the same.
     content = [content] if isinstance(content, Mapping) and "conversation" in content else content
     layout = _layout_of(content)
     if layout is None:
@@ -145,6 +146,7 @@ def read_json(path: Path, max_bytes: int) -> Any:
     """Parse a file of JSON or JSON Lines. Raises InvalidInput if it is missing, empty, too large or something else."""
     try:
         size = path.stat().st_size
+        # Asked before reading: JSON takes many times its size in RAM once it is parsed.
         if size > max_bytes:
             raise InvalidInput(
                 f"{str(path)!r} has {size:,} bytes, the limit is {max_bytes:,}; split it into several files"
@@ -155,6 +157,7 @@ def read_json(path: Path, max_bytes: int) -> Any:
     if not data.strip():
         raise InvalidInput(f"{str(path)!r} is empty; recognised are: {RECOGNISED}")
     try:
+        # Files that were saved on Windows often begin with a byte order mark.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
@@ -177,6 +180,7 @@ def _parse(text: str, where: str) -> Any:
     except (json.JSONDecodeError, RecursionError) as error:
         first = text.lstrip()[:1]
         lines = [line for line in text.splitlines() if line.strip()]
+        # JSON Lines fail as JSON at the second line; a list or text never is JSON Lines.
         if first == "{" and len(lines) > 1:
             try:
                 return [json.loads(line) for line in lines]
@@ -241,6 +245,7 @@ def _session(thread: str, rows: Any, where: str, dropped: Counter[str]) -> Sessi
     for number, row in enumerate(_list(rows, where), start=1):
         message = _message(row, f"{where}[{number - 1}]", dropped)
         key = f"#{number}" if message is None else message.get("id", f"#{number}")
+        # The store would take the second as a repetition of the first, and lose its words in silence.
         if message is not None and messages.setdefault(key, message) is not message:
             dropped["messages with an id of an earlier message in their thread"] += 1
     said = tuple(messages.values())

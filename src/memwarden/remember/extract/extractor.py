@@ -1,8 +1,8 @@
-"""From the turn log to what is worth keeping: exchange by exchange, from a thread's mark on, each exactly once (F7).
+"""Extracts what is worth keeping from a thread, exchange by exchange, each exactly once.
 
-What is kept of an exchange is decided by :mod:`memwarden.remember.extract.rules`, or by a chat model where there is
-one. Facts go through the same door as everything that is stated (:mod:`memwarden.remember.resolve.resolver`), in one
-Batch with the mark, so that after a kill the work goes on where it stood: nothing is lost, nothing is kept twice.
+What is kept of an exchange is decided by :mod:`memwarden.remember.extract.rules`, or by a configured chat
+model. Facts go through the resolver, as everything that is stated (:mod:`memwarden.remember.resolve.resolver`), in a
+batch with the mark, so that after a kill the work goes on where it stood: nothing is lost, nothing is kept twice.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ ReadExchanges = dict[tuple[str, ...], Kept]
 
 
 class ExtractedStatement(NamedTuple):
-    """What is about to be stated: why it is kept, and the rest as in
+    """A statement to be resolved, with the reason for keeping it, and the rest as in
     :class:`memwarden.remember.resolve.resolver.IncomingStatement`."""
 
     memory: Memory
@@ -107,11 +107,11 @@ class Extractor:
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether a look may take as long as a model does."""
+        """Whether extraction asks a chat model, and takes as long."""
         return self._chat is not None
 
     async def waiting(self, scope: Scope, most: int = MAX_TURNS) -> int:
-        """How many turns of the scope's thread were not looked through yet; at most so many are counted."""
+        """Count the turns of the scope's thread that await extraction, at most ``most``."""
         thread = scope.thread or DEFAULT_THREAD
         marks = await self._store.thread(scope.namespace, thread)
         return len(await self._new_turns(scope.namespace, thread, marks.extracted, most))
@@ -156,7 +156,7 @@ class Extractor:
         await self._store.apply(Batch(scope.namespace, (), self._now(), actor=EXTRACTED_BY, extracted=mark))
 
     async def _work(self, scope: Scope, tails: Mapping[int, ThreadTail]) -> PendingTurns | None:
-        """What is to be looked through next. tails: those that are known, by the mark."""
+        """Read the turns to be extracted from next. tails: those that are known, by the mark."""
         namespace, thread = scope.namespace, scope.thread or DEFAULT_THREAD
         mark = (await self._store.thread(namespace, thread)).extracted
         new = dict(await self._new_turns(namespace, thread, mark, MAX_TURNS))
@@ -185,7 +185,7 @@ class Extractor:
         return found[:most]
 
     async def _tail(self, namespace: Namespace, thread: str, mark: int, *, two_person: bool) -> ThreadTail:
-        """Read what lies behind a mark, from the journal's end, since there is mostly little after the mark."""
+        """Read the tail behind a mark, from the journal's end, since there is mostly little after the mark."""
         if not mark:
             return ThreadTail()
         limit = 2 * MAX_TURNS_BEFORE
@@ -209,7 +209,7 @@ class Extractor:
     async def _keep(
         self, scope: Scope, work: PendingTurns, read: ReadExchanges, *, last_try: bool
     ) -> tuple[list[Resolution], bool]:
-        """Store what the exchanges give, with the mark; tell whether none could be, since the day's facts are used up.
+        """Store what the exchanges give, with the mark; return also whether the day's facts are used up.
 
         What is merged is no fact more: so this ends where the day might be full, and then sees what was left of it.
 
@@ -266,7 +266,7 @@ class Extractor:
         return settled, over
 
     async def _kept_today(self, namespace: Namespace, at: datetime) -> int:
-        """How many facts were kept on the day; perhaps some more, where there is room for plenty."""
+        """Count the facts of the day; an upper bound where there is ample room."""
         midnight = datetime.combine(at.astimezone(UTC).date(), time(), UTC)
         where = filters.parse(
             {"actor_id": EXTRACTED_BY, "channel": FACT_CHANNELS, "updated_at": {"$gte": midnight.isoformat()}}
@@ -364,14 +364,14 @@ def _turn_ids(exchange: Sequence[Memory]) -> tuple[str, ...]:
 
 
 def _choose_items(kept: Kept, exchange: Sequence[Memory], new: Mapping[str, int]) -> list[ExtractedItem]:
-    """What is kept of an exchange: what rests on new turns, and the card when it has been answered."""
+    """Choose the items that rest on new turns, and the card of an answered exchange."""
     items = [item for item in (*kept.facts, *kept.candidates) if all(source in new for source in item.sources)]
     answered = len(exchange) > 1 and exchange[1].id in new
     return [*items, kept.card] if kept.card is not None and answered else items
 
 
 def _limit_facts(chosen: Sequence[ExtractedItem], left: int) -> list[ExtractedItem]:
-    """The same, with so many facts at most: what would be more waits to be heard again."""
+    """Limit the facts among items; the excess become candidates."""
     facts = [item for item in chosen if item.tier == "fact"]
     more = [replace(item, tier="candidate", reason="more than a day's facts") for item in facts[left:]]
     return [*facts[:left], *more, *(item for item in chosen if item.tier != "fact")]
@@ -388,7 +388,7 @@ def _screening_of(item: ExtractedItem) -> Screening:
 
 
 def _term_rarity(index: NamespaceIndex) -> Callable[[str], float]:
-    """How rare a term is, among what the namespace holds or in everyday talk: a new store knows little yet."""
+    """Return a function for the rarity of a term, in the namespace or in everyday talk if that is higher."""
     rows = len(index.columns.ids)
 
     def rarity(term: str) -> float:

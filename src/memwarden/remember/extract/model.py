@@ -1,4 +1,4 @@
-"""Asking a chat model what of an exchange is worth keeping; its answers pass the same checks as the rules' items."""
+"""Asks a chat model what of an exchange is worth keeping; its answers pass the rules' checks."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _parse_answer(answer: Any, exchange: Sequence[Memory]) -> tuple[ExtractedIte
 
 
 def is_foreign(fact: str, said: str) -> bool:
-    """Whether a fact is plainly written in another language, or another script, than the words that it is drawn from.
+    """Whether a fact is plainly in another language or script than its source.
 
     What is too short to tell is not foreign.
     """

@@ -45,7 +45,7 @@ class TurnText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExtractedItem:
-    """One thing that an exchange gives to remember.
+    """An item that an exchange gives to remember.
 
     Attributes:
         text: the statement, 1..280 characters, in the third person.

@@ -37,7 +37,7 @@ _MAX_TURNS_AFTER = 2  # the last known message is at most so many turns before t
 
 @dataclass(frozen=True, slots=True)
 class TurnKey:
-    """The key under which a turn is stored once; or the id of the same stored turn; or why it is refused."""
+    """The key under which a turn is stored once, or the id of its stored twin, or why it is refused."""
 
     source_key: str
     known: str | None = None

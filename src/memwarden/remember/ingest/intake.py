@@ -39,7 +39,7 @@ NOT_SUSPICIOUS = Screening()
 
 
 def redact_secrets(what: T) -> tuple[T, tuple[str, ...]]:
-    """Return the same with every secret replaced by a mark, and the kinds of secrets that there were."""
+    """Return the text or record with a mark for every secret, and the kinds of the secrets."""
     fields = ["text"] if isinstance(what, Message) else ["text", "summary", "context", "source", "tags"]
     fields += ["payload"] if isinstance(what, Memory) else []
     changed, kinds = redact_value({name: getattr(what, name) for name in fields}, named=False)
@@ -47,7 +47,7 @@ def redact_secrets(what: T) -> tuple[T, tuple[str, ...]]:
 
 
 def redact_value(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...]]:
-    """Return a JSON value with every secret in it replaced by a mark, and the kinds of secrets that there were.
+    """Return a JSON value with a mark for every secret, and the kinds of the secrets.
 
     Names in objects are texts, too; of names that would be the same then, the later ones get a number, so that no value
     is lost.
@@ -78,7 +78,7 @@ def redact_value(value: Any, *, named: bool = True) -> tuple[Any, tuple[str, ...
 
 
 def _redact_names(value: Mapping[Any, Any], found: list[str]) -> dict[Any, Any]:
-    """The names in an object without secrets, by the names as they were; the kinds that there were go to ``found``."""
+    """Return an object's names without secrets, by their old names; kinds of secrets go to ``found``."""
     from memwarden.security.secrets import redact
 
     texts = [key for key in value if isinstance(key, str)]

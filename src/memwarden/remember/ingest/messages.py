@@ -28,7 +28,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it was said.
+    """A message as it was said.
 
     ``text`` is empty for a message that carries no words (a bare tool call, an empty answer), and for a message whose
     words cannot be kept: then ``misfit`` says why. ``role`` is None for a text that is stated, not said.

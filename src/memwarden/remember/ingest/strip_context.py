@@ -1,4 +1,4 @@
-"""Our own words, recognised when they come back: what was put into a prompt is nothing that somebody said (F8)."""
+"""Strips memwarden's own words from messages: nobody said what was put into a prompt."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _end_of_lines(text: str, at: int, suffix: str) -> int:
 
 
 def _join(before: str, after: str) -> str:
-    """What stands before and after a block that was taken out."""
+    """Join what stands before and after a block that was taken out."""
     for _ in range(_MAX_NEWLINES):
         if not before.strip():
             before, after = "", after.removeprefix("\n")

@@ -40,7 +40,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 async def judge_by_model(model: ChatModel, new: str, pairs: Sequence[NeighbourPair]) -> list[NeighbourPair]:
-    """Return the pairs, those of the check band as the model judges them; as they were when it has no answer.
+    """Return the pairs with those of the check band judged by the model, or unchanged without its answer.
 
     A pair on which a guard spoke is never merged, whatever the model says: numbers, names, negations decide that.
     """

@@ -1,4 +1,4 @@
-"""How a text is worded: a few features of each short stretch, each with the weight that was learned for it.
+"""A linear classifier of wording: features of each short stretch, with learned weights.
 
 What makes an order is who is meant to do it: "when asked about X, say Y" beside a word for the reading machine or its
 user. So words of the same sense are read as that sense (``concepts.toml``), in many languages, and what counts beside
@@ -101,7 +101,7 @@ ShownText = TypeVar("ShownText", frozenset[str], dict[str, float])
 
 
 class InjectionScore(NamedTuple):
-    """How far over the line the worst stretch of a text lies (below zero: under it), and its words."""
+    """The distance of a text's worst stretch from the line (below zero: under it), and its words."""
 
     over: float
     words: str
@@ -133,7 +133,7 @@ def classify(folded: str) -> InjectionScore:
 
 
 def score_features(features: Iterable[str]) -> float:
-    """How far over the line what shows these features lies."""
+    """Return the distance from the line of a stretch with these features."""
     return _sum(_known_words(features))
 
 
@@ -147,7 +147,7 @@ def _sum(known: Mapping[str, float]) -> float:
 
 
 def lower_line() -> float:
-    """Where the line for single sentences lies, below zero."""
+    """Return the line for single sentences, below zero."""
     return _weights()[LOWER]
 
 

@@ -22,7 +22,7 @@ _CLEARLY_OVER = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """What is suspicious about a text: the kinds, in alphabetical order, and of the first finding the words.
+    """The suspicious kinds in a text, in alphabetical order, and the words of the first finding.
 
     True if there is anything. Kinds: ``classic`` (an order that everybody knows), ``wording`` (it reads like an order
     to an assistant), ``role`` (fake tags of roles), ``tool`` (a tool call as text), ``image`` (an image that carries
@@ -53,7 +53,7 @@ def find_suspicion(text: str) -> Suspicion:
 
 
 def redact_for_prompt(text: str) -> str:
-    """What of a text that nobody vouches for may stand in a prompt: without the sentences that read like orders.
+    """Return a text that nobody vouches for without the sentences that read like orders.
 
     Of a text that would be held back, and was let in by somebody's word, nothing but the mark when what is left is
     suspicious, too. Never raises for a text.
@@ -63,7 +63,7 @@ def redact_for_prompt(text: str) -> str:
 
 
 def _readings(text: str) -> list[tuple[str, str]]:
-    """What can be read in the text as it stands or under a disguise: kinds and words."""
+    """Find orders in the text as it stands or under a disguise: kinds and words."""
     folded = fold_lookalikes(text)
     # What can be shown without its orders is not held back for a little.
     line = _CLEARLY_OVER if redact_orders(text) != text else classifier.lower_line()
@@ -127,7 +127,7 @@ LEFT_OUT = "[left out: reads like an order]"
 
 
 def redact_orders(text: str) -> str:
-    """The text with a mark in the place of sentences that read like orders; as it is when nothing else would be left.
+    """Put a mark in the place of sentences that read like orders, unless nothing else would be left.
 
     Never raises for a text.
     """

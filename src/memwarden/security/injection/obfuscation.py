@@ -1,4 +1,4 @@
-"""Text that is not written as it reads: folded to plain letters, and what was hidden in it brought to light."""
+"""Finds what a text hides: folds it to plain letters, and decodes what is encoded in it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _closed_up(match: re.Match[str]) -> str:
 
 
 def find_invisible(text: str) -> str | None:
-    """What invisible writing the text holds that no honest text does, or None."""
+    """Return the invisible writing that no honest text holds, or None."""
     if tags := _TAGS.search(_FLAG.sub("", text)):
         return "".join(chr(ord(sign) - 0xE0000) for sign in tags.group())
     if (turned := _TURNED.search(text)) is not None:

@@ -1,4 +1,4 @@
-"""Secrets that are said to be some: "my password is ...", ``DB_PASSWORD=...``, "API key: ...", in a dozen languages.
+"""Finds secrets by the words before them: "my password is ...", ``DB_PASSWORD=...``, in a dozen languages.
 
 First the word for the secret is looked for (a plain search, so that most texts are left at once), then how
 it is tied to what follows, then whether that looks like a secret and not like "too short" or ``request.password``.
@@ -153,7 +153,7 @@ _NO_PASSWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Tie:
-    """How a noun is tied to what follows: where the value begins, and how it was said."""
+    """The tie of a noun to its value: where the value begins, and how it was said."""
 
     end: int
     kind: str

@@ -1,4 +1,4 @@
-"""Secrets that show by their own form, or by the name of their service before them: gitleaks' rules, and a few more.
+"""Finds tokens of known providers by gitleaks' rules, and a few more.
 
 The rules are data, not code: ``gitleaks.toml`` beside this file is the rule file of the project gitleaks (MIT licence,
 see NOTICE), unchanged, so that a newer file can take its place. What is said here is how to run it on talk instead of
@@ -154,7 +154,7 @@ def _match_rule(rule: ProviderRule, text: str) -> Iterator[SecretSpan]:
 
 
 def _near_runs(text: str) -> str:
-    """Whatever stands in or shortly before a run that could be a token, in lower case; empty if there is none."""
+    """Return the text in or shortly before runs that could be tokens, in lower case."""
     parts: list[str] = []
     done = 0
     for run in _RUN.finditer(text):
@@ -215,7 +215,7 @@ def _in_python(pattern: str) -> str:
 
 
 def _end_of_group(pattern: str, at: int) -> int:
-    """Where the group ends that ``at`` is in."""
+    """Return the end of the group that ``at`` is in."""
     depth = 0
     in_set = False
     while at < len(pattern):

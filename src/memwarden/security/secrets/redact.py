@@ -1,4 +1,4 @@
-"""Secrets leave a text before it is stored: ``redact`` puts a mark in place of each and says what kinds it found.
+"""Redacts secrets: puts a mark in the place of each and names the kinds that it found.
 
 Three kinds of rules: tokens of known providers (gitleaks' rules, ``providers.py``), formats such as key blocks and card
 numbers (here), and what a sentence calls a secret (``phrases.py``). No model; the only I/O reads the rule file, once.

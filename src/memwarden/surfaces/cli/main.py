@@ -107,6 +107,7 @@ class LazyCommands(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
+        # Names only: importing every command would load numpy and rich for --help.
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -126,6 +127,7 @@ def _load(name: str, place: CommandPlace) -> Any:
         raise MemwardenError("the benchmark is a package of its own; install it with: pip install memwarden-bench")
     target = getattr(import_module(module), attribute)
     if isinstance(target, typer.Typer):
+        # Rich would read [brackets] in help texts as markup.
         target.rich_markup_mode = None
         return typer.main.get_group(target)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -145,6 +147,7 @@ def _root() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    # No word at all shows the help with exit code 0: it is a newcomer's first try, not a mistake.
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if given == ["--version"]:
         given = ["version"]
@@ -156,8 +159,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return the exit code."""
+    # Read before parsing, so that a usage error of a program comes as JSON too.
     as_json = "--json" in arguments
     try:
+        # Without standalone mode typer raises; exit codes and texts of errors are decided here.
         code = typer.main.get_command(app)(list(arguments), prog_name="memwarden", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -179,6 +184,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 def let_go_of_stdout() -> int:
     """Replace a closed stdout with the null device, so that Python exits quietly."""
+    # Python flushes stdout when it exits, and would print a traceback for the closed pipe there.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FAILED
 

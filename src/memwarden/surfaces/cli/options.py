@@ -52,6 +52,7 @@ class Options:
     def check_there(self, url: str) -> None:
         """Raise NotFound for a file or folder that is not there."""
         place = place_of(url)
+        # Databases have no place to look at; they refuse by themselves.
         if place is not None and not place.exists():
             raise NotFound(
                 f"there is no store at {url!r} yet; memwarden observe FILE makes it, --db URL names another store"
@@ -90,7 +91,9 @@ def command(action: Callable[Concatenate[Options, P], Coroutine[Any, Any, int | 
         return code or 0
 
     own = list(inspect.signature(action).parameters.values())[1:]
+    # Annotations are strings here (from __future__); typer needs the types and their options.
     hints = get_type_hints(action, include_extras=True)
+    # Keyword-only: typer passes by name, and shared options may then follow parameters without a default.
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
     parameters += [

@@ -17,6 +17,7 @@ from rich.console import Console
 from memwarden.records import Namespace, RecallItem
 
 MAX_COLUMNS, MIN_COLUMNS = 100, 24
+# All of C0 but tab and line feed, and C1: terminals obey sequences that begin with them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -36,6 +37,7 @@ def printer(stream: TextIO | None = None) -> Printer:
 def _width(stream: TextIO) -> int:
     asked = os.environ.get("COLUMNS", "")
     columns = int(asked) if asked.isdecimal() else 0
+    # A pipe gets a fixed width, so that scripts read the same lines on every terminal.
     if not columns and not stream.isatty():
         return MAX_COLUMNS
     try:
@@ -47,6 +49,7 @@ def _width(stream: TextIO) -> int:
 
 def print_json(value: Any) -> None:
     """Print a record, or anything made of records, as JSON."""
+    # Escapes are valid JSON everywhere; a question mark in place of a letter would change the text.
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     sys.stdout.write(json.dumps(plain(value), indent=2, ensure_ascii=not utf8) + "\n")
 
@@ -86,6 +89,7 @@ def progress(what: str, total: int) -> Iterator[Tick]:
     if not sys.stderr.isatty():
         yield lambda done: None
         return
+    # Loaded on a terminal only: a pipe sees no bar and need not pay for it.
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

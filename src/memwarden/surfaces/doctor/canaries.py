@@ -40,9 +40,11 @@ class Canary:
 async def plant_user(warden: AsyncWarden, tenant: str, user: str) -> Canary:
     """Let a canary user talk, state facts, change its mind, forget, and keep an item."""
     secret, me = _secret(), warden.scope(tenant=tenant, user=user, thread=THREAD, actor="canary")
+    # The same key and message id as every other canary: a leak would answer from its receipt.
     await me.observe([{"role": "user", "content": f"{HOME}. {secret}", "id": MESSAGE}], key=KEY)
     await _state_facts(me, secret, "activity")
     await me.consent.propose({"preferred_name": f"Ana {secret}"})
+    # Beside the memories: items have tables and policies of their own.
     await _add_item(warden, tenant, f"user/{user}", secret)
     return await _canary(warden.store, me.who.namespace, secret)
 
@@ -111,5 +113,6 @@ async def _canary(store: Store, namespace: Namespace, secret: str) -> Canary:
     page = await store.dump_page(namespace, limit=10_000)
     active = tuple(memory.memory for memory in page.memories if memory.live)
     ids = tuple(memory.memory.id for memory in page.memories)
+    # Asking with the very vector is the strongest search that an attacker could make.
     vector = next((memory.signals.vector for memory in page.memories if memory.signals.vector), b"")
     return Canary(namespace, secret, ids, active, page.rev, struct.unpack(f"<{len(vector) // 2}e", vector))

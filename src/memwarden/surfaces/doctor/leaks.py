@@ -56,6 +56,7 @@ async def look_for_leaks(warden: AsyncWarden) -> LeakReport:
     try:
         tried = await _try_all(warden, *tenants)
     finally:
+        # Reading events writes those that wait first, so that they are removed with the canaries.
         await warden.scope(tenant=tenants[0]).journal.events(limit=1)  # what waits to be written is removed, too
         left = await canaries.remove(warden.store, tenants)
     return LeakReport(tuple(tried), left)
@@ -98,6 +99,7 @@ async def _try_agents(warden: AsyncWarden, tenant: str) -> list[PathProbe]:
     """Try each agent against the categories that it may not read."""
     categories, tried = warden.settings.categories, list[PathProbe]()
     for number, (agent, allowed) in enumerate(categories.allowlists.items()):
+        # One forbidden category is enough: all are checked in the same place.
         hidden = next((name for name in categories.declared if name not in allowed), None)
         if hidden is None:
             continue  # it may read everything
@@ -130,6 +132,7 @@ async def _leak(attempt: Attempt, victim: Canary) -> str:
         raise  # what could not be tried is not safe
     except MemwardenError as error:
         answer = str(error)
+    # An unexpected error may hold another's words in its traceback, and is a fault in any case.
     except Exception as error:
         answer = Leak(f"broke with {type(error).__name__}")
     if isinstance(answer, Leak):

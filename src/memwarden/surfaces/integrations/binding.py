@@ -34,6 +34,7 @@ class StoreBinding:
         self._own: Loop | None = None
         given: Any = warden
         if isinstance(warden, Warden | BoundScope):
+            # The blocking twins are facades: what is bound is the async object inside, on its own loop.
             self._own, given = warden._loop, warden._inner
         if not isinstance(given, AsyncWarden | AsyncScope):
             raise InvalidInput(f"give a Warden, an AsyncWarden or a scope, not {warden!r:.80}")
@@ -60,7 +61,9 @@ class StoreBinding:
         """
         if self._own is not None:
             return self._own.run(coroutine)
+        # Waiting on the loop for a call that the loop has to run would never end.
         if self._home is None or self._home is _running() or not self._home.is_running():
+            # Else Python warns later, somewhere else, that it was never awaited.
             coroutine.close()
             raise asyncio.InvalidStateError(
                 "a blocking call over an AsyncWarden is made in another thread than its event loop's; here await the "
@@ -76,6 +79,7 @@ class StoreBinding:
         self._settle(running)
         if self._home is running or self._home is None:
             return await coroutine
+        # Frameworks run nodes on loops of their own; the store is bound to the warden's.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._home))
 
     def _settle(self, running: asyncio.AbstractEventLoop | None) -> None:

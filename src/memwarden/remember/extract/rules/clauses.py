@@ -1,4 +1,4 @@
-"""A sentence in clauses, contractions written out, each with its lead ("last week,") kept apart from its subject."""
+"""Splits a sentence into clauses, each with its lead ("last week,") apart from its subject."""
 
 from __future__ import annotations
 

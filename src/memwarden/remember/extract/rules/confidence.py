@@ -1,4 +1,4 @@
-"""Fact or candidate: a fact is stored and may be injected, a candidate waits until it is seen twice or judged."""
+"""Grades statements: a fact is stored, a candidate waits until it is said again or reviewed."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _items_of_sentence(sentence: StatementSentence, saying: _TurnSentence) -> li
 
 
 def _items_presupposed(sentence: StatementSentence, saying: _TurnSentence) -> list[ExtractedItem]:
-    """What a sentence takes for granted of its speaker."""
+    """Make items of what a sentence takes for granted of its speaker."""
     none = DatedText("", (), None)
     return [
         _make_item(text, frame, none, True, "taken for granted by what was said", saying)
@@ -309,7 +309,7 @@ def _make_card(
 
 
 def _people_in(turns: Sequence[TurnText], two_person: bool, english: bool) -> list[str]:
-    """Who spoke, in the order of first words."""
+    """The speakers, in the order of their first words."""
     if two_person:
         return list(dict.fromkeys(_first_name(turn) for turn in turns))
     if not english:

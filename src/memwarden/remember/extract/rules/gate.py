@@ -1,4 +1,4 @@
-"""How personal a message is, and whether it is more than small talk."""
+"""Judges how personal a message is, and whether it is more than small talk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TASK: Final = frozenset(("command", "inner_command", "artefact", "role_play", "
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a message is worth beyond its own words, which are kept anyway.
+    """The worth of a message beyond its own words, which are kept anyway.
 
     Attributes:
         small_talk: only greeting, thanks, praise: never a fact, never a card.

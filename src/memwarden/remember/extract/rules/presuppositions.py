@@ -1,4 +1,4 @@
-"""What a sentence takes for granted: whoever says "my husband" has a husband, in a question and in a request too."""
+"""Finds what a sentence takes for granted: whoever says "my husband" has a husband."""
 
 from __future__ import annotations
 

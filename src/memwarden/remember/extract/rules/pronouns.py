@@ -1,4 +1,4 @@
-"""Words that point outside of a clause: cut off with the part of it that holds them, or a reason to reject it."""
+"""Cuts words off that point outside of a clause, or rejects the clause for them."""
 
 from __future__ import annotations
 

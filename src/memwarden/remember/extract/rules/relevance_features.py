@@ -1,4 +1,4 @@
-"""Signs in an English message that its writer speaks of their own life, or hands over a task. One float each, 0..1.
+"""Features of an English message that tell somebody's own life from a task. One float each, 0..1.
 
 Every cue is a sign that can be named, and none is a topic's word. How a text is typed (full stops, bold face) would
 tell the two apart better in the data that the weights come from, since a model wrote a part of it; it is left out.
@@ -101,11 +101,11 @@ _COMPILED: Final = tuple(
     for name, pattern, most in _PATTERNS
 )
 FEATURES: Final = (*(name for name, _, _ in _PATTERNS), "short", "length", "long")
-"""The names of the cues, in the order of :func:`find_features`."""
+"""The names of the features, in the order of :func:`find_features`."""
 
 
 def find_features(text: str) -> tuple[float, ...]:
-    """What a message shows of each of :data:`FEATURES`, 0..1."""
+    """Return the value of each of :data:`FEATURES`, 0..1."""
     text = text[:_LOOKED_AT].replace("’", "'")
     found = [min(sum(1 for _ in pattern.finditer(text)), most) / most for pattern, most in _COMPILED]
     size = len(text.strip())
@@ -118,7 +118,7 @@ def find_features(text: str) -> tuple[float, ...]:
 
 
 NOTE_FEATURES: Final = ("i", "my", "relation", "past", "time", "content", "share", "few")
-"""The names of the cues in the order of :func:`find_note_features`."""
+"""The names of the features in the order of :func:`find_note_features`."""
 _PAST: Final = re.compile(
     r"\b(?:\w{3,}ed|went|got|took|made|had|saw|bought|was|were|did|came|gave|found|won|lost|met|started|told)\b",
     re.IGNORECASE,
@@ -128,7 +128,7 @@ _FEW: Final = 5
 
 
 def find_note_features(text: str) -> tuple[float, ...]:
-    """What a message says of its speaker, 0..1 each, whomever they talk with."""
+    """Return the value of each of :data:`NOTE_FEATURES`, 0..1, whomever the speaker talks with."""
     text = text[:_LOOKED_AT].replace("’", "'")
     own = {name: min(sum(1 for _ in pattern.finditer(text)), most) / most for name, pattern, most in _OF_NOTE}
     content = len(set(content_terms(text)))

@@ -1,4 +1,4 @@
-"""From the first person to the third: "I love my dog" said by Mel is "Mel loves Mel's dog"."""
+"""Turns the first person into the third: "I love my dog" said by Mel is "Mel loves Mel's dog"."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def to_third_person(clause: str, name: str, *, two_person: bool) -> ThirdPersonT
 
 
 def _as_one(clause: str) -> str:
-    """What a user says of "we", said of the user alone: who is with them, an assistant cannot tell."""
+    """Turn a user's "we" into the user alone: an assistant cannot know who is with them."""
     clause = re.sub(r"\b[Ww]e are\b", "I am", clause)
     return re.sub(r"\b[Ww]e were\b", "I was", re.sub(r"\b[Ww]e(?! (?:are|were)\b)\b", "I", clause))
 

@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class _Notes:
-    """What was seen so far."""
+    """The findings so far."""
 
     looked_at: int = 0
     findings: list[AuditFinding] = field(default_factory=list)

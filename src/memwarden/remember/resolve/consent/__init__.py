@@ -1,1 +1,1 @@
-"""The user context: what may change by itself, what waits for the person's word, and how that word is heard."""
+"""The user context, and the person's consent to its changes."""

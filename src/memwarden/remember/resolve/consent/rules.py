@@ -29,7 +29,7 @@ MIN_SIGNALS = 2
 
 
 class ConsentStep(StrEnum):
-    """What is done about a proposed change."""
+    """The step that is taken about a proposed change."""
 
     NOTHING = "nothing"
     APPLY = "apply"
@@ -135,5 +135,5 @@ def was_closed_while_pending(entry: Entry) -> bool:
 
 
 def state_after(approved: bool) -> tuple[MemoryState, Event]:
-    """Where a proposal goes when it is decided on, and what the journal calls that."""
+    """Return the state of a decided proposal, and the journal's event for the decision."""
     return (MemoryState.MERGED, Event.CONFIRM) if approved else (MemoryState.SOFT_DELETED, Event.DELETE)

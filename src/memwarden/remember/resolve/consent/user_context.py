@@ -29,7 +29,7 @@ MAX_GOALS = 20
 
 @dataclass(frozen=True, slots=True)
 class ContextEdit:
-    """One change of a user context: a field and its new value, or a goal that comes or goes."""
+    """A change of a user context: a field and its new value, or a goal that comes or goes."""
 
     field: str
     value: str | None

@@ -1,4 +1,4 @@
-"""Whether two short statements say the same fact, a new value of it, or something else: rules, no model.
+"""Judges by rules whether two statements say the same fact, a new value of it, or something else.
 
 `judge` is pure: two texts in, a frozen `Judgement` out.
 """

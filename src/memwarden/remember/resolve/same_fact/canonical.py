@@ -46,7 +46,7 @@ def canonicalize(tokens: Sequence[str], lists: WordLists, names: frozenset[str] 
     words = _to_active(words, lists)
     spoken = tuple(lists.synonyms.get(word, word) for word in words)
     words = _rewrite(" ".join(words), lists.late).split()
-    words = _split_balanced(words, lists)
+    words = _order_sides(words, lists)
     words = _order_lists(words, lists)
     words = [word for word in words if word not in lists.dropped]
     words = [lists.synonyms.get(word, word) for word in words]
@@ -98,7 +98,7 @@ def _to_active(words: list[str], lists: WordLists) -> list[str]:
 _AFTER_AGENT: Final = frozenset("in on at for to with from since until during as per because and but".split())
 
 
-def _split_balanced(words: list[str], lists: WordLists) -> list[str]:
+def _order_sides(words: list[str], lists: WordLists) -> list[str]:
     """Put the two sides of an "is" between names or descriptions in alphabetical order: "A is B" says "B is A"."""
     if words.count("be") != 1 or "|" in words:
         return words

@@ -13,7 +13,7 @@ Guard = Callable[[Signature, Signature], bool]
 
 
 def negation(old: Signature, new: Signature) -> bool:
-    """One denies what the other says, or they deny different words."""
+    """Either denies what the other says, or they deny different words."""
     return old.negations != new.negations
 
 
@@ -38,7 +38,7 @@ def modality(old: Signature, new: Signature) -> bool:
 
 
 def tense(old: Signature, new: Signature) -> bool:
-    """One is over, the other is not."""
+    """Either is over, the other is not."""
     if "any" in (old.tense, new.tense):
         return False
     return (old.tense or "present") != (new.tense or "present")
@@ -91,12 +91,12 @@ def plural(old: Signature, new: Signature) -> bool:
 
 
 def question(old: Signature, new: Signature) -> bool:
-    """One asks, the other says."""
+    """Either asks, the other states."""
     return old.asks != new.asks
 
 
 def quote(old: Signature, new: Signature) -> bool:
-    """One quotes, the other does not."""
+    """Either quotes, the other does not."""
     return old.quotes != new.quotes
 
 

@@ -46,7 +46,7 @@ MIN_COSINE: Final = 0.55
 
 
 def judge(old: str, new: str, *, cosine: float | None = None) -> Judgement:
-    """What the statement `new` is to the statement `old`.
+    """Judge the relation of the statement `new` to the statement `old`.
 
     `cosine` (-1 to 1) is the similarity of their vectors, if there are any: it only sends undecided pairs to "check",
     it never merges. Never raises. "same" is symmetric; the other labels depend on which statement is newer.
@@ -91,7 +91,7 @@ def _judge_with_lists(
 
 
 class SignaturePair:
-    """What two signatures have in common and what each has alone."""
+    """Two signatures, with the words that each has alone."""
 
     __slots__ = ("cue", "first", "lists", "new", "old", "same_subject", "second")
 
@@ -122,7 +122,7 @@ class SignaturePair:
         return set(old.raw) - set(new.raw)
 
     def topic_alone(self) -> bool:
-        """One of them has words of its own before the verb."""
+        """Either has words of its own before the verb."""
         return bool(_alone(self.old.topic, self.new.content) or _alone(self.new.topic, self.old.content))
 
     def topics_differ(self) -> bool:

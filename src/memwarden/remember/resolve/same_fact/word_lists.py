@@ -22,7 +22,7 @@ LISTED_LANGUAGES: Final = ("en", "de", "es", "fr")
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One pattern over canonical words and what stands for it."""
+    """A pattern over canonical words, and its replacement."""
 
     pattern: re.Pattern[str]
     into: str

@@ -41,6 +41,7 @@ async def audit(
     """
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
+        # The bar can begin only when the audit says how far it goes, and has to end before the report.
         with ExitStack() as bars:
             found = await me.audit(limit=limit, progress=_ProgressBar(bars))
         if options.as_json:
@@ -70,6 +71,7 @@ def command_of(fix: Fix, options: Options) -> str:
     words = ["memwarden", _COMMAND_NAMES.get(fix.verb, fix.verb)]
     db = None if options.db is None else without_login(options.db)
     given = {"db": db, "user": options.user, "agent": options.agent, "embedder": options.embedder}
+    # A default that stands in every printed command would only hide the command.
     given["tenant"] = None if options.tenant == Options().tenant else options.tenant
     for name, value in given.items():
         words += [f"--{name}", value] if value is not None else []
@@ -79,6 +81,7 @@ def command_of(fix: Fix, options: Options) -> str:
             positional.append(value)
         else:
             words += [f"--{name.replace('_', '-')}", value.isoformat() if isinstance(value, datetime) else str(value)]
+    # A text that begins with a dash would be read as an option without the double dash.
     return shlex.join([*words, *(["--"] if any(item.startswith("-") for item in positional) else []), *positional])
 
 
@@ -116,6 +119,7 @@ def _summary(found: Audit) -> Iterator[str]:
 
 async def _text_of(me: AsyncScope, memory_id: str) -> str:
     """Return a memory's text without secrets, or its state when it is gone."""
+    # Old texts may hold secrets from before they were redacted; the audit itself reports those.
     from memwarden.security.secrets import redact
 
     try:

@@ -41,6 +41,7 @@ async def create(
       memwarden backup create monday.mwbackup --db postgresql://memwarden:secret@db/memwarden
     """
     url = options.settings.db or settings.default_db()
+    # Opening would make an empty store of a mistyped path, and back that up.
     options.check_there(url)
     with _progress("Copying") as tick:
         manifest = await require_backup(store_at(url)).back_up(file, tick)

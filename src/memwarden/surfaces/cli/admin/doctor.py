@@ -56,6 +56,7 @@ async def doctor(
       memwarden doctor --repair
       memwarden doctor --leaks --db postgresql://memwarden:secret@db/memwarden
     """
+    # Passed over in silence it would look as if a copy had been made.
     if backup and not repair:
         raise InvalidInput("--backup says where --repair puts its copy; memwarden backup create makes a copy by itself")
     if leaks:
@@ -64,10 +65,12 @@ async def doctor(
     if url == "memory://":
         raise InvalidInput("memory:// is empty in every new process; name a file or a database")
     options.check_there(url)
+    # The store alone: a warden would load a model, and refuse the store of another.
     store = store_at(url)
     await store.open()
     try:
         mended = await store.repair(backup) if repair and isinstance(store, HealthCheck) else None
+        # Examined after the repair: what is found now is what a repair cannot mend.
         wrong, unseen = await _examine(store)
         told = await _health(store, url, wrong)
     finally:
@@ -164,6 +167,7 @@ def _print_findings(wrong: Sequence[HealthFinding], mended: RepairReport | None,
 async def _leaks(options: Options) -> int:
     async with options.open(existing=True) as warden:
         found = await look_for_leaks(warden)
+        # Read while it is open; the report says which walls were tried.
         enforced = warden.store.promises.rows_enforced
     if options.as_json:
         paths = [item._asdict() for item in found.tried]

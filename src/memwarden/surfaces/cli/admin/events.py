@@ -70,6 +70,7 @@ async def events(
     elif counts:
         _print_counts(printer(), counted, every)
     else:
+        # The newest stand last, next to the prompt that the reader looks at.
         printer().print(event_table(found[::-1]))
 
 
@@ -77,6 +78,7 @@ def _time(text: str | None) -> str | float | None:
     """Read a time; ``12h`` means that long ago."""
     if text is None or not text[:-1].isascii() or not text[:-1].isdecimal() or text[-1] not in AGE_UNITS:
         return text
+    # datetime overflows at less than ten thousand years; a billion seconds is long before any store.
     ago = min(int(text[:-1]), 10**9) * AGE_UNITS[text[-1]]
     now = clock.now()
     return (now - timedelta(seconds=min(ago, 10**9))).timestamp()
@@ -141,6 +143,7 @@ def _print_counts(console: Printer, counted: Sequence[OpCount], every: str) -> N
 def _spans(counted: Sequence[OpCount], seconds: int) -> list[float]:
     """Return the starts of the drawn spans of time, empty spans too."""
     times = [item.ts.timestamp() for item in counted]
+    # Counted from the newest: an empty stretch since then would push the bars out of sight.
     last, many = max(times), min(MAX_BARS, round((max(times) - min(times)) / seconds) + 1)
     return [last - seconds * back for back in reversed(range(many))]
 

@@ -48,6 +48,7 @@ def migrate(
     """
     if "memory://" in (source, target):
         raise InvalidInput("memory:// lives in a single process and ends with it; name a file or a database")
+    # Two spellings of a path are the same file. Databases are told apart by their URL only.
     if source == target or _file(source) == (_file(target) or ""):
         raise InvalidInput("--from and --to name the same store")
     if not _is_there(source):
@@ -73,6 +74,7 @@ def migrate(
         _print_leftovers(left)
     if any(isinstance(item, NamespaceTransfer) and not item.same for item in done):
         return FAILED
+    # None counts as left behind, too: what could not be seen is not known to be moved.
     return 0 if left == [] else DONE_IN_PART
 
 
@@ -87,7 +89,9 @@ async def _dry_run(source: str, target: str) -> tuple[Sequence[TransferPlan], Se
 async def _move(source: str, target: str) -> tuple[Sequence[NamespaceTransfer], Sequence[NamespaceExtras] | None]:
     async with AsyncExitStack() as opened:
         known, other = [await _open(opened, store_at(url)) for url in (source, target)]
+        # What a broken-off migration moved already is not moved again.
         revisions = sum(item.rev - item.there for item in await plan_transfer(known, other))
+        # Revisions, not rows: pages are cut by revision, so this is what moves on evenly.
         with progress("Moving", revisions) as tick:
             moved = await move_namespaces(known, other, tick)
         return moved, await _items_left_behind(known)

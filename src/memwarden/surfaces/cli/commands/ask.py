@@ -120,6 +120,7 @@ async def context(
       memwarden context "Where do sessions live?" --task fix-login --project shop --explain
     """
     if task is not None:
+        # Refused, not passed over: whoever filters would take the whole context for a filtered one.
         if participant or filter_:
             raise InvalidInput("--participant and --filter choose memories of a user; a task's context has none")
         query = None if message is None else read_argument(message)
@@ -149,8 +150,10 @@ async def context(
         elif explain:
             await _explain_block(me, block)
         elif block:
+            # Piped text goes into a prompt as it is; on a terminal its control signs could do harm.
             sys.stdout.write((clean(block.text) if sys.stdout.isatty() else block.text) + "\n")
         else:
+            # To stderr: an empty stdout is what a script puts into its prompt.
             print_nothing(printer(sys.stderr), block.cut, threshold)
 
 
@@ -209,6 +212,7 @@ def _show(console: Printer, result: QueryResult, explain: bool) -> None:
 
 async def _say_where_else(console: Printer, warden: AsyncWarden, options: Options) -> None:
     """Point to other users of the store when this user has no memory."""
+    # An agent is not told which other users there are.
     if options.agent is not None:
         return
     whose = options.scope(warden).who.namespace
@@ -232,6 +236,7 @@ def _messages(argument: str) -> list[Mapping[str, Any]]:
         raise InvalidInput(
             f"{argument!r} holds {len(conversations)} conversations; give a file with a single conversation"
         )
+    # The message to answer stands at the end of the last session.
     return list(conversations[0].sessions[-1].messages)
 
 

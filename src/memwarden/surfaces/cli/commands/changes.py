@@ -112,6 +112,7 @@ async def undo(
     """
     async with options.open(existing=True) as warden:
         me = options.scope(warden)
+        # The last change that this scope sees: an agent cannot take back what it may not read.
         number = change if change is not None else await _last(me)
         result = await me.journal.undo(number)
     if options.as_json:
@@ -149,6 +150,7 @@ async def history(
         console.print("Nothing happened.")
         return
     console.print(history_table(entries))
+    # A full page may be the whole history; only the next page could tell.
     if len(entries) == limit:
         console.print(Text(f"There may be more: memwarden history --since {entries[-1].seq}", style="dim"))
 

@@ -86,11 +86,13 @@ async def chat(
         failed = 0
         for line in _lines(prompt=not options.as_json):
             try:
+                # A line that failed does not end the chat, but the exit code tells a script of it.
                 failed = max(failed, _exchange(talking.stream(line), line, show))
             except _EndOfChat:
                 break
             except KeyboardInterrupt:
                 show.show_stop()
+                # Ctrl-C at a prompt stops an answer; a script that is interrupted has to end.
                 if not sys.stdin.isatty():
                     raise
         return failed
@@ -105,6 +107,7 @@ def _exchange(pieces: Any, line: str, show: _Terminal | _JsonLines) -> int:
     try:
         with pieces:
             for number, piece in enumerate(pieces):
+                # The block is known with the first piece: before it the model has not been asked.
                 if not number:
                     show.show_block(pieces.block)
                 show.piece(piece)
@@ -204,6 +207,7 @@ def _error_json(error: Exception) -> dict[str, str]:
 
 def _why(error: Exception) -> str:
     """Describe a failure; for an unreachable endpoint with its address, without credentials."""
+    # Compared by name: importing the client for its classes would make it a dependency.
     if type(error).__name__ not in ("APIConnectionError", "APITimeoutError"):  # of the client, which is an extra
         return str(error)
     url = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
@@ -249,6 +253,7 @@ def _script_model(file: Path) -> Callable[[list[dict[str, Any]]], Iterator[str]]
         nonlocal said
         line, said = lines[said % len(lines)], said + 1
         for number, word in enumerate(line.split(" ")):
+            # A scripted answer that came at once would not look like a stream.
             time.sleep(PACE_SECONDS if number else 0)
             yield f" {word}" if number else word
 

@@ -62,6 +62,7 @@ async def collect_neighbours(
     edge = [memory_id]
     for step in range(depth + 1):
         found = [relation for each in edge for relation in await _relations(me, each)]
+        # With a limit on memories the strongest edges decide which of them are shown.
         found.sort(key=lambda item: -item.strength)
         edge = []
         for item in found:
@@ -102,6 +103,7 @@ def tree(root: str, memories: Mapping[str, Memory], relations: Sequence[Relation
     waiting = list(relations)
     while waiting:
         ready = [item for item in waiting if item.from_id in branches or item.to_id in branches]
+        # What is left hangs together by edges of memories beyond the limit.
         if not ready:
             break
         for item in ready:

@@ -87,6 +87,7 @@ async def observe(
     if dry_run:
         return await rehearse(options, flat, plans)
     async with options.open() as warden:
+        # All sessions before the first write: a file is observed whole or not at all.
         check_messages(plans, warden.settings.max_text_bytes)
         with progress("observing", sum(len(plan.session.messages) for plan in plans)) as tick:
             summary = await store_sessions(warden, options, flat, plans, tick)
@@ -112,6 +113,7 @@ def plan_sessions(conversations: Sequence[Conversation], user: str | None, threa
     sessions = sum(len(conversation.sessions) for conversation in conversations)
     if thread is not None and sessions > 1:
         raise InvalidInput(f"--thread names a single thread, but the file has {sessions} sessions; leave it out")
+    # Each LoCoMo sample is a life of its own; in a shared namespace they would answer for each other.
     people = len(conversations) > 1 and conversations[0].layout == "LoCoMo"
     for conversation in conversations:
         # Samples of LoCoMo name their sessions alike, so that a shared user for all of them needs longer thread names.
@@ -222,6 +224,7 @@ class DryRunItem:
 
 async def rehearse(options: Options, conversations: Sequence[Conversation], plans: Sequence[SessionPlan]) -> int:
     """Observe into a store in memory and print the results; write nothing."""
+    # Extraction is what a dry run is for, so it is on whatever the settings say.
     settings = replace(options.settings, db="memory://", extraction="every_turn")
     async with AsyncWarden.open("memory://", settings) as warden:
         check_messages(plans, settings.max_text_bytes)
@@ -247,6 +250,7 @@ async def _dry_run_items(options: Options, warden: AsyncWarden, user: str) -> li
         for item in await warden.store.find(
             namespace, limit=NO_LIMIT, order_by="written", descending=False, state=state
         ):
+            # The turns themselves are kept in any case; the dry run shows what comes beside them.
             if item.actor_id == EXTRACTED_BY or state == MemoryState.QUARANTINED:
                 kept.append(_dry_run_item(item, CARD if CARD in item.tags else what, user, reasons.get(item.id, "")))
     return kept

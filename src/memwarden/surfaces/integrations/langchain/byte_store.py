@@ -88,6 +88,7 @@ class MemwardenByteStore(ByteStore):
 
     def _puts(self, pairs: Sequence[tuple[str, bytes]]) -> list[ItemChange]:
         at = clock.microseconds(clock.now())
+        # Of several values of a key the last stays, as if they had been written in sequence.
         last = {_key(key): _text(value) for key, value in pairs}
         return [PutItem(StoredItem(self._path, key, text, at, at)) for key, text in last.items()]
 
@@ -112,6 +113,7 @@ def _text(value: bytes) -> str:
         raise InvalidInput(f"a value is bytes, not {value!r:.80}")
     if len(value) > MAX_BYTES:
         raise InvalidInput(f"a value has at most {MAX_BYTES:,} bytes, not {len(value):,}")
+    # JSON has no bytes. Base64 costs a third, and every surface can still read the item.
     return json.dumps({"bytes": base64.b64encode(value).decode()})
 
 

@@ -25,6 +25,7 @@ class CallBatcher(Generic[T]):
 
     def __init__(self, do: Callable[[Sequence[T]], Awaitable[list[Any]]]) -> None:
         self._do = do
+        # Futures belong to a loop; a queue of a loop that is gone goes with it.
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue[T]] = WeakKeyDictionary()
 
     async def ask(self, ops: Sequence[T]) -> list[Any]:
@@ -45,6 +46,7 @@ class _Queue(Generic[T]):
     async def ask(self, loop: asyncio.AbstractEventLoop, ops: Sequence[T]) -> list[Any]:
         answer: asyncio.Future[list[Any]] = loop.create_future()
         self._waiting.append((ops, answer))
+        # While a batch is being written the next calls gather, so load makes batches larger.
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._run())
         return await answer
@@ -65,6 +67,7 @@ class _Queue(Generic[T]):
         except Exception as error:
             if len(calls) == 1:
                 _settle(calls[0][1], error)
+            # A batch is refused as a whole. Each call alone shows whose fault it was; the others succeed.
             for call in calls if len(calls) > 1 else ():
                 await self._answer([call])
             return

@@ -209,6 +209,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
         """Return a saver that also reads these types, where LangGraph reads only types that are allowed."""
         clone = super().with_allowlist(extra_allowlist)
         if isinstance(clone, MemwardenSaver) and clone is not self:
+            # LangGraph copies the saver shallowly: its serializer would keep the old allowlist.
             clone._serializer = CheckpointSerializer(clone.serde, self._most_bytes)
         return clone
 
@@ -266,6 +267,7 @@ class MemwardenSaver(BaseCheckpointSaver[str]):
             await self._delete(_several(threads, "thread_ids"))
             return
         for thread in _several(threads, "thread_ids"):
+            # Outlines carry no values: a long thread is pruned without reading its states.
             outlines = await self._checkpoints.outlines(self._bound.who.namespace, str(thread))
             kept = still_needed(outlines)
             gone = [outline.key for outline in outlines if outline.key not in kept]
@@ -281,6 +283,7 @@ def still_needed(outlines: Iterable[CheckpointOutline]) -> set[CheckpointKey]:
     known = {outline.key: outline for outline in outlines}
     latest: dict[str, CheckpointKey] = {}
     for key in sorted(known):
+        # Ids grow with time, so the last in order is the latest.
         latest[key.ns] = key
     kept: set[CheckpointKey] = set()
     for key in latest.values():

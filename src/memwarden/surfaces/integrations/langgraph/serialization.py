@@ -79,6 +79,7 @@ class CheckpointSerializer:
                 continue
             version = str(versions[channel])
             links.append((channel, version))
+            # Values that did not change since the parent are stored already, under the same version.
             if channel in new or parent is None:
                 kind, data = self._dump(f"channel {channel!r}", value)
                 values.append(
@@ -138,6 +139,7 @@ class CheckpointSerializer:
                 f"{what} holds something that cannot be saved without pickle ({type(value).__name__}: {error}); keep "
                 "to plain data, messages, dataclasses and pydantic models, or give a serde that knows it"
             ) from error
+        # A serializer of somebody else may pickle without a setting that says so.
         if "pickle" in kind:
             raise InvalidInput(f"{what} was pickled by the serde; what is pickled is neither written nor read")
         return kind, data
@@ -172,6 +174,7 @@ def readable_json(value: Any, size: int) -> str | None:
         return _json(value)
     if isinstance(value, str):
         return _json({"left_out": len(value) - _SHOWN_CHARACTERS, "begins": value[:_SHOWN_CHARACTERS]})
+    # The end of a list of messages is what people look for in a state.
     last = value[-max(1, _MAX_SHOWN_BYTES * len(value) // size) :] if isinstance(value, list) else []
     text = _json(last)
     if not last or text is None or len(text) > 2 * _MAX_SHOWN_BYTES:

@@ -217,12 +217,14 @@ class _ItemExecutor:
     async def do(self, tasks: Sequence[_Task]) -> list[Any]:
         at = clock.microseconds(clock.now())
         alive_at = at if self._omit_expired else None
+        # All reads come before the writes, as LangGraph says of a batch.
         places = [task.do.place for task in tasks if isinstance(task.do, _Get)]
         found = await self._items.get(self._namespace, list(dict.fromkeys(places)), alive_at=alive_at) if places else {}
         results = [await self._answer(task, found, alive_at) for task in tasks]
         read = [
             kept for item, result in zip(tasks, results, strict=True) if item.refresh for kept in _read_items(result)
         ]
+        # An item without a lifetime needs no write to be read.
         refreshed = dict.fromkeys((item.path, item.key) for item in read if item.ttl is not None)
         if refreshed:
             await self._items.refresh(self._namespace, list(refreshed), at, alive_at=alive_at)
@@ -246,6 +248,7 @@ class _ItemExecutor:
 
 def _plan_operation(op: Op, index: ItemIndex | None) -> _Task:
     """Translate an operation. Raises InvalidNamespaceError, InvalidInput, or ValueError if unknown."""
+    # LangGraph's own check comes first: its errors are part of its contract.
     validate_op_namespace(op)
     if isinstance(op, GetOp):
         return _Task(_Get((_path(op.namespace), _key(op.key))), refresh=op.refresh_ttl)
@@ -271,6 +274,7 @@ def _plan_operation(op: Op, index: ItemIndex | None) -> _Task:
 def _to_embed(tasks: Sequence[_Task]) -> tuple[list[str], list[str]]:
     """Return the distinct queries, and the distinct texts of items to be kept."""
     queries = dict.fromkeys(task.query for task in tasks if task.query is not None)
+    # Of several puts of a place only the last is kept; embedding the others would be paid for nothing.
     last = {(task.do.item.path, task.do.item.key): task for task in tasks if isinstance(task.do, PutItem)}
     return list(queries), list(dict.fromkeys(text for item in last.values() for _, text in item.texts))
 

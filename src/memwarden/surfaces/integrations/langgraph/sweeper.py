@@ -37,6 +37,7 @@ class ThreadSweeper:
             return done
         if self._future is not None and self._thread is not None and self._thread.is_alive():
             return self._future
+        # A new event for each thread: an old thread that is still ending must not be woken to go on.
         self._stop = stop = threading.Event()
         self._future = future = Future[None]()
         future.add_done_callback(lambda done: stop.set())
@@ -50,6 +51,7 @@ class ThreadSweeper:
         """Stop; return whether it ended within ``timeout`` seconds (None: no limit)."""
         self._stop.set()
         thread, self._thread = self._thread, None
+        # The thread itself may let the store go; joining itself would raise.
         if thread is None or thread is threading.current_thread():
             return True
         thread.join(timeout)
@@ -78,6 +80,7 @@ class TaskSweeper:
 
     def start(self, seconds: float, *, at_all: bool = True) -> asyncio.Task[None]:
         if not at_all:
+            # Callers wait for a task in any case; this one is over at once.
             return asyncio.get_running_loop().create_task(asyncio.sleep(0))
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run(seconds))

@@ -38,6 +38,7 @@ def text_of(value: Any) -> str:
         size = len(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the value of an item is not JSON: {error}") from None
+    # Measured in bytes after encoding: that is what a row and a server hold.
     if size > MAX_BYTES:
         raise InvalidInput(f"the value of an item has at most {MAX_BYTES:,} bytes as JSON, not {size:,}")
     return text
@@ -58,6 +59,7 @@ def matcher(conditions: Mapping[str, Any] | None) -> Matches | None:
     for field, condition in conditions.items():
         _check_field(field)
         _check(condition)
+    # A substring test leaves most rows out before any JSON is parsed.
     needles = _needles(conditions)
     return lambda text: all(needle in text for needle in needles) and _fits_all(json.loads(text), conditions)
 
@@ -147,6 +149,7 @@ def _holds(value: Any, operator: str, given: Any) -> bool:
     if isinstance(value, str) and isinstance(given, str):
         return compare(value, given)
     numbers = _number(value), _number(given)
+    # What is neither two texts nor two numbers has no order in JSON.
     return None not in numbers and compare(*numbers)
 
 

@@ -33,6 +33,7 @@ class ItemIndex:
         if self.distance not in DISTANCES:
             raise InvalidConfig(f"distance_type is any of {', '.join(DISTANCES)}, not {self.distance!r:.80}")
         fields = config.get("fields") or config.get("text_fields") or ["$"]
+        # A single path in place of a list is a common slip, and its letters would be taken for paths.
         if isinstance(fields, str):
             fields = [fields]
         if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
@@ -52,6 +53,7 @@ class ItemIndex:
         for path, tokens in paths:
             texts = get_text_at_path(put.value, cast(Any, tokens))
             found += [(f"{path}.{number}" if len(texts) > 1 else path, text) for number, text in enumerate(texts)]
+        # A path that is named twice is embedded once.
         return list(dict(found).items())
 
     def to_bytes(self, vector: Sequence[float]) -> bytes:
@@ -67,6 +69,7 @@ class ItemIndex:
         size = asked.nbytes
 
         def rank(vectors: Sequence[bytes]) -> list[float]:
+            # Vectors of another length come from another model; comparing them would mean nothing.
             fitting = [number for number, item in enumerate(vectors) if len(item) == size]
             scores = np.full(len(vectors), -np.inf)
             if fitting:
@@ -101,6 +104,7 @@ def _closeness(matrix: Any, asked: Any, distance: str) -> Any:
     if distance == "inner_product":
         return inner
     lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+    # A vector of zeros has no direction: it is close to nothing, and not NaN.
     return np.divide(inner, lengths, out=np.zeros_like(inner), where=lengths > 0)
 
 

@@ -1,0 +1,157 @@
+"""The house keeps its own rules: names, sizes, English, and a glossary that knows every public noun."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import memwarden
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src/memwarden"
+WORDS_THAT_ARE_PARTICIPLES = frozenset(
+    """asked begun bound broken brought built chosen done drawn felt fit found given gone grown heard held kept known laid
+    led left lost made meant met paid put read rung said seen sent set shown shut spent spoken stood sunk taken taught
+    thought told understood won worn written""".split()
+)
+GLOSSARY = ROOT / "docs/glossary.md"
+
+
+class House(NamedTuple):
+    """What is measured over all modules."""
+
+    classes: dict[str, list[str]]
+    functions: set[str]
+    lengths: list[int]
+    lines: dict[str, int]
+    ones: int
+    comments: int
+
+
+@cache
+def house() -> House:
+    classes: dict[str, list[str]] = defaultdict(list)
+    functions: set[str] = set()
+    lengths, lines, ones, comments = [], {}, 0, 0
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text("utf-8")
+        place = str(path.relative_to(SOURCE))
+        lines[place] = text.count("\n")
+        ones += len(re.findall(r"\bone\b", text))
+        comments += sum(
+            token.type == tokenize.COMMENT for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        )
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append(place)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lengths.append((node.end_lineno or 0) - node.lineno + 1)
+                if not node.name.startswith("__"):
+                    functions.add(node.name)
+    return House(dict(classes), functions, sorted(lengths), lines, ones, comments)
+
+
+def is_bare_participle(name: str) -> bool:
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name.strip("_"))
+    if len(parts) != 1:
+        return False
+    word = parts[0].lower()
+    return word in WORDS_THAT_ARE_PARTICIPLES or (word.endswith("ed") and len(word) > 4)
+
+
+def test_no_class_name_is_used_twice() -> None:
+    assert not {name: places for name, places in house().classes.items() if len(places) > 1}
+
+
+def test_few_names_are_bare_participles() -> None:
+    """``Found`` and ``settled`` say that something was done, not what the thing is or does."""
+    classes = [name for name in house().classes if is_bare_participle(name)]
+    functions = [name for name in house().functions if is_bare_participle(name)]
+    assert len(classes) <= 0.01 * len(house().classes), classes
+    assert len(functions) <= 0.02 * len(house().functions), sorted(functions)
+
+
+def test_the_word_one_is_rare() -> None:
+    """As a pronoun it hides the noun that a stranger needs."""
+    assert 1_000 * house().ones <= 5 * sum(house().lines.values())
+
+
+def test_comments_say_why_now_and_then() -> None:
+    share = 100 * house().comments / sum(house().lines.values())
+    assert 2 <= share <= 4
+
+
+def test_modules_and_folders_are_small() -> None:
+    assert len(house().lines) <= 280
+    assert not {place: count for place, count in house().lines.items() if count > 600}
+    folders = Counter(str(Path(place).parent) for place in house().lines)
+    assert not {folder: count for folder, count in folders.items() if count > 16}
+
+
+def test_functions_are_short() -> None:
+    lengths = house().lengths
+    assert lengths[int(0.9 * len(lengths))] <= 20
+    assert sum(length > 35 for length in lengths) <= 0.02 * len(lengths)
+
+
+def test_modules_have_plain_names() -> None:
+    vague = re.compile(r"(core|engine|service|manager|helpers?|utils?|common|handlers?|impl|v\d+)")
+    assert not [place for place in house().lines if vague.fullmatch(Path(place).stem)]
+
+
+def test_limits_are_named_as_limits() -> None:
+    found = [
+        (path.name, name)
+        for path in SOURCE.rglob("*.py")
+        for name in re.findall(
+            r"^_?((?:MOST|LONGEST|ALIKE|SURE|ENOUGH|TRIES)(?:_\w+)?)\b.*=", path.read_text("utf-8"), re.M
+        )
+    ]
+    assert not found
+
+
+def test_code_does_without_the_ids_of_the_designs() -> None:
+    ids = re.compile(r"\([A-F]\d{1,2}\b[^)]*\)|\bdesign [A-E]\b|\bdecisions? \d\.\d", re.IGNORECASE)
+    assert not {
+        str(path.relative_to(SOURCE)): found
+        for path in SOURCE.rglob("*.py")
+        if (found := ids.findall(path.read_text("utf-8")))
+    }
+
+
+# --- the glossary
+
+
+def glossary(section: str) -> list[str]:
+    """The words of a table, several of a row too."""
+    text = GLOSSARY.read_text("utf-8").partition(f"## {section}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (.+?) \|", text, re.MULTILINE)
+    return [word for cell in cells for word in re.findall(r"\*\*(.+?)\*\*|`(\w+)`", cell) for word in word if word]
+
+
+@pytest.mark.parametrize("section", ["Words", "Classes"])
+def test_the_glossary_has_each_word_once_and_in_order(section: str) -> None:
+    words = glossary(section)
+    assert len(words) > 40
+    assert len(words) == len(set(words))
+    firsts = [word for word in words if word not in ("Warden", "BoundScope")]  # beside its async twin
+    assert firsts == sorted(firsts, key=str.lower)
+
+
+def test_the_glossary_knows_every_public_class() -> None:
+    public = {name for name in memwarden.__all__ if isinstance(getattr(memwarden, name), type)}
+    named = set(re.findall(r"`([A-Z][a-z]\w+)\b", (ROOT / "docs/reference/python.md").read_text("utf-8")))
+    named = {name for name in named if name in house().classes}
+    assert not (public | named) - set(glossary("Classes"))
+
+
+def test_every_class_in_the_glossary_is_there() -> None:
+    assert set(glossary("Classes")) <= set(house().classes)
