@@ -87,7 +87,7 @@ def test_3_texts_from_outside_are_judged(warden: Warden) -> None:
 
 def test_4_a_person_decides_on_quarantined_texts(warden: Warden) -> None:
     me = warden.scope(user="ana")
-    held = me.remember(f"The shop closes at six. {ATTACK}", source=PAGE).results[0].id
+    held = str(me.remember(f"The shop closes at six. {ATTACK}", source=PAGE).results[0].id)
     agent = warden.scope(user="ana", agent="supervisor")
     with pytest.raises(Denied):
         agent.review.pending("quarantined")
@@ -103,7 +103,7 @@ def test_4_a_person_decides_on_quarantined_texts(warden: Warden) -> None:
 
 def test_5_texts_from_outside_correct_nothing_that_a_person_said(warden: Warden) -> None:
     me = warden.scope(user="ana")
-    said = me.remember("Ana lives in Leipzig.").results[0].id
+    said = str(me.remember("Ana lives in Leipzig.").results[0].id)
     me.remember("Ana lives in Dresden.", source=PAGE)
     assert me.get(said).text == "Ana lives in Leipzig."
     assert me.get(said).valid_to is None

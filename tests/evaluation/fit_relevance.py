@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from memwarden.agent.relevance import Features, features, read_goal, read_wording
 from memwarden.agent.state import _cosines, _text, words_of
 from memwarden.models.protocols import Embedder
-from memwarden.recall.query_analysis import is_latin
+from memwarden.text.language import is_latin
 
 STRENGTH = 0.3
 """Inverse strength of the regularisation."""

@@ -72,7 +72,7 @@ def an_index(*links: Edge) -> NamespaceIndex:
 
 
 def about_boats() -> Question:
-    return Question("boat", (term_id("boat"),), (0.001,), ("boat",))
+    return Question("boat", (term_id("boat"),), (0.001,), ("boat",), ("boat",))
 
 
 def related(*links: Edge, allowed: str = "abcd") -> list[float]:

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from memwarden.text.flags import asks_question, content_terms
-from memwarden.text.language import DEFAULT_LANGUAGE, language_of
+from memwarden.text.language import DEFAULT_LANGUAGE, language_of, normalize_text
 from memwarden.text.lexicon import load_words
-from memwarden.text.tokenizer import GLUED_SCRIPT, fold, normal, pieces, stemmer, surface_forms, terms
+from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surface_forms, terms
 
 _MONTHS: Final = (
     ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",),
@@ -73,7 +73,7 @@ def find_dates(text: str) -> list[Date]:
 
 def names_month(text: str) -> bool:
     """Whether a text names a month in English."""
-    return any(word in _MONTH_NUMBER for word in pieces(normal(text))[0])
+    return any(word in _MONTH_NUMBER for word in pieces(normalize_text(text))[0])
 
 
 def partner_names(text: str, partners: list[str]) -> list[str]:
@@ -116,7 +116,7 @@ def question_terms(text: str, partners: list[str], default: str = DEFAULT_LANGUA
     kept = [term for term in found if term not in named]
     if kept:
         return kept
-    weak = [word for word in pieces(normal(text))[0] if word in _WEAK]
+    weak = [word for word in pieces(normalize_text(text))[0] if word in _WEAK]
     return list(dict.fromkeys(fold(stemmer(default).stemWord(word)) for word in weak)) or found
 
 
@@ -133,8 +133,8 @@ def is_small_talk(text: str, partners: list[str]) -> bool:
     named = {term for name in partners for term in terms(name)}
     if any(term not in named for term in content_terms(text)):
         return False
-    about = partner_names(text, partners) or _OWN.search(normal(text))
-    return not (about and asks_question(text) and _ASKS_WHAT.search(normal(text)))
+    about = partner_names(text, partners) or _OWN.search(normalize_text(text))
+    return not (about and asks_question(text) and _ASKS_WHAT.search(normalize_text(text)))
 
 
 def everyday_share(term: str) -> float:

@@ -6,9 +6,9 @@ import re
 from enum import IntFlag
 from typing import Final
 
-from memwarden.text.language import DEFAULT_LANGUAGE
+from memwarden.text.language import DEFAULT_LANGUAGE, normalize_text
 from memwarden.text.lexicon import load_lexicon
-from memwarden.text.tokenizer import normal, terms
+from memwarden.text.tokenizer import terms
 
 
 class Flag(IntFlag):
@@ -105,7 +105,7 @@ def content_terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
     """The terms of a text that are not small talk."""
     if len(text) > _SHORT:
         return terms(text, default)
-    left = _PHRASE.sub(" ", _DRAWN_OUT.sub(r"\1\1", normal(text).replace("’", "'")))
+    left = _PHRASE.sub(" ", _DRAWN_OUT.sub(r"\1\1", normalize_text(text).replace("’", "'")))
     return [term for term in terms(left, default) if term not in _CHATTER_TERMS]
 
 

@@ -88,7 +88,8 @@ def count_stems(texts: Sequence[bytes]) -> Counts:
     is_stem = np.frombuffer(b"".join(texts), dtype="<u4") < SURFACE_BIT
     before = np.concatenate(([0], np.cumsum(is_stem)))
     ends = np.cumsum(sizes)
-    return (before[ends] - before[ends - sizes]).astype(np.float32)
+    stems: Counts = (before[ends] - before[ends - sizes]).astype(np.float32)
+    return stems
 
 
 def flatten_terms(first_row: int, texts: tuple[bytes, ...]) -> tuple[npt.NDArray[np.uint32], Rows, Counts]:
