@@ -1,4 +1,4 @@
-"""How fast checkpoints are beside LangGraph's own savers on the same engine: python bench/checkpoints.py [rounds]
+"""Compares checkpoints with LangGraph's own savers: python bench/scripts/checkpoints.py [rounds]
 
 Puts and gets of both take turns in one run, each on a file or database of its own with the same durability (SQLite:
 WAL, synchronous FULL; PostgreSQL: one server, synchronous_commit on). A state has one channel of text that every put

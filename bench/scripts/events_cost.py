@@ -1,4 +1,4 @@
-"""What operational events cost the calls that they tell of: python bench/events_cost.py [memories] [rounds]
+"""Measures what operational events add to a call: python bench/scripts/events_cost.py [memories] [rounds]
 
 Two wardens on two files hold the same; one writes events. They are asked in turn, one question each, so that whatever
 else the machine does meets both. A round's figure is the ratio of the two medians.

@@ -1,7 +1,7 @@
 """Measures recall and speed of a large namespace in PostgreSQL, beside the exact ranking in memory.
 
-python bench/large_postgres.py URL fill ROWS [conversation files]   fills the empty database and makes it ready
-python bench/large_postgres.py URL ask [conversation files]         asks it, and a cold namespace of 20,000
+python bench/scripts/large_postgres.py URL fill ROWS [conversation files]   fills the empty database and makes it ready
+python bench/scripts/large_postgres.py URL ask [conversation files]         asks it, and a cold namespace of 20,000
 
 The conversations' sessions are spread among made-up ones. Each question is asked of both in turn.
 """

@@ -1,6 +1,6 @@
 """Makes the basis that projects MiniLM's 384-d word-piece states to 64 dimensions.
 
-``python bench/make_token_basis.py --text FILE... --out src/memwarden/models/token_basis.npy``
+``python bench/scripts/make_token_basis.py --text FILE... --out src/memwarden/models/token_basis.npy``
 
 A file is plain text, with an empty line between texts, or JSON, of which every string with a space in it is a text.
 The basis is the leading eigenvectors of the states' second moments after each state is brought to unit length: those

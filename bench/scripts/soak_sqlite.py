@@ -1,6 +1,6 @@
 """Kills writers at random and examines the file, in a loop of any length.
 
-    python bench/soak_sqlite.py --minutes 10
+    python bench/scripts/soak_sqlite.py --minutes 10
 
 Two processes with four writers each work on one file; every round kills both, half of the time at a named point inside
 a write and half of the time by the clock, and examines the file as ``tests/faults/test_sqlite_kill.py`` does. Ends

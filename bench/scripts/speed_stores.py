@@ -1,4 +1,4 @@
-"""How fast the SQLite store is on this machine: python bench/speed_stores.py [rows]"""
+"""Measures how fast the SQLite store is on this machine: python bench/scripts/speed_stores.py [rows]"""
 
 from __future__ import annotations
 

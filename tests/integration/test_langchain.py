@@ -140,7 +140,7 @@ def test_what_query_takes_is_taken_by_the_retriever_and_by_a_call(warden: Warden
         texts(tagged, filters={"nonsense": 1})
     with pytest.raises(InvalidInput):
         texts(tagged, k=0)
-    with pytest.raises(ValueError, match="or a scope of one"):
+    with pytest.raises(ValueError, match="or a scope, not"):
         MemwardenRetriever(warden="ana")
 
 

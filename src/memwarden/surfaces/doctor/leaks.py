@@ -1,7 +1,7 @@
 """Tries every path from a tenant, user, project or agent to another's data.
 
 Tried are ids that were guessed, crafted filters, searches, the past, history, deltas, relations, undo and restore,
-idempotency keys, listings, the backend, the tiers and the assembler of design E, a search by embedding, the store's own
+idempotency keys, listings, the backend, the tiers and the assembler, a search by embedding, the store's own
 protocol, and on PostgreSQL raw SQL and spoiled connections. A leak is an answer that holds another's secret word, a
 count that is too large, or a change of what is another's.
 """

@@ -22,7 +22,7 @@ from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 from memwarden.tiers import ContextRequest, Task
 
 BLOCK_THRESHOLD = 0.7
-"""Design C's threshold of a block."""
+"""Higher than the bar of a query: nobody asked for a block, and a wrong memory in a prompt does harm."""
 
 Filters = Annotated[
     list[str] | None,
