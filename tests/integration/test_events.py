@@ -110,8 +110,8 @@ def test_what_changed_and_when_leads_to_the_journal(warden: Warden) -> None:
 def test_calls_that_are_refused_are_told(warden: Warden) -> None:
     me = warden.scope(user="ana")
     calls: list[Any] = [
-        lambda: me.journal.undo(7), lambda: me.query("x", categories=["nonsense"]), lambda: me.remember("x", importance=7),
-        lambda: me.update("nobody", importance=0.1), lambda: me.consent.decide("nobody", True),
+        lambda: me.journal.undo(7), lambda: me.query("x", categories=["nonsense"]),
+        lambda: me.remember("x", importance=7), lambda: me.update("nobody", importance=0.1), lambda: me.consent.decide("nobody", True),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(MemwardenError):

@@ -259,7 +259,7 @@ def test_the_budget_is_never_exceeded(warden: Warden, returns: str) -> None:
         ({"budget_tokens": 0}, InvalidInput, "budget_tokens"),
         ({"threshold": 1.5}, InvalidInput, "threshold is a number from 0 to 1"),
         ({"threshold": "high"}, InvalidInput, "threshold"),
-        ({"returns": "html"}, InvalidInput, "'bullets' or 'full'"),
+        ({"returns": "html"}, InvalidInput, "returns is bullets or full"),
         ({"categories": []}, InvalidInput, "categories is an empty list"),
         ({"categories": ["gossip"]}, InvalidInput, "unknown category 'gossip'"),
         ({"categories": "tasks"}, InvalidInput, "categories is a list"),
