@@ -74,10 +74,10 @@ def show(warden: Warden, task: Task) -> str:
     request = ContextRequest(300, query="How shall I change how a total of prices is computed?", threshold=0.0)
     package = warden.tiers.assembler().build_context(task, request)
     print(f"\n{task.task_id} of {task.metadata['project_id']}, {package.tokens} of 300 tokens:\n{package.text}")
-    for one in package.included:
-        print(f"  in: {one.tier} {one.item.kind}: {one.reason}")
-    for one in package.left_out:
-        print(f"  out: {one.tier} {one.gate}: {one.reason}")
+    for item in package.included:
+        print(f"  in: {item.tier} {item.item.kind}: {item.reason}")
+    for item in package.left_out:
+        print(f"  out: {item.tier} {item.gate}: {item.reason}")
     return package.text
 
 

@@ -1,6 +1,6 @@
 """Measures queries among a million memories in namespaces of 100 to 200,000, hot and cold.
 
-python bench/scripts/million_postgres.py URL [SHARE]    fills the empty store (SHARE of a million, 1 unless told) and asks it
+python bench/scripts/million_postgres.py URL [SHARE]    fills the empty store (SHARE of a million, else 1) and asks it
 
 URL may be that of PostgreSQL or of a SQLite file, to compare. All namespaces of one size hold the same made-up turns.
 """

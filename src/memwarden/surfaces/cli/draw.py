@@ -14,6 +14,7 @@ from rich.text import Text
 from memwarden.records import Cut, Feature, Memory, RecallItem
 from memwarden.surfaces.cli.output import clean
 
+# The features of recall in words; others are shown by their own name.
 FEATURES: Mapping[str, str] = {
     "base": "words and meaning",
     "best_in_session": "its conversation is about it",
@@ -25,7 +26,6 @@ FEATURES: Mapping[str, str] = {
     "related": "related to a memory that answers",
     "recent": "recent",
 }
-"""The features of recall in words; others are shown by their own name."""
 MAX_CUTS = 5
 BAR_WIDTH = 10
 MIN_ROOMY_WIDTH = 70

@@ -98,8 +98,8 @@ COMMANDS: Mapping[str, CommandPlace] = {
     "config": CommandPlace(f"{_HERE}.admin.settings:app", "Show the settings in force and where they come from."),
     "version": CommandPlace(f"{_HERE}.admin.settings:version", "Show the version."),
 }
+# Commands of the release before, which say their new name and do not stand in the help.
 RENAMED: Mapping[str, CommandPlace] = {"waiting": CommandPlace(f"{_HERE}.commands.review:renamed_app", "Now: review.")}
-"""Commands of the release before, which say their new name and do not stand in the help."""
 
 
 class LazyCommands(TyperGroup):

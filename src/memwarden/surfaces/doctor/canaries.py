@@ -15,8 +15,8 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.transfer.pages import CANARY_TENANT
 from memwarden.tiers.backend import ContextItem
 
+# The same for all of them on purpose: whoever mixes namespaces up answers with what is another's.
 KEY, THREAD, MESSAGE, ITEM = "canary-key", "canary-thread", "canary-message", "canary-item"
-"""The same for all of them on purpose: whoever mixes namespaces up answers with what is another's."""
 PROFILE = "profile"
 HOME = "The spare key of the canary house hangs behind the blue door"
 

@@ -327,8 +327,8 @@ def _join_probes(tried: list[PathProbe]) -> list[PathProbe]:
     return list(rows.values())
 
 
+# Tokens of a context that has room for everything.
 LARGE_BUDGET = 100_000
-"""Tokens of a context that has room for everything."""
 
 
 def tier_paths(

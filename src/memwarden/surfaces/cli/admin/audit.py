@@ -19,8 +19,8 @@ from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import Tick, clean, plain, print_json, printer, progress
 
 FAILED = 1
+# The commands that are not called as the verb is.
 _COMMAND_NAMES: Mapping[str, str] = {"update": "edit"}
-"""The commands that are not called as the verb is."""
 
 
 @command

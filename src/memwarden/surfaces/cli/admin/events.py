@@ -21,8 +21,8 @@ SPANS = {"minute": 60, "hour": 3600, "day": DAY_SECONDS}
 AGE_UNITS = {"m": 60, "h": 3600, "d": DAY_SECONDS}
 _STYLES = {"error": "red", "skipped": "dim"}
 _BARS, _ASCII_BARS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
+# So many spans of time are drawn, the last ones; all of them are counted.
 MAX_BARS = 40
-"""So many spans of time are drawn, the last ones; all of them are counted."""
 
 
 @command

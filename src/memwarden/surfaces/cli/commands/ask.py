@@ -21,8 +21,8 @@ from memwarden.surfaces.cli.options import Options, command, read_argument, read
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 from memwarden.tiers import ContextRequest, Task
 
+# Higher than the bar of a query: nobody asked for a block, and a wrong memory in a prompt does harm.
 BLOCK_THRESHOLD = 0.7
-"""Higher than the bar of a query: nobody asked for a block, and a wrong memory in a prompt does harm."""
 
 Filters = Annotated[
     list[str] | None,

@@ -16,8 +16,8 @@ from memwarden.surfaces.cli.commands.memories import Id
 from memwarden.surfaces.cli.options import Options, command, read_argument
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
+# What of a change's meta is told in words, in this order.
 _REASONS = ("rule", "guards", "by", "of", "into", "to", "type", "near", "undoes")
-"""What of a change's meta is told in words, in this order."""
 
 
 @command

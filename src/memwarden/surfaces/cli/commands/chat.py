@@ -27,8 +27,8 @@ from memwarden.surfaces.cli.output import Printer, clean, plain, printer
 
 COMMANDS = {"/quit": Action.BREAK, "/save": Action.SAVE_AND_CONTINUE, "/help": Action.CONTINUE}
 HELP = "/quit or Ctrl-D ends; /save looks through the conversation (--extraction on_save); Ctrl-C stops an answer."
+# Between two words of a scripted model, so that there is something to watch and to stop.
 PACE_SECONDS = 0.02
-"""Between two words of a scripted model, so that there is something to watch and to stop."""
 SHOWN_OUTCOMES = (Outcome.CREATED, Outcome.MERGED, Outcome.SUPERSEDED)
 FAILED = 1
 

@@ -201,8 +201,8 @@ def _count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+# So many items are printed; --json has all of them.
 MAX_SHOWN = 40
-"""So many items are printed; --json has all of them."""
 NO_LIMIT = 10**6
 IN_WORDS = {MemoryState.ACTIVE: "fact", MemoryState.CANDIDATE: "candidate", MemoryState.QUARANTINED: "quarantined"}
 

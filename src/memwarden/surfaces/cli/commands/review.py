@@ -13,12 +13,12 @@ from memwarden.records import Outcome, PendingReview, WriteResult
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
+# So many characters of a text are printed; --json has all of them.
 MAX_SHOWN_TEXT = 1_000
-"""So many characters of a text are printed; --json has all of them."""
 HELP = "Decide on candidates and on quarantined texts."
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+# The commands under their names of 0.1.0.
 renamed_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-"""The commands under their names of 0.1.0."""
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id that memwarden review list shows.")]
 
 

@@ -18,8 +18,8 @@ from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
 from memwarden.tiers import ContextPackage, ContextRequest, Task
 from memwarden.tiers.budget import TIERS
 
+# So many of what was left out are named; the others are counted.
 MAX_SHOWN = 10
-"""So many of what was left out are named; the others are counted."""
 
 
 async def show(warden: AsyncWarden, options: Options, task: Task, request: ContextRequest, *, explain: bool) -> None:

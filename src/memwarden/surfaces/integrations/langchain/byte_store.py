@@ -13,8 +13,8 @@ from memwarden.errors import InvalidInput
 from memwarden.stores.shared.items import DropItem, ItemChange, PutItem, StoredItem, check_name, require_items
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 
+# The longest value: as text it is a third longer, and has to stay an item that every surface can read.
 MAX_BYTES = 10_000_000
-"""The longest value: as text it is a third longer, and has to stay an item that every surface can read."""
 NAMESPACE = ("langchain", "bytes")
 
 

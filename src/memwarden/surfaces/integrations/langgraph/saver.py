@@ -33,11 +33,11 @@ from memwarden.stores.shared.checkpoints import (
 from memwarden.surfaces.integrations.binding import AnyWarden, StoreBinding
 from memwarden.surfaces.integrations.langgraph.serialization import CheckpointSerializer, config_of
 
+# What a checkpoint may take unless it is said otherwise; a state of 1 MB is already large.
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
-"""What a checkpoint may take unless it is said otherwise; a state of 1 MB is already large."""
 STRATEGIES = ("keep_latest", "delete")
+# Metadata that names the channels of which most checkpoints hold no value, only what changed.
 _DELTA = "counters_since_delta_snapshot"
-"""Metadata that names the channels of which most checkpoints hold no value, only what changed."""
 
 
 class MemwardenSaver(BaseCheckpointSaver[str]):

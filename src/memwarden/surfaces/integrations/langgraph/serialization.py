@@ -26,10 +26,10 @@ from memwarden.stores.shared.checkpoints import (
 
 Versions = Mapping[str, str | int | float]
 
+# Texts up to this many characters stay in the checkpoint's row: a row of their own would cost more than they do.
 _MAX_INLINE = 256
-"""Texts up to this many characters stay in the checkpoint's row: a row of their own would cost more than they do."""
+# Values of up to so many bytes are shown whole in the view of the latest states.
 _MAX_SHOWN_BYTES = 4_000
-"""Values of up to so many bytes are shown whole in the view of the latest states."""
 _SHOWN_CHARACTERS = 1_000
 _TASK_ID = re.compile(r":[^|]*")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")

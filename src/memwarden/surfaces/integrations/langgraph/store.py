@@ -45,12 +45,12 @@ from memwarden.surfaces.integrations.langgraph.batching import CallBatcher
 from memwarden.surfaces.integrations.langgraph.sweeper import TaskSweeper, ThreadSweeper
 from memwarden.surfaces.integrations.langgraph.vectors import ItemIndex
 
+# In microseconds.
 MICROSECONDS_PER_MINUTE = 60_000_000
-"""In microseconds."""
+# The longest lifetime, a hundred years: later ends do not fit every engine's clock.
 MAX_LIFETIME_MINUTES = 525_600 * 100
-"""The longest lifetime, a hundred years: later ends do not fit every engine's clock."""
+# Between two sweeps, unless something else is said.
 DEFAULT_SWEEP_MINUTES = 5.0
-"""Between two sweeps, unless something else is said."""
 
 
 class MemwardenStore(BaseStore):

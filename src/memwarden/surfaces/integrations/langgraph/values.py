@@ -10,8 +10,8 @@ from typing import Any
 from memwarden.errors import InvalidFilter, InvalidInput
 from memwarden.stores.shared.items import Matches
 
+# The longest value: what a server's JSON document may reach before it should be a file.
 MAX_BYTES = 16_000_000
-"""The longest value: what a server's JSON document may reach before it should be a file."""
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$gt": lambda item, other: item > other,
@@ -20,8 +20,8 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lte": lambda item, other: item <= other,
 }
 _OPERATORS = ("$eq", "$ne", *_COMPARISONS)
+# Below it a float is written like the whole number that it is, with ``.0`` behind it.
 MAX_PLAIN_NUMBER = 10**15
-"""Below it a float is written like the whole number that it is, with ``.0`` behind it."""
 _NEVER_IN_A_KEY = frozenset("'\"\\")
 
 
