@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memwarden.recall.rank.date_match import date_closeness, find_overlaps, unpack_spans
 from memwarden.text.dates import recognizer
+from memwarden.text.dates.calendar import MOST_STORED, DaySpan, decode, encode
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
-from memwarden.text.dates.spans import MOST_STORED, DaySpan, decode, encode
 from memwarden.text.dates.words import LANGUAGES
 
 WORDS = sorted({word for language in LANGUAGES.values() for word in language.words})

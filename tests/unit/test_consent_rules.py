@@ -92,9 +92,14 @@ def test_orders_to_an_assistant_are_not_made_at_once() -> None:
 
 @pytest.mark.parametrize(
     "edit",
-    [ContextEdit("city", "Lyon"), ContextEdit("tone", "SHORT"), ContextEdit("goals_add", "run"), ContextEdit("goals_remove", "fly"),
-     ContextEdit("pronouns", None)],
-)  # fmt: skip
+    [
+        ContextEdit("city", "Lyon"),
+        ContextEdit("tone", "SHORT"),
+        ContextEdit("goals_add", "run"),
+        ContextEdit("goals_remove", "fly"),
+        ContextEdit("pronouns", None),
+    ],
+)
 def test_what_is_so_already_changes_nothing(edit: ContextEdit) -> None:
     context = UserContext(city="Lyon", tone="short", goals=("Run",))
     assert apply_edit(context, edit) == context
@@ -116,9 +121,12 @@ def test_there_are_so_many_goals_at_most() -> None:
 def test_a_patch_is_read() -> None:
     patch = {"city": "  Sao  Paulo ", "tone": None, "goals_add": ["run", "run", "read"], "goals_remove": "fly"}
     assert read_patch(patch) == (
-        ContextEdit("city", "Sao Paulo"), ContextEdit("tone", None), ContextEdit("goals_add", "run"), ContextEdit("goals_add", "read"),
+        ContextEdit("city", "Sao Paulo"),
+        ContextEdit("tone", None),
+        ContextEdit("goals_add", "run"),
+        ContextEdit("goals_add", "read"),
         ContextEdit("goals_remove", "fly"),
-    )  # fmt: skip
+    )
     assert {edit.field for edit in read_patch(dict.fromkeys(EDITABLE, "x"))} == set(EDITABLE)
 
 

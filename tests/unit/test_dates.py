@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from memwarden.recall.rank.date_match import date_closeness, find_overlaps, unpack_spans
-from memwarden.text.dates.calendar import easter, holiday
+from memwarden.text.dates.calendar import DaySpan, decode, easter, encode, holiday
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
-from memwarden.text.dates.spans import DaySpan, decode, encode
 
 FRIDAY = datetime(2023, 6, 9, 19, 55)
 

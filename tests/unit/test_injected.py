@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memwarden.recall.answer.render import PREFIX, SUFFIX, format_context
-from memwarden.remember.ingest.strip_context import holds_context, strip_context
+from memwarden.remember.ingest.intake import holds_context, strip_context
 from memwarden.testing.examples import START, a_memory
 
 SHOWN = [a_memory("a", text="Ana lives in Berlin."), a_memory("b", text="Ana has <memories> of it.")]

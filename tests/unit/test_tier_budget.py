@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from memwarden.errors import InvalidInput
-from memwarden.remember.ingest.strip_context import holds_context, strip_context
+from memwarden.remember.ingest.intake import holds_context, strip_context
 from memwarden.tiers.budget import (
     DEFAULT_SHARES,
     GATES,

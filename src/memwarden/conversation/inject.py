@@ -10,7 +10,7 @@ from memwarden.conversation.prompt_cache import delta_places
 from memwarden.conversation.prompt_cache_store import PromptCacheStore
 from memwarden.conversation.settings import ChatSettings
 from memwarden.records import ContextBlock, Scope
-from memwarden.remember.ingest.strip_context import strip_whole_blocks
+from memwarden.remember.ingest.intake import strip_whole_blocks
 from memwarden.runtime import Runtime
 
 

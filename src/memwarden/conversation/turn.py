@@ -28,8 +28,8 @@ from memwarden.observability.instrument import EventDraft, record_event
 from memwarden.observability.records import Node, Op, Status, UseVerdict
 from memwarden.recall.answer.render import Template
 from memwarden.records import ContextBlock, MessageResult, Scope, WriteResult
+from memwarden.remember.ingest.intake import strip_messages, strip_template_context
 from memwarden.remember.ingest.messages import checked_name
-from memwarden.remember.ingest.strip_context import strip_messages, strip_template_context
 from memwarden.runtime import Runtime
 
 E = TypeVar("E")

@@ -49,10 +49,10 @@ from memwarden.remember.ingest.intake import (
     describe_secrets,
     redact_secrets,
     screen,
+    strip_context,
     trust_of,
 )
 from memwarden.remember.ingest.messages import Draft, Message, kind_of
-from memwarden.remember.ingest.strip_context import strip_context
 from memwarden.remember.items import hash_arguments
 from memwarden.remember.resolve.consent.rules import check_context_undo
 from memwarden.remember.resolve.resolver import IncomingStatement, Resolver, replayed_result

@@ -1,15 +1,15 @@
-"""Decides the outcome of each change of a batch from what is stored, without I/O.
+"""Decides the outcome of each change of a batch from what is stored, without I/O; cuts batches into chunks.
 
 An engine reads what a chunk of changes looks at (:class:`StoredMemory`, :class:`StoredEdge`), lets a
-:class:`ChangePlan` decide, and
-writes the plan's lists. The memory store decides by itself: it is the reference that engines are compared with.
+:class:`ChangePlan` decide, and writes the plan's lists. The memory store decides by itself: it is the reference that
+engines are compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from memwarden.errors import Conflict, InvalidInput, NotFound, Stale
 from memwarden.records import (
@@ -19,6 +19,7 @@ from memwarden.records import (
     ChangeResult,
     Event,
     ExtractionMark,
+    JournalEntry,
     Link,
     MemoryState,
     Put,
@@ -27,8 +28,75 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.stores.shared.chunks import EdgeKey, edge_key
 from memwarden.stores.transfer.pages import KEPT_VERSIONS
+
+MAX_CHUNK_CHANGES = 500
+"""Maximum changes of a chunk."""
+
+
+class EdgeKey(NamedTuple):
+    """The unique key of an edge in its namespace."""
+
+    from_id: str
+    to_id: str
+    type: str
+
+
+def check_kinds(changes: Sequence[object]) -> None:
+    """Raise InvalidInput for a change of an unknown kind or with missing values."""
+    for change in changes:
+        if not isinstance(change, BatchChange):
+            known = ", ".join(kind.__name__ for kind in get_args(BatchChange))
+            raise InvalidInput(f"a batch holds changes ({known}), not {change!r:.80}")
+        if isinstance(change, Put) and change.signals is None and change.mode != WriteMode.UPDATE:
+            raise InvalidInput(f"memory {change.memory.id!r} needs signals; only an update keeps those that are stored")
+        if isinstance(change, Put) and change.keep_versions is not None and change.keep_versions < 0:
+            raise InvalidInput(f"keep_versions is a number from 0, not {change.keep_versions}")
+
+
+def edge_key(change: Link | Unlink) -> EdgeKey:
+    """Return the key of the edge that a change writes."""
+    return EdgeKey(change.from_id, change.to_id, str(change.type))
+
+
+def ids_of(change: BatchChange) -> tuple[str, ...]:
+    """Return the ids of the memories that a change reads."""
+    if isinstance(change, Put):
+        return (change.memory.id,)
+    return (change.from_id, change.to_id) if isinstance(change, Link | Unlink) else (change.id,)
+
+
+def cut_chunks(
+    changes: Sequence[BatchChange], key_of: Callable[[Put], str | None]
+) -> Iterator[list[tuple[int, BatchChange]]]:
+    """Yield runs of independent changes with their places in the batch.
+
+    ``key_of`` returns the text that stands for a put's source key (:func:`join_source_key`).
+
+    Within a run no memory, source key or edge is written twice, or written by one change and read by another.
+    """
+    chunk: list[tuple[int, BatchChange]] = []
+    written: set[object] = set()
+    read: set[object] = set()
+    for place, change in enumerate(changes):
+        writes, reads = _marks(change, key_of)
+        if len(chunk) == MAX_CHUNK_CHANGES or not written.isdisjoint(writes + reads) or not read.isdisjoint(writes):
+            yield chunk
+            chunk, written, read = [], set(), set()
+        chunk.append((place, change))
+        written.update(writes)
+        read.update(reads)
+    if chunk:
+        yield chunk
+
+
+def _marks(change: BatchChange, key_of: Callable[[Put], str | None]) -> tuple[list[object], list[object]]:
+    ids: list[object] = [("id", item) for item in ids_of(change)]
+    if isinstance(change, Link | Unlink):
+        return [edge_key(change)], ids
+    key = key_of(change) if isinstance(change, Put) else None
+    return (ids if key is None else [*ids, ("source key", key)]), []
+
 
 MAX_ROWS = 2**32 - 1
 """Maximum memories that a namespace can ever hold: SQLite keeps the number in the low 32 bits of a row id."""
@@ -310,3 +378,30 @@ class ChangePlan(Generic[E]):
             Entry(self.rev, Event(event).value, memory_id, *versions, thread_id, str(channel), step, meta)
         )
         return self.rev
+
+
+def join_source_key(thread: str | None, source_key: str | None) -> str | None:
+    """Return an unambiguous text for a thread and a source key, or None without a source key."""
+    if source_key is None:
+        return None
+    return f":{source_key}" if thread is None else f"{len(thread)}:{thread}{source_key}"
+
+
+def check_text(*values: object) -> None:
+    """Raise InvalidInput for a text among these values that is not valid Unicode."""
+    for value in values:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidInput(f"text that no file can hold (half of a character pair): {error}") from None
+
+
+def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
+    """Return the ids whose earlier contents these entries dropped, and below which version."""
+    found: dict[str, int] = {}
+    for change in changes:
+        kept = (change.meta or {}).get(KEPT_VERSIONS)
+        if kept is not None and change.new_version is not None:
+            found[change.memory_id] = max(change.new_version - kept, found.get(change.memory_id, 0))
+    return found

@@ -2,8 +2,8 @@
 
 Words become one-letter symbols (:mod:`memwarden.text.dates.symbols`, with the words of
 :mod:`memwarden.text.dates.words`) and one grammar reads the symbols (:mod:`memwarden.text.dates.grammar`), so that five
-forms of "two weeks ago" in three languages are one rule; then dates that belong together become one
-(:mod:`memwarden.text.dates.joins`). Chinese and Japanese have no words to look up; their rules are in
+forms of "two weeks ago" in three languages are one rule; then dates that belong together are
+joined. Chinese and Japanese have no words to look up; their rules are in
 :mod:`memwarden.text.dates.unspaced`. Everything here is pure: no clock is read, no file, no model.
 
 ``docs/reference/time.md`` says what is understood and what each form means.
@@ -12,16 +12,241 @@ forms of "two weeks ago" in three languages are one rule; then dates that belong
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 
-from memwarden.text.dates.grammar import dates_apart, try_year
-from memwarden.text.dates.joins import joined_dates
-from memwarden.text.dates.spans import DaySpan
+from memwarden.text.dates.calendar import (
+    Days,
+    DaySpan,
+    season_days,
+    shifted,
+    thirds,
+    unit_of,
+    weekday_after,
+    weekday_before,
+    weekend_of,
+)
+from memwarden.text.dates.grammar import dates_apart, one_day, try_year
 from memwarden.text.dates.symbols import DateMatch, SymbolText, lower_in_place
 from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
 from memwarden.text.dates.words import ANCHORS, GATE
+
+_Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
+
+
+def joined_dates(read: SymbolText, found: list[DateMatch]) -> list[DateMatch]:
+    """Join what belongs together: "May" and "last year", "from Monday" and "to Friday", "the week before" and a day."""
+    done: list[DateMatch] = []
+    for item in found:
+        item = _led(read, item, done[-1].end if done else 0)
+        while done and (joined := _joined(read, done[-1], item)):
+            done.pop()
+            item = _led(read, joined, done[-1].end if done else 0)
+        done.append(item)
+    return done
+
+
+def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
+    """A date with what stands before it: "since", "early", "the week before", "the first weekend of"."""
+    while match.start > floor:
+        # `$` in the pattern is the end of the searched part.
+        hit = _LEADS.search(read.symbols, max(floor, match.start - _LONGEST_LEAD), match.start)
+        if hit is None:
+            return match
+        try:
+            led = _LEAD_MEANING[hit.lastgroup or ""](read, match, hit)
+        except (ValueError, OverflowError):
+            led = None
+        if led is None:
+            return match
+        match = replace(led, start=hit.start())
+    return match
+
+
+_LEADS: Final = re.compile(
+    r"(?P<offset>(?:[nvdN]o?)?[UBCWVwa](?:h?[bz]|P)[ofhu]*)$"
+    r"|(?P<part>[stL][UBCW][of]+h?)$"
+    r"|(?P<day_of>[td][of]h?)$"
+    r"|(?P<season_of>[Zq],?[of]*h?)$"
+    r"|(?P<third>E[-of]?[ofh]*)$"
+    r"|(?P<clipped>eh?)$"
+    r"|(?P<since>S[hu]*)$"
+    r"|(?P<until>k[hu]*)$"
+)
+
+
+_LONGEST_LEAD: Final = 8
+
+
+def _offset(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    """ "Two days after", "the Friday before", "the weekend before"."""
+    start, end = hit.span()
+    sign = 1 if read.value("z", start, end) is not None else -1
+    number = read.value("nvdN", start, end)
+    steps = sign * (number[1] if isinstance(number, tuple) else number or 1)
+    day = match.days[0] if sign < 0 else match.days[1]
+    if (weekday := read.value("WwV", start, end)) is not None:
+        nearest = weekday_before(day, weekday) if sign < 0 else weekday_after(day, weekday)
+        return replace(match, days=one_day(nearest + timedelta(7 * (steps - sign))), in_year=None)
+    return replace(match, days=_beside(day, read.value("UBCa", start, end) or "day", steps), in_year=None)
+
+
+def _beside(day: date, unit: str, steps: int) -> Days:
+    sign = 1 if steps > 0 else -1
+    if unit == "hour":
+        raise ValueError("no day")
+    if unit == "day":
+        return one_day(day + timedelta(steps))
+    if unit == "weekend":
+        nearest = weekday_before(day, 6) if sign < 0 else weekday_after(day, 5)
+        return weekend_of(nearest + timedelta(7 * (steps - sign)))
+    if unit == "week" and abs(steps) == 1:
+        return (day - timedelta(7), day - timedelta(1)) if sign < 0 else (day + timedelta(1), day + timedelta(7))
+    moved = shifted(day, unit, steps)
+    wide = timedelta(3)
+    return (moved - wide, moved + wide) if unit in ("week", "fortnight") else unit_of(moved, unit)
+
+
+def _part(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    """ "The first week of", "the last Friday of", "the second quarter of"."""
+    start, end = hit.span()
+    first, last = match.days
+    number = -1 if read.value("L", start, end) is not None else read.value("st", start, end)
+    if (last - first).days < 6 or number > 31:
+        return None
+    make = _nth(read, start, end, number)
+    days = make(first, last)
+    in_year = match.in_year
+    if not first <= days[0] <= last:
+        return None
+    return replace(match, days=days, in_year=None if in_year is None else lambda year: make(*in_year(year)))
+
+
+def _nth(read: SymbolText, start: int, end: int, number: int) -> Callable[[date, date], Days]:
+    weekday, unit = read.value("W", start, end), read.value("UBC", start, end)
+    if weekday is None and unit == "weekend":
+        weekday = 5
+    if weekday is not None:
+        wide = timedelta(1 if unit == "weekend" else 0)
+
+        def named(first: date, last: date) -> Days:
+            if number < 0:
+                day = weekday_before(last + timedelta(1), weekday)
+            else:
+                day = weekday_after(first - timedelta(1), weekday) + timedelta(7 * (number - 1))
+            return day, day + wide
+
+        return named
+    if unit in ("hour", "decade", "fortnight"):
+        raise ValueError("no part of a date")
+
+    def counted(first: date, last: date) -> Days:
+        length = 1 if unit == "day" else 7
+        if unit in ("month", "quarter", "year"):
+            begin = last if number < 0 else shifted(first, unit, number - 1)
+            return unit_of(begin, unit)
+        begin = last - timedelta(length - 1) if number < 0 else first + timedelta(length * (number - 1))
+        return begin, begin + timedelta(length - 1)
+
+    return counted
+
+
+def _day_of(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    """ "The 15th of last month"."""
+    first, last = match.days
+    if not 27 <= (last - first).days <= 30:
+        return None
+    return replace(match, days=one_day(first.replace(day=read.values[hit.start()])), in_year=None)
+
+
+def _season_of(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    """ "The spring of last year"."""
+    if not 364 <= (match.days[1] - match.days[0]).days <= 365:
+        return None
+    return replace(match, days=season_days(read.values[hit.start()], match.days[0].year), in_year=None)
+
+
+def _third(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    which, in_year = read.values[hit.start()], match.in_year
+    if match.days[1] - match.days[0] < timedelta(6):
+        return None
+    remade = None if in_year is None else lambda year: thirds(in_year(year), which)
+    return replace(match, days=thirds(match.days, which), exact=False, in_year=remade)
+
+
+def _clipped(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    """ "Earlier this month": not after the day of saying."""
+    first, last = match.days
+    if not first <= read.said <= last:
+        return None
+    return replace(match, days=(first, read.said) if read.values[hit.start()] < 0 else (read.said, last), exact=False)
+
+
+def _since(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    return replace(match, days=(match.days[0], read.said), in_year=None) if match.days[0] <= read.said else None
+
+
+def _until(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+    return replace(match, days=(read.said, match.days[1]), in_year=None) if match.days[1] >= read.said else None
+
+
+_LEAD_MEANING: Final[dict[str, _Leaning]] = {
+    "offset": _offset,
+    "part": _part,
+    "day_of": _day_of,
+    "season_of": _season_of,
+    "third": _third,
+    "clipped": _clipped,
+    "since": _since,
+    "until": _until,
+}
+
+_RANGE_GAP: Final = re.compile(r"[-ck][hu]*")
+_PAIR_GAP: Final = re.compile(r"&h?")
+_LEANING_GAP: Final = re.compile(r"[ofuih]*")
+
+
+def _joined(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | None:
+    """One date out of two neighbours, or None."""
+    gap = read.symbols[left.end : right.start]
+    opened = left.start > 0 and (
+        read.symbols[left.start - 1] == "f" or read.symbols[max(left.start - 2, 0) : left.start] == "fh"
+    )
+    if _RANGE_GAP.fullmatch(gap) or (opened and _PAIR_GAP.fullmatch(gap)):
+        return _range(read, left, right, left.start - opened)
+    if _LEANING_GAP.fullmatch(gap):
+        return _within(left, right) or _within(right, left)
+    return None
+
+
+def _range(read: SymbolText, left: DateMatch, right: DateMatch, start: int) -> DateMatch | None:
+    first, last = left, right
+    if last.in_year is None and first.in_year is not None:
+        made = [try_year(first.in_year, last.days[0].year - back) for back in (0, 1)]
+        first = next((replace(first, days=days) for days in made if days and days[0] <= last.days[1]), first)
+    if last.days[1] < first.days[0]:
+        if last.in_year is not None and (days := try_year(last.in_year, first.days[0].year + 1)):
+            last = replace(last, days=days)
+        elif last.days[0] == last.days[1] and last.days[1] + timedelta(7) > first.days[0]:
+            last = replace(last, days=one_day(last.days[1] + timedelta(7)))  # "from Friday to Monday"
+    if last.days[1] < first.days[0]:
+        return None
+    return DateMatch(start, right.end, (first.days[0], last.days[1]), left.exact and right.exact)
+
+
+def _within(small: DateMatch, large: DateMatch) -> DateMatch | None:
+    """ "May last year", "Friday last week": the small one inside the large one."""
+    start, end = min(small.start, large.start), max(small.end, large.end)
+    length = (large.days[1] - large.days[0]).days
+    if small.in_year is not None and large.in_year is None and 364 <= length <= 365:
+        days = try_year(small.in_year, large.days[0].year)
+        return None if days is None else DateMatch(start, end, days, small.exact)
+    if length == 6 and small.weekday:
+        day = large.days[0] + timedelta((small.days[0] - large.days[0]).days % 7)
+        return DateMatch(start, end, one_day(day), small.exact)
+    return None
 
 
 def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[DaySpan, ...]:

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from memwarden.ids import DEFAULT_THREAD
 from memwarden.records import AuditFinding, Channel, Fix, Flaw, Memory, MemoryState
-from memwarden.remember.ingest.intake import redact_secrets
-from memwarden.remember.ingest.strip_context import holds_context
+from memwarden.remember.ingest.intake import holds_context, redact_secrets
 from memwarden.remember.resolve.resolution import may_merge
 from memwarden.remember.resolve.resolver import DERIVED_CHANNELS, are_comparable, is_card
 from memwarden.remember.resolve.same_fact import judge
