@@ -18,9 +18,9 @@ import memwarden
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/memwarden"
 WORDS_THAT_ARE_PARTICIPLES = frozenset(
-    """asked begun bound broken brought built chosen done drawn felt fit found given gone grown heard held kept known laid
-    led left lost made meant met paid put read rung said seen sent set shown shut spent spoken stood sunk taken taught
-    thought told understood won worn written""".split()
+    """asked begun bound broken brought built chosen done drawn felt fit found given gone grown heard held kept known
+    laid led left lost made meant met paid put read rung said seen sent set shown shut spent spoken stood sunk taken
+    taught thought told understood won worn written""".split()
 )
 GLOSSARY = ROOT / "docs/glossary.md"
 
