@@ -12,12 +12,12 @@ from memwarden.text.language import DEFAULT_LANGUAGE, language_of, normalize_tex
 from memwarden.text.lexicon import load_words
 from memwarden.text.tokenizer import GLUED_SCRIPT, fold, pieces, stemmer, surface_forms, terms
 
-_MONTHS: Final = (
-    ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",),
-    ("june", "jun"), ("july", "jul"), ("august", "aug"), ("september", "sep", "sept"),
-    ("october", "oct"), ("november", "nov"), ("december", "dec"),
-)  # fmt: skip
-_MONTH_NUMBER: Final = {name: i for i, names in enumerate(_MONTHS, 1) for name in names}
+_MONTH_NUMBER: Final = {
+    name: number
+    for listed in ("months", "months_short")
+    for number, name in enumerate(load_words("calendar", listed)["en"], 1)
+    if name != "-"
+} | {"sept": 9}
 _MONTH: Final = "|".join(sorted(_MONTH_NUMBER, key=len, reverse=True))
 
 _WHEN: Final = re.compile(

@@ -17,8 +17,8 @@ from memwarden.recall import query_analysis
 from memwarden.recall.index.view import NamespaceView
 from memwarden.recall.rank.word_signals import form_ids
 from memwarden.text import tokenizer
+from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans
-from memwarden.text.dates.spans import DaySpan
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,7 @@ def prepare_question(
     asked_days = _asked_days(text, view, now)
     text = _cut_middle(text)
     stems = query_analysis.question_terms(_without_relative(text, asked_days), partners)
+    stems = stems or query_analysis.question_terms(text, partners)  # "on Monday?" asks for the word itself
     return Question(
         text=text,
         terms=tuple(tokenizer.term_id(stem) for stem in stems),

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 from memwarden import clock
 from memwarden.errors import InvalidInput
+from memwarden.text.lexicon import load_months
 
 MAX_BYTES = 268_435_456
 RECOGNISED = (
@@ -39,10 +40,7 @@ RECOGNISED = (
 )
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+_MONTHS = load_months("en")
 _LOCOMO_TIME = re.compile(r"(\d{1,2}):(\d{2}) (am|pm) on (\d{1,2}) ([a-z]+), (\d{4})", re.IGNORECASE)
 _LOCOMO_TURN = re.compile(r"D:?(\d+):(\d+)")
 _REALMEM_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})(?: \([A-Za-z]+\))?")

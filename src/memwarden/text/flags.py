@@ -7,7 +7,7 @@ from enum import IntFlag
 from typing import Final
 
 from memwarden.text.language import DEFAULT_LANGUAGE, normalize_text
-from memwarden.text.lexicon import load_lexicon
+from memwarden.text.lexicon import load_lexicon, load_months, load_weekdays
 from memwarden.text.tokenizer import terms
 
 
@@ -24,32 +24,32 @@ def flags(text: str) -> int:
     return Flag.TIME * has_time_word(text) | Flag.QUESTION * asks_question(text) | Flag.CHATTER * is_chatter(text)
 
 
+_WEEKDAY: Final = "|".join(load_weekdays("en"))
+# "May" is a word more often.
+_MONTH_BUT_MAY: Final = "|".join(name for name in load_months("en") if name != "may")
 _TIME_WORD: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|lately|earlier|"
     r"(?:last|next|this|past|coming|previous|following|few|couple(?: of)?|\d+|two|three|four|five|six|"
     r"seven|eight|nine|ten|a|an|each|every)\s+(?:second|minute|hour|night|morning|afternoon|evening|"
     r"day|week|weekend|month|year|decade|summer|winter|spring|fall|autumn|semester|quarter|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekend|"
-    r"january|february|march|april|june|july|august|september|october|november|december|"
+    rf"{_WEEKDAY})s?|"
+    rf"(?:{_WEEKDAY})s?|weekend|{_MONTH_BUT_MAY}|"
     r"(?:in|since|by|until|early|late|mid|of)\s+may|may\s+\d{1,2}|\d{1,2}(?:st|nd|rd|th)|"
     r"(?:19|20)\d\d|since|\d{1,2}\s*(?:am|pm)|\d{1,2}:\d\d|"
     r"gestern|heute|morgen|letzte[nrs]?|nächste[nrs]?|hier|demain|aujourd'hui|dernière?|prochaine?|"
     r"ayer|hoy|mañana|pasad[oa]|próxim[oa]|ieri|oggi|domani|scors[oa]|prossim[oa]|ontem|hoje|amanhã|"
     r"gisteren|vandaag|вчера|сегодня|завтра)\b"
-    r"|昨天|今天|明天|上周|上个月|去年|今年|明年|\d+[年月日]|昨日|今日|明日|先週|来週|先月|어제|오늘|내일|지난",
+    r"|昨天|今天|明天|上周|上个月|去年|今年|明年|\d[年月日]|昨日|今日|明日|先週|来週|先月|어제|오늘|내일|지난",
     re.IGNORECASE,
 )
 _NEEDED: Final = frozenset(
     """yesterday today tonight tomorrow ago recently lately earlier since second seconds minute minutes hour hours
     night nights morning mornings afternoon afternoons evening evenings day days week weeks weekend weekends month
     months year years decade decades summer summers winter winters spring springs fall falls autumn autumns
-    semester semesters quarter quarters monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays
-    friday fridays saturday saturdays sunday sundays january february march april may june july august september
-    october november december gestern heute morgen letzte letzten letzter letztes hier demain aujourd dernier
+    semester semesters quarter quarters gestern heute morgen letzte letzten letzter letztes hier demain aujourd dernier
     prochain prochaine ayer hoy pasado pasada ieri oggi domani scorso scorsa prossimo prossima ontem hoje gisteren
     vandaag""".split()
-)
+) | {form for name in (*load_months("en"), *load_weekdays("en")) for form in (name, f"{name}s")}
 _WORD: Final = re.compile("[a-z]+")
 _DIGIT: Final = re.compile("[0-9]")
 _QUESTION_MARK: Final = re.compile(r"[?？؟]")

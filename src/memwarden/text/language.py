@@ -266,8 +266,10 @@ _STEP: Final = 0.35
 def _function_words() -> dict[str, frozenset[str]]:
     """Function word -> the languages that have it."""
     table: dict[str, set[str]] = {}
-    for name in ("stop", "telling"):
-        for code, listed in load_words("function_words", name).items():
+    lists = [load_words("function_words", name) for name in ("stop", "telling")]
+    lists += [load_words("calendar", name) for name in ("months", "weekdays")]
+    for words in lists:
+        for code, listed in words.items():
             for word in listed:
                 table.setdefault(normalize_text(word), set()).add(code)
     return {word: frozenset(codes) & frozenset(LATIN) for word, codes in table.items() if codes & set(LATIN)}

@@ -15,8 +15,8 @@ class SentenceSpan(NamedTuple):
     text: str
 
 
-# A line ends a sentence; so does a closing sign before white space, with its quotes and brackets, or one of the signs of
-# scripts that write no space after it.
+# A line ends a sentence; so does a closing sign before white space, with its quotes and brackets, and the closing signs
+# of scripts that write no space after them.
 _END: Final = re.compile(
     r"(?P<spaced>[.!?…]+[\"'”’»)\]]{0,3})(?=\s|$)|(?P<glued>[。！？．؟।]+[」』”’）]{0,2})|(?P<line>\n+)"
 )

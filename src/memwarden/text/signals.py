@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memwarden.text import flags, tokenizer
+from memwarden.text.dates.calendar import encode
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.dates.spans import encode
 
 
 class TextSignals(NamedTuple):

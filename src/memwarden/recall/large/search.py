@@ -33,7 +33,7 @@ from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.recall.rank.score import Ranking
 from memwarden.records import Namespace
 from memwarden.stores.shared.search import OpenRows, SearchableStore, SearchLegs, SearchRows, format_term
-from memwarden.text.dates.spans import day_number
+from memwarden.text.dates.calendar import day_number
 from memwarden.text.flags import Flag
 
 _DAY: Final = 86_400_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.text.dates.spans import DaySpan, day_number
+from memwarden.text.dates.calendar import DaySpan, day_number
 
 Days = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]

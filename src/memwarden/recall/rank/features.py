@@ -17,7 +17,7 @@ from memwarden.recall.question import Question
 from memwarden.recall.rank import maxsim
 from memwarden.recall.rank.date_match import date_closeness
 from memwarden.recall.rank.word_signals import idf, word_signals
-from memwarden.text.dates.spans import day_number
+from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
 
 Feature = Callable[[Question, NamespaceView], Floats]

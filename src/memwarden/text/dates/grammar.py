@@ -24,7 +24,7 @@ from memwarden.text.dates.calendar import (
     weekend_of,
     year_days,
 )
-from memwarden.text.dates.symbols import DateMatch, SymbolText
+from memwarden.text.dates.symbols import MAX_CLAUSE_WORDS, DateMatch, SymbolText
 from memwarden.text.dates.words import LANGUAGES
 
 _YEAR: Final = r"(?:,?[of]{0,2}y)"
@@ -302,7 +302,7 @@ def _lasting(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 def _has_been(read: SymbolText, end: int) -> bool:
     """Whether "has been" stands before it in its sentence; not "had been", nor "been to", which is over."""
-    for i in range(end - 1, -1, -1):
+    for i in range(end - 1, max(end - 1 - MAX_CLAUSE_WORDS, -1), -1):
         if read.symbols[i] in ".;":
             return False
         if read.words[i] == "been":

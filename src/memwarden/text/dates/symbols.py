@@ -13,6 +13,9 @@ from memwarden.text.dates.calendar import Days
 from memwarden.text.dates.words import LANGUAGES, Language, Phrases
 from memwarden.text.language import language_of
 
+MAX_CLAUSE_WORDS: Final = 60
+"""Words before and after a date that tell its tense: a text without full stops must not be read anew for each date."""
+
 
 @dataclass(frozen=True, slots=True)
 class DateMatch:
@@ -72,9 +75,9 @@ class SymbolText:
     def tense(self, start: int, end: int) -> int:
         """-1 in a sentence of the past, 1 in one of the future, 0 where nothing tells."""
         low, high = start, end
-        while low > 0 and self.symbols[low - 1] not in ".;":
+        while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in ".;":
             low -= 1
-        while high < len(self.words) and self.symbols[high] not in ".;":
+        while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in ".;":
             high += 1
         around = [*self.words[low:start], *self.words[end:high]]
         if not self.language.future.isdisjoint(around):

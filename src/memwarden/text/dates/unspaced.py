@@ -9,6 +9,7 @@ from typing import Final
 
 from memwarden.text.dates.calendar import (
     Days,
+    DaySpan,
     month_days,
     nearest_weekday,
     season_days,
@@ -17,7 +18,6 @@ from memwarden.text.dates.calendar import (
     weekend_of,
     year_days,
 )
-from memwarden.text.dates.spans import DaySpan
 
 GLUED_SIGN: Final = re.compile(r"[年月日号號天週周曜昨今明去来來本前後后晚先上下おとあさ春夏秋冬]")
 """Every rule holds one of these."""

@@ -22,3 +22,13 @@ def load_words(name: str, table: str) -> dict[str, tuple[str, ...]]:
 def read_lines(name: str) -> list[str]:
     """Return the lines of a text file of this folder."""
     return resources.files(__package__).joinpath(name).read_text("utf-8").splitlines()
+
+
+def load_months(language: str) -> tuple[str, ...]:
+    """Return the names of the months in small letters, January first."""
+    return tuple(load_lexicon("calendar")["months"][language].split())
+
+
+def load_weekdays(language: str) -> tuple[str, ...]:
+    """Return the names of the weekdays in small letters, Monday first."""
+    return tuple(load_lexicon("calendar")["weekdays"][language].split())

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
+from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import spans_in
-from memwarden.text.dates.spans import DaySpan
+from memwarden.text.lexicon import load_months
 
-_MONTHS: Final = "January February March April May June July August September October November December".split()
+_MONTHS: Final = [name.title() for name in load_months("en")]
 _HAS_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 # Prepositions before a day: the written day brings its own.
 _BEFORE: Final = re.compile(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from memwarden.remember.extract.rules import english as en
+from memwarden.text.lexicon import load_months, load_weekdays
 from memwarden.text.tokenizer import terms
 
 # An idf above this tells texts apart: fewer than 1 in 90 texts have such a word.
@@ -20,11 +21,7 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _RELATION: Final = re.compile(rf"\b(?:{en.PEOPLE}|{en.PETS})\b", re.IGNORECASE)
-_MONTH: Final = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|"
-    r"Wednesday|"
-    r"Thursday|Friday|Saturday|Sunday)"
-)
+_MONTH: Final = f"(?:{'|'.join(name.title() for name in (*load_months('en'), *load_weekdays('en')))})"
 # Capitals that name no thing: months, "Step", "Option".
 _NOT_A_NAME: Final = re.compile(rf"{_MONTH}|I|OK|Okay|Day|Step|Option|Phase|Week|Chapter|Section|Part|AI|Assistant")
 # "the project", "this plan": only the talk knows which.

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from memwarden.text.lexicon import load_lexicon
+
 # Japanese has rules of its own (`japanese.py`).
 LISTED_LANGUAGES: Final = ("en", "de", "es", "fr")
 
@@ -116,8 +118,8 @@ def load_word_lists(code: str) -> WordLists:
         plurals=_pairs(raw.get("plurals", "")),
         numbers=_pairs(raw["numbers"]),
         ordinals=_pairs(raw.get("ordinals", "")),
-        months=_frozen({**_read_numbers(raw["months"]), **_read_numbers(raw.get("months_short", ""))}),
-        weekdays=_frozen({**_read_numbers(raw["weekdays"]), **_read_numbers(raw.get("weekdays_short", ""))}),
+        months=_frozen(_read_calendar("months", code)),
+        weekdays=_frozen(_read_calendar("weekdays", code)),
         units=_pairs(raw["units"]),
         contractions=_rewrites(raw.get("contractions", "")),
         early=_rewrites(raw.get("early", "")),
@@ -166,6 +168,11 @@ def _pairs(text: str) -> Mapping[str, str]:
 
 def _read_numbers(text: str) -> dict[str, str]:
     return {word: f"{place:02d}" for place, word in enumerate(text.split(), 1) if word != "-"}
+
+
+def _read_calendar(name: str, code: str) -> dict[str, str]:
+    lexicon = load_lexicon("calendar")
+    return {**_read_numbers(lexicon[name][code]), **_read_numbers(lexicon[f"{name}_short"].get(code, ""))}
 
 
 def _classes(text: str) -> Mapping[str, str]:
