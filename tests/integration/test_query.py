@@ -353,3 +353,18 @@ def test_many_facts_and_turns_are_explained_in_time() -> None:
         result = me.query("Which boat is red?", top_k=1000, explain=True, threshold=0.0, budget_tokens=None)
         # With a walk over all pairs this took half a minute.
         assert len(result.items) + len(result.cut) == 3600
+
+
+def test_a_superseded_fact_goes_on_covering_its_turn(warden: Warden) -> None:
+    """Else "I live in Berlin." leads the answer again as soon as the fact of it is closed."""
+    me = warden.scope(user="covering", thread="t1")
+    old = me.observe([{"role": "user", "content": "I live in Berlin.", "id": "m1", "created_at": "2026-01-01"}]).results[0].id
+    new = me.observe([{"role": "user", "content": "I moved to Hamburg.", "id": "m2", "created_at": "2026-02-01"}]).results[0].id
+    assert old and new
+    me.remember("Ana lives in Berlin.", sources=[old], created_at="2026-01-01")
+    me.remember("Ana lives in Hamburg.", sources=[new], created_at="2026-02-01")
+    found = me.query("Where does Ana live, in Berlin or Hamburg?", threshold=0, top_k=10)
+    assert "Berlin" not in found.text
+    assert {cut.gate for cut in found.cut if cut.id == old} == {"ended"}
+    then = me.query("Where does Ana live, in Berlin or Hamburg?", threshold=0, top_k=10, as_of="2026-01-15")
+    assert "Berlin" in then.text

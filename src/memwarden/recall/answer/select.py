@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ GATES: Mapping[str, str] = {
     "threshold": "its score is below the threshold",
     "echo": "it repeats the question, what the prompt holds already, or a better memory in the answer",
     "covered": "a remembered fact that rests on this turn is in the answer",
+    "ended": "what was remembered of this turn is no longer true",
     "rag_length": "its category's rag_length is used up by better memories",
     "top_k": "enough better memories are in the answer",
     "budget": "it does not fit into what is left of the token budget",
@@ -145,12 +146,13 @@ def select_candidates(
     passing = gates.open & ~always
     most = index.size if everything else 2 * limit + MAX_NEARLY_IN
     ranked = _rank_places(index, scores, passing, most)
-    kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit)
+    is_ended = partial(_rests_on_ended, index, gates)
+    kept, left_out = _walk(index, ranked, passing, scores, category_at, relevant, threshold, limit, is_ended)
     capped = any(gate == "rag_length" for _, gate in left_out)
     if capped and len(kept) < limit and most < int(np.count_nonzero(passing)):
         # A category that is used up filled the list; the others stand further down.
         every = _rank_places(index, scores, passing, index.size)
-        kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit)
+        kept, left_out = _walk(index, every, passing, scores, category_at, relevant, threshold, limit, is_ended)
     if everything:
         left_out.extend(_list_shut_out(index, scores, gates))
     return Selection(_list_always(index, scores, always), kept, left_out)
@@ -165,6 +167,7 @@ def _walk(
     relevant: bool,
     threshold: float,
     limit: int,
+    is_ended: Callable[[int], bool],
 ) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
     """Take candidates best first, and name the gate of each that is not taken."""
     codes = index.columns.coded["category"].codes
@@ -176,7 +179,8 @@ def _walk(
         code = int(codes[candidate.place])
         category = category_at[code]
         gate = (
-            "relevance" if not relevant
+            "ended" if is_ended(candidate.place)
+            else "relevance" if not relevant
             else "threshold" if candidate.score < threshold
             else "rag_length" if category and category.rag_length and taken.get(code, 0) >= category.rag_length
             else "top_k" if wanted >= limit
@@ -191,6 +195,18 @@ def _walk(
         taken[code] = taken.get(code, 0) + (not facts)
         wanted += not facts
     return kept, left_out
+
+
+def _rests_on_ended(index: NamespaceIndex, gates: Gates, place: int) -> bool:
+    """Whether a turn says only what is over: everything that was made of it has ended.
+
+    So a fact that was superseded goes on covering the turns that it rests on: "I live in Berlin." must not lead an
+    answer again because the fact of it was closed. Index cards stand for turns and say nothing of their own.
+    """
+    if gates.valid is None or not index.has_facts or not index.view.turns[place]:
+        return False
+    facts = [fact for fact in index.facts_on(place) if gates.own is None or gates.own[fact]]
+    return bool(facts) and not any(gates.valid[fact] for fact in facts)
 
 
 def _rank_places(index: NamespaceIndex, scores: Floats, passing: Mask, most: int) -> list[Candidate]:
