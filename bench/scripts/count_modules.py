@@ -1,4 +1,4 @@
-"""Count the modules of memwarden that run during a warm observe, query and turn: ``python count_modules.py``.
+"""Count the modules of memwarden that run during a warm observe, remember, query and turn.
 
 A profile hook in every thread notes the file of each function that starts. ``--list`` also prints the modules.
 """
@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 import memwarden
-from memwarden import AsyncWarden
+from memwarden import AsyncWarden, ChatSettings
 
 ROOT = Path(memwarden.__file__).parent
 TEXTS = ("I am allergic to peanuts.", "I moved to Graz in March.", "My sister Ana plays the cello.")
@@ -68,8 +68,10 @@ async def measure() -> dict[str, list[str]]:
         for _ in range(5):
             await me.observe(said())
 
-        async def take_turn() -> None:
-            async with me.turn([{"role": "user", "content": f"Where do I live, question {next(numbers)}?"}]) as turn:
+        async def take_turn(extraction: str = "on_save") -> None:
+            settings = ChatSettings(use_memory=True, memory_extraction_mode=extraction)
+            question = f"Where do I live, question {next(numbers)}?"
+            async with me.turn([{"role": "user", "content": question}], settings) as turn:
                 turn.record_response("You live in Graz.")
 
         return {
@@ -77,6 +79,7 @@ async def measure() -> dict[str, list[str]]:
             "remember": await counter.of(lambda: me.remember(said()[0]["content"])),
             "query": await counter.of(lambda: me.query(f"Where do I live since day {next(numbers)}?")),
             "turn": await counter.of(take_turn),
+            "turn with extraction": await counter.of(lambda: take_turn("every_turn")),
         }
 
 
@@ -85,7 +88,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print the modules, too")
     options = parser.parse_args()
     for operation, modules in asyncio.run(measure()).items():
-        print(f"{operation} {len(modules)}")
+        print(f"{operation}: {len(modules)}")
         if options.list:
             print("".join(f"  {module}\n" for module in modules), end="")
 
