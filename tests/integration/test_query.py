@@ -358,9 +358,9 @@ def test_many_facts_and_turns_are_explained_in_time() -> None:
 def test_a_superseded_fact_goes_on_covering_its_turn(warden: Warden) -> None:
     """Else "I live in Berlin." leads the answer again as soon as the fact of it is closed."""
     me = warden.scope(user="covering", thread="t1")
-    old = me.observe([{"role": "user", "content": "I live in Berlin.", "id": "m1", "created_at": "2026-01-01"}]).results[0].id
-    new = me.observe([{"role": "user", "content": "I moved to Hamburg.", "id": "m2", "created_at": "2026-02-01"}]).results[0].id
-    assert old and new
+    said = [("I live in Berlin.", "2026-01-01"), ("I moved to Hamburg.", "2026-02-01")]
+    wrote = me.observe([{"role": "user", "content": text, "created_at": at} for text, at in said])
+    old, new = [str(result.id) for result in wrote.results]
     me.remember("Ana lives in Berlin.", sources=[old], created_at="2026-01-01")
     me.remember("Ana lives in Hamburg.", sources=[new], created_at="2026-02-01")
     found = me.query("Where does Ana live, in Berlin or Hamburg?", threshold=0, top_k=10)
