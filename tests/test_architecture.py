@@ -156,7 +156,8 @@ def test_no_old_import_path_hides_a_module() -> None:
 def public_functions(cls: type) -> dict[str, Callable[..., Any]]:
     """The functions of a class that users call, class methods too."""
     found: dict[str, Callable[..., Any]] = {}
-    for name, value in vars(cls).items():
+    for name in dir(cls):
+        value = inspect.getattr_static(cls, name)
         function = value.__func__ if isinstance(value, classmethod) else value
         if not name.startswith("_") and inspect.isfunction(function) and not hasattr(function, "__deprecated__"):
             found[name] = function

@@ -20,7 +20,11 @@ import pytest
 
 from memwarden import AsyncWarden
 from memwarden import settings as config
+from memwarden.api.consent import AsyncConsent
+from memwarden.api.journal import AsyncJournal
+from memwarden.api.review import AsyncReview
 from memwarden.api.scope import AsyncScope
+from memwarden.api.usage import AsyncUsage
 from memwarden.categories import Categories
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Batch, Memory, Namespace, Receipt, Remove
@@ -89,8 +93,12 @@ async def test_every_verb_is_tried() -> None:
     from memwarden.tiers.backend import AsyncBackend
 
     text = inspect.getsource(leaks)
-    verbs = {(owner, name) for owner in (AsyncScope, AsyncBackend) for name in _coroutines(owner)}
-    missing = {name for owner, name in verbs if f"{'me' if owner is AsyncScope else 'mine'}.{name}" not in text}
+    owners: dict[str, type[Any]] = {
+        "me": AsyncScope, "me.review": AsyncReview, "me.journal": AsyncJournal, "me.consent": AsyncConsent,
+        "me.usage": AsyncUsage, "mine": AsyncBackend,
+    }  # fmt: skip
+    verbs = {f"{way}.{name}" for way, owner in owners.items() for name in _coroutines(owner)}
+    missing = {verb for verb in verbs if verb not in text}
     assert missing == set()
 
 

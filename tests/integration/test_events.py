@@ -111,7 +111,8 @@ def test_calls_that_are_refused_are_told(warden: Warden) -> None:
     me = warden.scope(user="ana")
     calls: list[Any] = [
         lambda: me.journal.undo(7), lambda: me.query("x", categories=["nonsense"]),
-        lambda: me.remember("x", importance=7), lambda: me.update("nobody", importance=0.1), lambda: me.consent.decide("nobody", True),
+        lambda: me.remember("x", importance=7), lambda: me.update("nobody", importance=0.1),
+        lambda: me.consent.decide("nobody", True),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(MemwardenError):
@@ -477,7 +478,7 @@ async def test_writes_go_on_without_the_table(tmp_path: Path) -> None:
 
 
 async def test_a_file_locked_by_others_loses_events_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memwarden.stores.sqlite.events.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("memwarden.stores.sqlite.items.BUSY_SECONDS", 0.05)
     store = SqliteStore(tmp_path / "m.db")
     await store.open()
     await store.record([an_event(1)])

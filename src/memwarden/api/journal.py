@@ -22,8 +22,7 @@ from memwarden.observability.records import (
     Viewer,
     count_events,
 )
-from memwarden.recall.time.history import may_show_all
-from memwarden.recall.time.history import read_history as read_history
+from memwarden.recall.time.history import may_show_all, read_history
 from memwarden.records import Delta, HistoryEntry, Namespace, WriteResult
 from memwarden.remember.ingest.messages import checked_name
 

@@ -1,0 +1,275 @@
+"""The verbs of a scope that read: queries, context blocks, lists, relations and audits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from memwarden import arguments, clock
+from memwarden import filters as filtering
+from memwarden.api.handle import ScopeHandle
+from memwarden.checks import word
+from memwarden.errors import InvalidInput
+from memwarden.observability.instrument import instrumented
+from memwarden.observability.records import Node, Op
+from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, Template
+from memwarden.records import (
+    Audit,
+    ContextBlock,
+    Memory,
+    Overview,
+    QueryResult,
+    Relation,
+)
+from memwarden.remember.extract import procedures
+from memwarden.remember.ingest.messages import (
+    checked_name,
+    checked_names,
+    checked_text,
+    read_messages,
+)
+
+if TYPE_CHECKING:
+    from memwarden.recall.recall import Request
+    from memwarden.statements.statement import Statement
+
+Returns = Literal["bullets", "full"]
+AsOf = int | datetime | str | float | None
+RETURNS = get_args(Returns)
+MAX_TOP_K = 1_000
+
+
+class ScopeReads(ScopeHandle):
+    """The verbs of a scope that read. They change nothing that is remembered."""
+
+    @instrumented(Node.HOTPATH, Op.SEARCH)
+    async def query(
+        self,
+        query: str,
+        categories: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 3,
+        threshold: float | None = None,
+        budget_tokens: int | None = 512,
+        returns: Returns = "bullets",
+        explain: bool = False,
+        as_of: AsOf = None,
+        since_rev: int | None = None,
+    ) -> QueryResult:
+        """Find what answers a question: turns and memories ranked together; nothing when nothing is relevant.
+
+        Args:
+            query: the question, in words.
+            categories: the categories to search. None: all that the agent may read.
+            filters: see :mod:`memwarden.filters`.
+            top_k: the most items wanted, 1..1000.
+            threshold: drop items with a lower score. None: the calibrated bar, which decides whether there is an
+                answer at all. 0 switches the bar off.
+            budget_tokens: the most tokens that ``text`` may take; None for no limit.
+            returns: ``bullets`` (a line each, long texts cut to the part that matches) or ``full`` (whole texts).
+            explain: name the gate of every memory that was left out, not only of the nearest.
+            as_of: answer from the past. A whole number is a revision: what was recorded then, whatever became of it
+                since. A datetime, ISO text or seconds since 1970 (a float) is a time: what is known to have been true
+                then, in the words that were in force; what was written later counts when it is dated before.
+            since_rev: tell what changed after this revision (``rev`` of the last answer that you have). None: since
+                this thread looked last, as far as is known. An answer from the past tells no changes.
+
+        Raises InvalidInput (also for a revision that there is not), InvalidFilter, CategoryDenied, StoreError. Changes
+        nothing that is remembered.
+        """
+        request = self._request(query, categories, filters, top_k, threshold, budget_tokens, returns, explain)
+        if as_of is not None and since_rev is not None:
+            raise InvalidInput("an answer from the past tells no changes; give as_of or since_rev, not both")
+        if as_of is not None:
+            request = replace(request, as_of=arguments.check_moment(as_of))
+        elif since_rev is not None:
+            request = replace(request, since_rev=arguments.check_whole(since_rev, "since_rev", 0, None))
+        return await self._parts.working.recall.query(self.who, request)
+
+    @instrumented(Node.CONTEXT, Op.SEARCH)
+    async def context(
+        self,
+        messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        budget_tokens: int = 500,
+        *,
+        threshold: float = 0.7,
+        participants: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        explain: bool = False,
+        max_memories: int = CONTEXT_MEMORIES,
+        template: Template = DEFAULT_TEMPLATE,
+    ) -> ContextBlock:
+        """Make the ``<memories>`` block to put before a turn; empty when nothing is relevant.
+
+        The last message and the talk just before it are searched for. When the best memory reaches the threshold, it
+        and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most
+        ``max_memories`` of them go in, within the budget.
+
+        Args:
+            messages: the conversation so far, the message to answer last. What stands in it is not repeated.
+            budget_tokens: the most tokens that the whole block may take.
+            threshold: the least score of the best memory, on the calibrated scale.
+            participants: only memories in which any of these takes part. A filter of ``characters`` must hold as well.
+            max_memories: 1..100; those that are always offered do not count.
+            template: the words of the block, if not the default.
+        """
+        read = read_messages(messages, self._parts.settings.max_text_bytes)
+        if read[-1].misfit:
+            raise InvalidInput(f"the message to answer cannot be searched for: {read[-1].misfit}")
+        said = [message.text for message in read if message.text and message.role in ("user", "assistant")]
+        if not said:
+            raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
+        request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
+        most = arguments.check_whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
+        if not isinstance(template, Template):
+            raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {template!r:.80}")
+        request = replace(request, most=most, template=template)
+        if participants is not None:
+            taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
+            request = replace(request, where=(*request.where, taking_part))
+        return await self._parts.working.recall.context(self.who, said, request)
+
+    async def get(self, memory_id: str) -> Memory:
+        """Return a memory, also when it is no longer true (its ``valid_to`` tells).
+
+        Raises NotFound, also for a memory that the agent may not read.
+        """
+        return await self._get(memory_id)
+
+    @instrumented(Node.HOTPATH, Op.SEARCH)
+    async def find(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        limit: int = 100,
+        order_by: str = "created_at",
+        descending: bool = True,
+        as_of: AsOf = None,
+    ) -> list[Memory]:
+        """List memories by filter, without a question: by tag, by conversation (``thread_id``), by anything.
+
+        Newest first by default. What is no longer true is left out, unless a filter asks for ``valid_to``. ``as_of``
+        lists the past, as in :meth:`query`.
+
+        Raises InvalidInput, InvalidFilter, CategoryDenied (a category filter outside the allowlist).
+        """
+        where = self._where(filters)
+        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        if allowed is not None:
+            where = (*where, filtering.Condition("category", "$in", allowed))
+        most, by = arguments.check_whole(limit, "limit", 1, None), filtering.sort_field(order_by)
+        if as_of is not None:
+            moment = arguments.check_moment(as_of)
+            return await self._parts.working.recall.list_past(
+                self.who, moment, where, limit=most, order_by=by, descending=descending
+            )
+        if not any(condition.field == "valid_to" for condition in where):
+            where = (*where, filtering.Condition("valid_to", filtering.UNSET_OR_AFTER, clock.now()))
+        return await self._parts.store.find(self.who.namespace, where, limit=most, order_by=by, descending=descending)
+
+    async def relations(self, memory_id: str) -> list[Relation]:
+        """Return what a memory is related to: the edges that begin or end at it, sorted by from, to and type.
+
+        Edges to what was forgotten, or what the agent may not read, are left out. Raises NotFound.
+        """
+        await self.get(memory_id)
+        edges = await self._parts.store.relations(self.who.namespace, [memory_id])
+        ends = list(dict.fromkeys(end for edge in edges for end in (edge.from_id, edge.to_id)))
+        active = await self._parts.store.get(self.who.namespace, ends)
+        allowed = self._parts.settings.categories.readable(self.who.agent, None)
+        known = {item.id for item in active if allowed is None or item.category in allowed}
+        return [edge for edge in edges if edge.from_id in known and edge.to_id in known]
+
+    async def overview(self, about: str | None = None, *, budget_tokens: int = 150) -> Overview:
+        """Return what is known of a person at a glance: the open value of each attribute, by its newest statement.
+
+        Args:
+            about: a name ("Ines") or a relation in English ("sister"). None: those who speak themselves.
+            budget_tokens: the most tokens that ``text`` may take.
+
+        What was said since the last second may be lacking. Raises InvalidInput, UnknownAgent, StoreError.
+        """
+        budget = arguments.check_whole(budget_tokens, "budget_tokens", 1, None)
+        if about is not None:
+            about = checked_name(about, "about")
+        return await self._parts.working.recall.overview(self.who, about, budget)
+
+    async def statements(self, memory_id: str) -> tuple[Statement, ...]:
+        """Return what a memory's words state: who has which value of which attribute, since when, and how surely.
+
+        Raises InvalidInput, NotFound, StoreError.
+        """
+        from memwarden.statements.reader import unpack_records  # it loads numpy
+        from memwarden.statements.weights import load_weights
+
+        memory = await self.get(memory_id)
+        rows = await self._parts.store.index_rows(self.who.namespace, [memory_id])
+        packed = rows[0].statements if rows else None
+        return tuple(unpack_records(memory.text, packed, load_weights())) if packed else ()
+
+    async def audit(self, *, limit: int = 10_000, progress: Callable[[int, int], None] | None = None) -> Audit:
+        """Say what is wrong with what is remembered, and what would mend it. Changes nothing.
+
+        Found are facts that say the same, facts that contradict each other, memories that repeat what memwarden put
+        into a prompt, chatter kept as facts, secrets in old texts, facts that rest on forgotten turns, and facts whose
+        successor was forgotten. Facts are compared as :meth:`remember` compares them, by rules alone. An agent is told
+        nothing of what it may not read.
+
+        Args:
+            limit: look at so many active memories at most, those written last; facts are compared among these.
+            progress: called now and then, on the event loop, with how many were looked at and how many will be.
+
+        Raises InvalidInput, StoreError.
+        """
+        from memwarden.remember.resolve.audit.auditor import audit_namespace
+
+        return await audit_namespace(
+            self._parts.store,
+            self._parts.working.indexes,
+            self.who.namespace,
+            self._readable,
+            limit=arguments.check_whole(limit, "limit", 1, None),
+            progress=progress,
+        )
+
+    def _request(
+        self,
+        query: str,
+        categories: Sequence[str] | None,
+        filters: Mapping[str, Any] | None,
+        top_k: int,
+        threshold: float | None,
+        budget_tokens: int | None,
+        returns: str,
+        explain: bool,
+    ) -> Request:
+        from memwarden.recall.recall import Request
+
+        settings = self._parts.settings
+        word(RETURNS).check(returns, "returns")
+        wanted = None if categories is None else checked_names(categories, "categories")
+        return Request(
+            query=checked_text(query, "query", settings.max_text_bytes),
+            categories=settings.categories.readable(self.who.agent, wanted),
+            where=self._where(filters),
+            top_k=arguments.check_whole(top_k, "top_k", 1, MAX_TOP_K),
+            threshold=None if threshold is None else arguments.check_share(threshold, "threshold"),
+            budget_tokens=None
+            if budget_tokens is None
+            else arguments.check_whole(budget_tokens, "budget_tokens", 1, None),
+            full=returns == "full",
+            explain=bool(explain),
+            steps=wanted is not None and procedures.CATEGORY in wanted,
+        )
+
+    def _where(self, filters: Mapping[str, Any] | None) -> filtering.Where:
+        """Parse filters. A category that the agent may not read is refused here too, never silently dropped."""
+        where = filtering.parse(filters)
+        for condition in where:
+            if condition.field == "category" and condition.op in ("$eq", "$in"):
+                named = condition.value if condition.op == "$in" else (condition.value,)
+                if named:
+                    self._parts.settings.categories.readable(self.who.agent, named)
+        return where
