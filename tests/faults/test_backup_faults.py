@@ -20,8 +20,7 @@ from memwarden.errors import StoreError, StoreFull
 from memwarden.records import Namespace
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.sqlite.health import examine
-from memwarden.stores.transfer.backup import read_manifest
-from memwarden.stores.transfer.manifest import require_backup
+from memwarden.stores.transfer.backup import read_manifest, require_backup
 from memwarden.stores.transfer.move import NamespaceSeal, seal_namespace
 from memwarden.stores.url import store_at
 from memwarden.testing.examples import OTHER_TENANT, a_batch, a_put

@@ -30,7 +30,7 @@ from memwarden.errors import (
 from memwarden.records import Batch, Head, Receipt, Remove
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.schema import migrations
-from memwarden.stores.postgres.writing import group_commit, write
+from memwarden.stores.postgres.writing import write, write_queue
 from memwarden.testing.examples import NAMESPACE, OTHER_USER, a_batch, a_put
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def lose(when: str, times: int) -> Callable[..., None]:
 async def test_with_a_key_a_lost_commit_is_settled(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    monkeypatch.setattr(group_commit, "commit", lose(when, 2))
+    monkeypatch.setattr(write_queue, "commit", lose(when, 2))
     receipts = await asyncio.gather(*(store.apply(a_batch(a_put(f"m{n}"), key=f"k{n}")) for n in range(5)))
     assert [receipt.rev for receipt in receipts] == [1, 2, 3, 4, 5]
     assert not any(receipt.replayed for receipt in receipts)  # as they were decided: nobody had sent these keys before
@@ -186,7 +186,7 @@ async def test_with_a_key_a_lost_commit_is_settled(
 async def test_without_a_key_the_caller_is_told_that_nobody_knows(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, when: str, kept: int
 ) -> None:
-    monkeypatch.setattr(group_commit, "commit", lose(when, 1))
+    monkeypatch.setattr(write_queue, "commit", lose(when, 1))
     with pytest.raises(StoreUnavailable, match="may have been kept or not"):
         await store.apply(a_batch(a_put("a")))
     assert await store.count(NAMESPACE) == kept  # and it was not written twice
@@ -196,7 +196,7 @@ async def test_in_one_group_each_is_told_what_holds_for_it(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.apply(a_batch(a_put("taken")))
-    monkeypatch.setattr(group_commit, "commit", lose("after", 1))
+    monkeypatch.setattr(write_queue, "commit", lose("after", 1))
     batches = [a_batch(a_put("a")), a_batch(a_put("taken")), a_batch(a_put("b"), key="k"), a_batch(a_put("c"))]
     answers = await asyncio.gather(*(store.apply(batch) for batch in batches), return_exceptions=True)
     kinds = [type(answer).__name__ for answer in answers]
@@ -209,7 +209,7 @@ async def test_in_one_group_each_is_told_what_holds_for_it(
 
 
 async def test_a_commit_that_is_never_settled_is_told_so(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "commit", lose("after", 1_000_000))
+    monkeypatch.setattr(write_queue, "commit", lose("after", 1_000_000))
     began = time.monotonic()
     with pytest.raises(StoreUnavailable, match="key"):
         await store.apply(a_batch(a_put("a"), key="k"))

@@ -29,8 +29,7 @@ from memwarden.stores.protocol import Store
 from memwarden.stores.shared.checkpoints import ChannelValue, CheckpointSearch
 from memwarden.stores.sqlite import SqliteStore
 from memwarden.stores.transfer import backup
-from memwarden.stores.transfer.backup import read_manifest, refuse_existing
-from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, require_backup
+from memwarden.stores.transfer.backup import Manifest, NamespaceRevision, read_manifest, refuse_existing, require_backup
 from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.url import store_at
 from memwarden.surfaces.cli.main import run

@@ -16,7 +16,7 @@ from memwarden.records import Namespace, Put, Signals
 from memwarden.stores.postgres import PostgresStore
 from memwarden.stores.postgres.search.searcher import Searcher
 from memwarden.stores.postgres.search.vector_indexes import index_names
-from memwarden.stores.postgres.sql.columns import register_dumpers
+from memwarden.stores.postgres.sql.rows import register_dumpers
 from memwarden.stores.shared.search import OpenRows, SearchLegs, format_term
 from memwarden.testing.examples import a_batch, a_memory
 

@@ -14,8 +14,7 @@ from memwarden import AsyncWarden
 from memwarden.errors import StoreUnavailable
 from memwarden.records import Remove
 from memwarden.stores.postgres import PostgresStore, schema
-from memwarden.stores.transfer.backup import read_manifest
-from memwarden.stores.transfer.manifest import NamespaceRevision
+from memwarden.stores.transfer.backup import NamespaceRevision, read_manifest
 from memwarden.testing.examples import a_batch
 from memwarden.text.signals import term_bytes
 from told import Told, check_steps, check_store, replay

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from memwarden.stores.postgres import PostgresStore
-from memwarden.stores.shared.health import HealthFinding
+from memwarden.stores.shared.checkpoints import HealthFinding
 from memwarden.stores.transfer.backup import read_manifest
 from memwarden.stores.transfer.move import seal_namespace
 from memwarden.stores.url import store_at

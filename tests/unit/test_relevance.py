@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from memwarden import AsyncWarden, agent
-from memwarden.agent.concepts import compile_pattern, concepts_of, load_lexicon, needed_by, plain_words
 from memwarden.agent.relevance import (
     NEEDED,
     SAME_CONCEPT,
@@ -22,10 +21,15 @@ from memwarden.agent.relevance import (
     asks_generally,
     begin_alike,
     best,
+    compile_pattern,
+    concepts_of,
     deviations,
     features,
+    load_lexicon,
     logistic,
     match_words,
+    needed_by,
+    plain_words,
     read_goal,
     read_wording,
     read_words,

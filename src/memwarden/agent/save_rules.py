@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memwarden.agent.concepts import compile_pattern, concepts_of, plain_words
+from memwarden.agent.relevance import compile_pattern, concepts_of, plain_words
 from memwarden.agent.state import words_of
 
 
@@ -36,7 +36,7 @@ _VERBS = frozenset(
     "get fetch list read load show retrieve describe find query lookup hole lies liste obtener listar leer consultar "
     "obtenir lister lire ottieni elenca".split()
 )
-# Concepts of what people are, own and agreed on (:mod:`memwarden.agent.concepts`).
+# Concepts of what people are, own and agreed on (:mod:`memwarden.agent.relevance`).
 _LASTING = frozenset(
     "contact friend family child neighbour team member boss advisor client supplier expert doctor teacher student "
     "tenant landlord pet allergy diet dislike vaccine blood size policy house_rules style on_call insurance warranty "

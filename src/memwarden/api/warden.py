@@ -14,7 +14,7 @@ from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
-from memwarden.models.registry import make_embedder
+from memwarden.models.side_by_side import make_embedder
 from memwarden.records import (
     Scope,
 )
@@ -22,7 +22,7 @@ from memwarden.remember.ingest.messages import checked_name
 from memwarden.runtime import Runtime, Services
 from memwarden.settings import Settings
 from memwarden.stores.protocol import Store
-from memwarden.stores.transfer.manifest import Manifest, require_backup
+from memwarden.stores.transfer.backup import Manifest, require_backup
 from memwarden.stores.url import store_at
 from memwarden.tiers.backend import AsyncBackend, parse_namespace
 from memwarden.tiers.tiers import AsyncTiers

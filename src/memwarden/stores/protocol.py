@@ -143,7 +143,8 @@ class Store(BatchStore, Protocol):
         """Replace the signals of memories that still hold the version that the signals were made of.
 
         Others are passed over. Signals say nothing that the text does not say, so nothing is journaled and no revision
-        moves: whoever holds the namespace in RAM asks :meth:`index_rows` for what it lacks. May be less durable than a batch.
+        moves: whoever holds the namespace in RAM asks :meth:`index_rows` for what it lacks. May be less durable than
+        a batch.
         """
 
     async def index_rows(self, namespace: Namespace, ids: Sequence[str]) -> list[IndexRow]:

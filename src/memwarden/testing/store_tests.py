@@ -32,9 +32,8 @@ from memwarden.testing.examples import (
     a_memory,
     a_put,
 )
-from memwarden.testing.fill_tests import FillTests
 from memwarden.testing.page_tests import PageTests
-from memwarden.testing.read_tests import ReadTests, ids
+from memwarden.testing.read_tests import FillTests, ReadTests, ids
 
 UPDATE, UPSERT = WriteMode.UPDATE, WriteMode.UPSERT
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from memwarden.text.lexicon import load_months
+
 
 class SentenceSpan(NamedTuple):
     """A sentence without white space around it, and where it begins and ends in the text."""
@@ -26,7 +28,8 @@ _ABBREVIATION: Final = re.compile(
 )
 _MAX_ABBREVIATION: Final = 8
 """Characters before a full stop that can be an abbreviation; no more are looked at."""
-_DIGITS: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
+_DAY: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
+_GERMAN_MONTHS: Final = frozenset((*load_months("de"), "jänner"))
 _MAX_LOOKAHEAD: Final = 40
 
 
@@ -52,13 +55,15 @@ def split_sentences(text: str) -> list[str]:
 
 def _ends_sentence(text: str, begin: int, hit: re.Match[str]) -> bool:
     """Whether a full stop ends the sentence that began at ``begin``."""
-    after = text[hit.end() : hit.end() + _MAX_LOOKAHEAD].lstrip(" \t")[:1]
-    if after.islower():
+    after = text[hit.end() : hit.end() + _MAX_LOOKAHEAD].lstrip(" \t")
+    if after[:1].islower():
         return False
     if len(hit[0]) > 1 and hit[0][1] == ".":
         return True  # "..." before a capital
     before = text[max(begin, hit.start() - _MAX_ABBREVIATION) : hit.start() + 1]
-    return _ABBREVIATION.search(before) is None and (_DIGITS.search(before) is None or after in ("", "\n"))
+    if _DAY.search(before) is not None and re.split(r"\W", after, maxsplit=1)[0].lower() in _GERMAN_MONTHS:
+        return False
+    return _ABBREVIATION.search(before) is None
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[SentenceSpan]:

@@ -5,8 +5,7 @@ The three stores are views of ordinary memories, written the ordinary way. An as
 """
 
 from memwarden.tiers.backend import ContextItem
-from memwarden.tiers.failure import FailureSignature
-from memwarden.tiers.package import (
+from memwarden.tiers.budget import (
     ContextPackage,
     ContextPolicy,
     ContextRequest,
@@ -16,6 +15,7 @@ from memwarden.tiers.package import (
     Profile,
     Task,
 )
+from memwarden.tiers.items import FailureSignature
 
 __all__ = [
     "ContextItem",

@@ -17,15 +17,18 @@ from memwarden.remember.ingest.messages import checked_text
 from memwarden.runtime import Runtime
 from memwarden.tiers import budget, items
 from memwarden.tiers.backend import ContextItem, as_item
-from memwarden.tiers.budget import TIERS, BudgetFill, Offer, Tier
-from memwarden.tiers.package import (
+from memwarden.tiers.budget import (
     DEFAULT_PROJECT,
+    TIERS,
+    BudgetFill,
     ContextPackage,
     ContextRequest,
     IncludedItem,
     LeftOut,
     MemoryConfig,
+    Offer,
     Profile,
+    Tier,
 )
 from memwarden.tiers.store import TierScope, check_name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore

@@ -14,7 +14,7 @@ from memwarden.records import Memory, Namespace, WriteResult
 from memwarden.runtime import Runtime
 from memwarden.tiers import confirm, items
 from memwarden.tiers.backend import ITEMS, ContextItem, as_item
-from memwarden.tiers.failure import read_failure
+from memwarden.tiers.items import read_failure
 from memwarden.tiers.store import AsyncTierStore, TierScope, check_name, tags_filter
 from memwarden.tiers.usage import ItemUses
 

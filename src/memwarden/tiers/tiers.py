@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from memwarden.errors import InvalidInput
 from memwarden.runtime import Runtime
 from memwarden.tiers.assembler import AsyncContextAssembler
+from memwarden.tiers.budget import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.confirm import Confirm
 from memwarden.tiers.global_store import AsyncGlobalMemoryStore
-from memwarden.tiers.package import DEFAULT_PROJECT, MemoryConfig, Profile
 from memwarden.tiers.project_store import DEFAULT_MAX_ITEMS, AsyncProjectMemoryStore, check_max_items
 from memwarden.tiers.store import TierScope, check_name
 from memwarden.tiers.task_store import AsyncTaskMemoryStore

@@ -13,10 +13,9 @@ from typing import Any, Final, Protocol, TypeVar
 
 from memwarden import clock
 from memwarden.agent.sessions import rules, tool_cache
-from memwarden.agent.sessions.compress import run_shortening_now
-from memwarden.agent.sessions.rules import Message, Session
+from memwarden.agent.sessions.rules import Message, Session, agent_receives, cache_state, memory_state
+from memwarden.agent.sessions.shorten import run_shortening_now
 from memwarden.agent.sessions.tool_cache import Owner
-from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
 from memwarden.errors import InvalidInput
 from memwarden.models.protocols import ChatModel
 from memwarden.tokens import TokenCounter, estimate

@@ -16,10 +16,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from memwarden import clock, filters
 from memwarden.agent.sessions import rules
-from memwarden.agent.sessions.compress import run_shortening
 from memwarden.agent.sessions.plain_sessions import ChannelLogger, ProactiveTools, SessionMemory, log_view
-from memwarden.agent.sessions.rules import Message
-from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
+from memwarden.agent.sessions.rules import Message, agent_receives, cache_state, memory_state
+from memwarden.agent.sessions.shorten import run_shortening
 from memwarden.agent.state import CATEGORY
 from memwarden.deprecation import add_old_names
 from memwarden.errors import Conflict, InvalidInput, Stale

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from memwarden.text.sentences import split_sentences
+
 MAX_BULLET_CHARACTERS = 280
 ELLIPSIS = "…"
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 
 
 class TermedSentence(NamedTuple):
@@ -24,10 +23,9 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def split_sentences(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
+def split_with_terms(text: str, terms: Callable[[str], Iterable[str]]) -> tuple[TermedSentence, ...]:
     """Split a text into sentences and lines. terms: returns the terms of a text."""
-    parts = (part for part in map(one_line, _SENTENCE_END.split(text)) if part)
-    return tuple(TermedSentence(part, tuple(dict.fromkeys(terms(part)))) for part in parts)
+    return tuple(TermedSentence(part, tuple(dict.fromkeys(terms(part)))) for part in split_sentences(text))
 
 
 def cut_around_best(whole: Sequence[TermedSentence], weigh: Callable[[Sequence[str]], float], limit: int) -> str:

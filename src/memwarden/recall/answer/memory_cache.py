@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from memwarden.recall.answer import render
-from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_sentences
+from memwarden.recall.answer.excerpt import TermedSentence, one_line, split_with_terms
 from memwarden.records import Memory
 from memwarden.text import tokenizer
 
@@ -36,7 +36,7 @@ class CachedMemory:
     @cached_property
     def sentences(self) -> Sequence[TermedSentence]:
         """The sentences of the summary, else of the text, with their terms."""
-        return split_sentences(self._shown_text, tokenizer.words_and_forms)
+        return split_with_terms(self._shown_text, tokenizer.words_and_forms)
 
     @cached_property
     def whole(self) -> str:

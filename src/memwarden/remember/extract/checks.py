@@ -8,11 +8,9 @@ from typing import Final
 from memwarden.remember.extract.records import MAX_STATEMENT_CHARACTERS
 from memwarden.remember.extract.rules.english import PRONOUNS
 from memwarden.text.language import is_english
+from memwarden.text.sentences import split_sentences
 
 _SPACE: Final = re.compile(r"\s+")
-_SENTENCE_ENDS: Final = re.compile(r"[.!?](?=\s|$)")
-# The point after "Dr." or "J." ends no sentence.
-_ABBREVIATION: Final = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|St|vs|etc|[ap]\.m|e\.g|i\.e)\.$")
 _PRONOUN: Final = re.compile(rf"(?<![\w'.&-])(?:{PRONOUNS})(?![\w&-]|\.\w)(?!')", re.IGNORECASE)
 # Words for days that are wrong as soon as the day is over: what is stored names calendar days.
 _RELATIVE_DAY: Final = re.compile(
@@ -82,4 +80,4 @@ def shorten_statement(text: str) -> str | None:
 
 
 def _count_sentences(text: str) -> int:
-    return sum(1 for hit in _SENTENCE_ENDS.finditer(text) if not _ABBREVIATION.search(text[: hit.end()])) or 1
+    return len(split_sentences(text)) or 1

@@ -14,6 +14,7 @@ from typing import Any, Final
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel
 from memwarden.remember.ingest.messages import Draft
+from memwarden.text.sentences import split_sentences
 
 # A category of its own, so that an allowlist can keep agents from steps that they might follow.
 CATEGORY: Final = "procedural"
@@ -33,7 +34,6 @@ _ORDER = re.compile(
     r",?\s+",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 # A block of code inside of a step is kept as it stands.
 _FENCE = ("```", "~~~")
 # What belongs to a step stands under it, so that its lines are not read as further steps.
@@ -227,15 +227,15 @@ def _steps_of_order_words(text: str) -> _StepList:
     head: list[str] = []
     found: list[str] = []
     between: list[str] = []
-    for sentence in _SENTENCE.split(text.strip()):
-        said = _ORDER.sub("", sentence.strip())
-        if said != sentence.strip():
+    for sentence in split_sentences(text):
+        said = _ORDER.sub("", sentence)
+        if said != sentence:
             if found:
                 found[-1] = " ".join([found[-1], *between])
             between = []
             found.append(said)
         else:
-            (between if found else head).append(sentence.strip())
+            (between if found else head).append(sentence)
     rest = " ".join(between)
     return _StepList(" ".join(head), tuple(found), rest) if len(found) >= MIN_STEPS else _StepList()
 

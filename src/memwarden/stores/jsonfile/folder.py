@@ -7,21 +7,169 @@ whenever the process dies, snapshot and logs hold every acknowledged write; a lo
 
 from __future__ import annotations
 
+import base64
 import errno
 import hashlib
 import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import MISSING, fields
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
-from memwarden.records import Namespace
-from memwarden.stores.jsonfile.page_json import page_json, page_lines, page_of
-from memwarden.stores.transfer.pages import Page
+from memwarden.observability.records import OpEvent
+from memwarden.records import ChangeResult, JournalEntry, Memory, Namespace, Receipt, Relation, Signals
+from memwarden.stores.shared.event_list import COLUMNS, event_of, row_of
+from memwarden.stores.transfer.pages import EarlierContent, IdempotentAnswer, KeptEdge, Mark, MemoryRow, Page
+
+_TIMES = {"created_at", "updated_at", "valid_from", "valid_to", "purge_at", "at"}
+_TUPLES = {"tags", "sources", "characters"}
+_USUAL = {field.name: field.default for field in fields(Memory) if field.default is not MISSING}
+
+
+def page_json(page: Page) -> str:
+    """Return a page as a single line of JSON."""
+    return _line({**_head(page), **{name: list(parts) for name, parts in _parts(page)}})
+
+
+def page_lines(page: Page) -> Iterator[str]:
+    """Yield a page as readable JSON with a line for each memory, entry and edge."""
+    yield _line(_head(page))[:-1]
+    for name, parts in _parts(page):
+        yield f', "{name}": ['
+        ending = "\n"
+        for part in parts:
+            yield ending + _line(part)
+            ending = ",\n"
+        yield "\n]"
+    yield "\n}"
+
+
+def page_of(said: Mapping[str, Any]) -> Page:
+    """Return the page of such JSON. Raises KeyError, TypeError or ValueError for any other value."""
+    namespace = Namespace(said["tenant"], said["path"])
+    return Page(
+        namespace,
+        said["since"],
+        said["rev"],
+        said["head"],
+        said["rows"],
+        tuple(_change(item, namespace) for item in said["changes"]),
+        tuple(_memory_row(item, namespace) for item in said["memories"]),
+        tuple(EarlierContent(item["n"], _memory(item["memory"], namespace)) for item in said["earlier"]),
+        tuple(_edge(item) for item in said["edges"]),
+        tuple(Mark(*item) for item in said["marks"]),
+        tuple(_answer(item) for item in said["answers"]),
+    )
+
+
+def _head(page: Page) -> dict[str, Any]:
+    where = page.namespace
+    numbers = {"since": page.since, "rev": page.rev, "head": page.head, "rows": page.rows}
+    return {"tenant": where.tenant, "path": where.path, **numbers}
+
+
+def _parts(page: Page) -> Iterator[tuple[str, Iterator[Any]]]:
+    """Yield the lists of a page by name, the memories first, since people look for them."""
+    yield "memories", (_memory_row_json(memory) for memory in page.memories)
+    yield "earlier", ({"memory": _memory_json(item.memory), "n": item.n} for item in page.earlier)
+    yield "edges", (_edge_json(edge) for edge in page.edges)
+    yield "changes", (_change_json(change) for change in page.changes)
+    yield "marks", (list(mark) for mark in page.marks)
+    yield "answers", (_answer_json(answer) for answer in page.answers)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if name in _TUPLES else value
+
+
+def _rich(name: str, value: Any) -> Any:
+    if name in _TIMES and value is not None:
+        return datetime.fromisoformat(value)
+    return tuple(value) if name in _TUPLES else value
+
+
+def _memory_json(memory: Memory) -> dict[str, Any]:
+    """Return the fields that differ from their defaults; the namespace stands at the head of the page."""
+    values = {field.name: getattr(memory, field.name) for field in fields(memory) if field.name != "namespace"}
+    return {name: _plain(name, value) for name, value in values.items() if value != _USUAL.get(name, MISSING)}
+
+
+def _memory(said: Mapping[str, Any], namespace: Namespace) -> Memory:
+    return Memory(namespace=namespace, **{name: _rich(name, value) for name, value in said.items()})
+
+
+def _memory_row_json(row: MemoryRow) -> dict[str, Any]:
+    about = {"n": row.n, "rev": row.rev, "once": row.source_key}
+    return {"memory": _memory_json(row.memory), **about, "signals": _signals_json(row.signals)}
+
+
+def _memory_row(said: Mapping[str, Any], namespace: Namespace) -> MemoryRow:
+    return MemoryRow(
+        said["n"], said["rev"], said["once"], _memory(said["memory"], namespace), _signals(said["signals"])
+    )
+
+
+def _signals_json(signals: Signals) -> dict[str, Any]:
+    values = {field.name: getattr(signals, field.name) for field in fields(signals)}
+    return {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _signals(said: Mapping[str, Any]) -> Signals:
+    values: dict[str, Any] = {
+        name: base64.b64decode(value, validate=True) if isinstance(value, str) else value
+        for name, value in said.items()
+    }
+    return Signals(**values)
+
+
+def _edge_json(edge: KeptEdge) -> dict[str, Any]:
+    said = edge.relation
+    ends = {"from": said.from_id, "to": said.to_id, "type": str(said.type), "strength": said.strength}
+    return {**ends, "created_at": said.created_at.isoformat(), "rev": edge.rev, "live": edge.live}
+
+
+def _edge(said: Mapping[str, Any]) -> KeptEdge:
+    made = datetime.fromisoformat(said["created_at"])
+    return KeptEdge(said["rev"], said["live"], Relation(said["from"], said["to"], said["type"], said["strength"], made))
+
+
+def _change_json(entry: JournalEntry) -> dict[str, Any]:
+    values = {each.name: getattr(entry, each.name) for each in fields(entry) if each.name != "namespace"}
+    return {name: _plain(name, value) for name, value in values.items() if value is not None}
+
+
+def _change(said: Mapping[str, Any], namespace: Namespace) -> JournalEntry:
+    absent = dict.fromkeys(("old_version", "new_version", "actor", "thread_id"))
+    values = {**absent, **{name: _rich(name, value) for name, value in said.items()}}
+    return JournalEntry(namespace=namespace, **values)
+
+
+def _answer_json(answer: IdempotentAnswer) -> dict[str, Any]:
+    applied = [list(each) for each in answer.receipt.applied]
+    about = {"key": answer.key, "fingerprint": answer.fingerprint, "at": answer.at.isoformat()}
+    return {**about, "rev": answer.receipt.rev, "applied": applied}
+
+
+def _answer(said: Mapping[str, Any]) -> IdempotentAnswer:
+    receipt = Receipt(said["rev"], tuple(ChangeResult(*item) for item in said["applied"]))
+    return IdempotentAnswer(said["key"], said["fingerprint"], datetime.fromisoformat(said["at"]), receipt)
+
 
 FORMAT = 2
 """Version of the file format. A higher number was written by a later memwarden."""
@@ -254,3 +402,53 @@ def explain_os_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise StoreFull(f"no room left on the disk of {path}; make room and call again") from error
         raise StoreUnavailable(f"the folder {path} cannot be used: {error.strerror}") from error
+
+
+NAME = "events.jsonl"
+
+
+def append_events(folder: Path, events: Sequence[OpEvent]) -> None:
+    """Append events to the file of a folder, creating both. A torn last line stays a line of its own."""
+    with explain_os_errors(folder):
+        make_folder(folder)
+        with open_private(folder / NAME, "a+b") as file:
+            file.write((b"\n" if _ends_in_half_a_line(file) else b"") + _lines(events))
+
+
+def replace_events(folder: Path, events: Sequence[OpEvent]) -> None:
+    """Replace the file's content by these events, atomically."""
+    new = folder / f"{NAME}.new"
+    with explain_os_errors(folder):
+        with open_private(new, "wb") as file:
+            file.write(_lines(events))
+        new.replace(folder / NAME)
+
+
+def read_events(folder: Path, namespace: Namespace) -> list[OpEvent]:
+    """Return the events of the file, skipping lines that a kill or a power cut left half written."""
+    with explain_os_errors(folder):
+        file = folder / NAME
+        lines = file.read_bytes().splitlines() if file.exists() else []
+    return [event for line in lines if (event := _event(line, namespace)) is not None]
+
+
+def _ends_in_half_a_line(file: BinaryIO) -> bool:
+    """Return whether a kill, a power cut or a full disk tore the file's last line."""
+    if not file.seek(0, os.SEEK_END):
+        return False
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) != b"\n"
+
+
+def _lines(events: Sequence[OpEvent]) -> bytes:
+    rows = (dict(zip(COLUMNS, row_of(event), strict=True)) for event in events)
+    kept = ({name: value for name, value in row.items() if value is not None} for row in rows)
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept).encode()
+
+
+def _event(line: bytes, namespace: Namespace) -> OpEvent | None:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        return event_of(namespace, [row.get(name) for name in COLUMNS])
+    except (ValueError, TypeError, AttributeError):
+        return None

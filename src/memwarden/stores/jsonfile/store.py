@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from memwarden.errors import StoreCorrupt, StoreFull, StoreTooNew, StoreUnavailable
 from memwarden.observability.records import DAY_SECONDS, EVERYTHING, EventFilter, OpCount, OpEvent
 from memwarden.records import Batch, Fill, Namespace, Promises, Receipt
-from memwarden.stores.jsonfile import events as event_file
+from memwarden.stores.jsonfile import folder as event_file
 from memwarden.stores.jsonfile.folder import (
     FORMAT,
     SNAPSHOT,
@@ -33,7 +33,7 @@ from memwarden.stores.jsonfile.folder import (
 from memwarden.stores.memory.space import NamespaceTables
 from memwarden.stores.memory.store import MemoryStore
 from memwarden.stores.shared.event_list import EventList
-from memwarden.stores.transfer.manifest import Tick, ignore_tick
+from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.stores.transfer.pages import About, Page
 from memwarden.text import TERMS_VERSION
 from memwarden.text.signals import make_text_signals

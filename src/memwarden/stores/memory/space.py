@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from memwarden.filters import Where, matches
 from memwarden.records import Channel, Head, JournalEntry, Memory, MemoryState, Namespace
+from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.transfer.pages import (
     EarlierContent,
     IdempotentAnswer,
@@ -17,7 +18,6 @@ from memwarden.stores.transfer.pages import (
     Page,
     Tally,
     find_archived,
-    find_dropped,
     last_revision,
 )
 
@@ -30,7 +30,7 @@ class NamespaceTables:
 
     count: how many rows were ever written. versions: earlier contents, by id and version. threads: for each thread the
     numbers of the rows that are or were in it, ascending. ids: the rows' ids by number. source_keys: the id behind each
-    thread and source key (:func:`memwarden.stores.shared.sql_values.join_source_key`). seen, extracted: the marks of
+    thread and source key (:func:`memwarden.stores.shared.decide.join_source_key`). seen, extracted: the marks of
     threads.
     """
 

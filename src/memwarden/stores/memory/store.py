@@ -40,15 +40,20 @@ from memwarden.records import (
     Unlink,
     WriteMode,
 )
-from memwarden.stores.memory.checkpoints import MemoryCheckpoints
-from memwarden.stores.memory.items import MemoryItems
+from memwarden.stores.memory.checkpoints import MemoryCheckpoints, MemoryItems
 from memwarden.stores.memory.space import EdgeKey, NamespaceTables, as_active
-from memwarden.stores.shared.chunks import check_kinds
-from memwarden.stores.shared.decide import build_rewrite_meta, can_be_removed, check_all, check_mark, describe_creation
-from memwarden.stores.shared.event_list import EventList
-from memwarden.stores.shared.event_rows import check_events
-from memwarden.stores.shared.index_rows import index_row
-from memwarden.stores.shared.sql_values import check_text, join_source_key
+from memwarden.stores.shared.decide import (
+    build_rewrite_meta,
+    can_be_removed,
+    check_all,
+    check_kinds,
+    check_mark,
+    check_text,
+    describe_creation,
+    join_source_key,
+)
+from memwarden.stores.shared.event_list import EventList, check_events
+from memwarden.stores.shared.sql_values import index_row
 from memwarden.stores.transfer.pages import (
     PAGE,
     About,

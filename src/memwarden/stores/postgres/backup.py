@@ -20,10 +20,10 @@ from psycopg.sql import SQL, Composed, Identifier
 from memwarden.errors import Conflict, NotFound, StoreCorrupt, StoreUnavailable
 from memwarden.stores.postgres import schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.sql.errors import explain_errors
 from memwarden.stores.postgres.sql.rows import decode_text
+from memwarden.stores.postgres.sql.transaction import explain_errors
 from memwarden.stores.transfer import backup
-from memwarden.stores.transfer.manifest import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
+from memwarden.stores.transfer.backup import Manifest, NamespaceRevision, TableContents, Tick, ignore_tick
 
 ENGINE = "postgres"
 TABLES = "rp"

@@ -28,7 +28,7 @@ from memwarden.stores.shared.checkpoints import (
     json_text,
     metadata_text,
 )
-from memwarden.stores.shared.sql_values import check_text
+from memwarden.stores.shared.decide import check_text
 
 T = TypeVar("T")
 Question = tuple[str, Sequence[Any]]

@@ -13,8 +13,8 @@ from psycopg import Connection, Error, ProgrammingError, connect
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memwarden.errors import InvalidConfig
-from memwarden.stores.postgres.sql.columns import register_dumpers
-from memwarden.stores.postgres.sql.errors import explain, is_lost, is_rolled_back_by_others
+from memwarden.stores.postgres.sql.rows import register_dumpers
+from memwarden.stores.postgres.sql.transaction import explain, is_lost, is_rolled_back_by_others
 from memwarden.stores.postgres.terms import APPLICATION
 
 T = TypeVar("T")

@@ -13,12 +13,20 @@ from psycopg import Connection
 from memwarden.clock import microseconds
 from memwarden.observability.records import EventFilter, OpCount, OpEvent
 from memwarden.records import Namespace
-from memwarden.stores.postgres.sql.columns import arrays
-from memwarden.stores.postgres.sql.rows import decode_text, encode_text
+from memwarden.stores.postgres.sql.rows import arrays, decode_text, encode_text
 from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.postgres.writing.write import insert
-from memwarden.stores.shared.event_list import check_limit, check_span
-from memwarden.stores.shared.event_rows import COLUMNS, Values, check_events, count_of, event_of, row_of, where_sql
+from memwarden.stores.shared.event_list import (
+    COLUMNS,
+    Values,
+    check_events,
+    check_limit,
+    check_span,
+    count_of,
+    event_of,
+    row_of,
+    where_sql,
+)
 
 _KINDS = {"ts": "int8", "rev": "int8", "count": "int8", "sim": "float8", "ms": "float8"}
 _EVENT = {name: _KINDS.get(name, "text") for name in COLUMNS}

@@ -1,4 +1,4 @@
-"""Examines and repairs the database as its owner (:mod:`memwarden.stores.shared.health`).
+"""Examines and repairs the database as its owner (:mod:`memwarden.stores.shared.checkpoints`).
 
 Contents of indexes are checked where the extension amcheck is installed in the database: PostgreSQL has no other way to
 see them. Rows are removed and recounted in a single transaction, each under row security for its own namespace.
@@ -20,8 +20,8 @@ from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import Namespace
 from memwarden.stores.postgres import backup, schema
 from memwarden.stores.postgres.connections import Connections
-from memwarden.stores.postgres.sql.errors import explain_errors
-from memwarden.stores.shared.health import HealthFinding, RepairReport
+from memwarden.stores.postgres.sql.transaction import explain_errors
+from memwarden.stores.shared.checkpoints import HealthFinding, RepairReport
 from memwarden.stores.transfer.move import NamespaceExtras
 
 _MADE = re.compile(r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+)\s+ON [^;]+;")
@@ -147,7 +147,7 @@ def examine(connections: Connections) -> list[HealthFinding]:
 
 
 def repair(connections: Connections, copy: Path | None) -> RepairReport:
-    """Mend the database. See :class:`memwarden.stores.shared.health.HealthCheck`."""
+    """Mend the database. See :class:`memwarden.stores.shared.checkpoints.HealthCheck`."""
     with explain_errors(connections.place):
         with closing(connections.connect()) as db:
             _ready(db, connections)

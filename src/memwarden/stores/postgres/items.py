@@ -9,8 +9,7 @@ from psycopg import Connection
 
 from memwarden.errors import InvalidInput
 from memwarden.records import Namespace
-from memwarden.stores.postgres.sql.columns import array, arrays, unnest
-from memwarden.stores.postgres.sql.rows import Values, decode_text, encode_text
+from memwarden.stores.postgres.sql.rows import Values, array, arrays, decode_text, encode_text, unnest
 from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.shared.items import (
     DropItem,

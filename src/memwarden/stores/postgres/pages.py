@@ -11,11 +11,11 @@ from psycopg import Connection, Error
 from memwarden.clock import microseconds, moment
 from memwarden.errors import InvalidInput
 from memwarden.records import ChangeResult, Memory, Namespace, Put, Receipt, Signals
-from memwarden.stores.postgres.sql.columns import arrays
 from memwarden.stores.postgres.sql.rows import (
     CONTENT,
     JOURNAL_COLUMNS,
     Values,
+    arrays,
     decode_change,
     decode_memory,
     decode_relation,
@@ -37,6 +37,7 @@ from memwarden.stores.postgres.writing.write import (
     insert,
     receipt_row,
 )
+from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.shared.sql_values import meta_text
 from memwarden.stores.transfer.pages import (
     About,
@@ -49,7 +50,6 @@ from memwarden.stores.transfer.pages import (
     Tally,
     check_follows,
     find_archived,
-    find_dropped,
     last_revision,
 )
 
@@ -57,7 +57,8 @@ _HERE = "tenant = %s AND namespace = %s"
 _SPACE = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE}"
 _SPAN = "AND rev > %s::int8 AND rev <= %s::int8 ORDER BY rev"
 _KEPT = (
-    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, id, version, state, purge_at, "
+    "SELECT n, rev, source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
+    "id, version, state, purge_at, "
     f"{', '.join(CONTENT)} FROM memwarden.memories JOIN memwarden.signals s USING (tenant, namespace, n) "
     f"WHERE {_HERE} {_SPAN}"
 )

@@ -23,12 +23,12 @@ from memwarden.records import (
     Scan,
     ThreadMarks,
 )
-from memwarden.stores.postgres.sql.query import condition_sql, order_sql
 from memwarden.stores.postgres.sql.rows import (
     CONTENT,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
     Values,
+    condition_sql,
     decode_change,
     decode_edge,
     decode_index_row,
@@ -36,6 +36,7 @@ from memwarden.stores.postgres.sql.rows import (
     decode_relation,
     decode_text,
     encode_text,
+    order_sql,
 )
 from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 

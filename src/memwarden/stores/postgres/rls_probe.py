@@ -15,7 +15,7 @@ from memwarden.records import Namespace
 from memwarden.stores.postgres.connections import Connections
 from memwarden.stores.postgres.read import Reader
 from memwarden.stores.postgres.sql.transaction import ROLE, scope_values
-from memwarden.stores.shared.health import PathProbe
+from memwarden.stores.shared.checkpoints import PathProbe
 
 _TABLES = b"""
     SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'memwarden'::regnamespace

@@ -13,7 +13,7 @@ from psycopg import Connection, errors
 from memwarden.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from memwarden.stores.postgres.sql.transaction import ROLE, SEARCH_ROLE
 from memwarden.stores.postgres.terms import refuse_older_sessions, renew_terms
-from memwarden.stores.transfer.manifest import Tick, ignore_tick
+from memwarden.stores.transfer.backup import Tick, ignore_tick
 
 _MIN_SERVER_VERSION = 160_000
 MIGRATION_LOCK = 0x6D776472  # "mwdr", the advisory lock that a migration holds

@@ -42,13 +42,12 @@ from memwarden.stores.postgres.rls_probe import probe_row_security
 from memwarden.stores.postgres.schema import make_ready
 from memwarden.stores.postgres.search import vector_indexes
 from memwarden.stores.postgres.search.searcher import Searcher
-from memwarden.stores.postgres.sql.errors import explain
-from memwarden.stores.postgres.writing.group_commit import GroupWriter
+from memwarden.stores.postgres.sql.transaction import explain
 from memwarden.stores.postgres.writing.write import fill_signals
-from memwarden.stores.postgres.writing.write_queue import WriteQueues
-from memwarden.stores.shared.health import HealthFinding, PathProbe, RepairReport
+from memwarden.stores.postgres.writing.write_queue import GroupWriter, WriteQueues
+from memwarden.stores.shared.checkpoints import HealthFinding, PathProbe, RepairReport
 from memwarden.stores.shared.search import NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
-from memwarden.stores.transfer.manifest import Manifest, Tick, ignore_tick, run_in_thread
+from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
 
@@ -225,7 +224,8 @@ class PostgresStore:
         return await run_in_thread(lambda tell: backup.restore(path, connections, tell), tick)
 
     async def examine(self) -> list[HealthFinding]:
-        """Look through the whole store (:class:`memwarden.stores.shared.health.HealthCheck`). It need not be open."""
+        """Look through the whole store (:class:`memwarden.stores.shared.checkpoints.HealthCheck`). It need not be
+        open."""
         from memwarden.stores.postgres import health
 
         connections = Connections(self._url, self._connect_seconds)
@@ -238,7 +238,7 @@ class PostgresStore:
         return await asyncio.to_thread(health.count_extras, Connections(self._url, self._connect_seconds))
 
     async def repair(self, copy: Path | None = None) -> RepairReport:
-        """Mend the store (:class:`memwarden.stores.shared.health.HealthCheck`). It need not be open."""
+        """Mend the store (:class:`memwarden.stores.shared.checkpoints.HealthCheck`). It need not be open."""
         from memwarden.stores.postgres import health
 
         connections = Connections(self._url, self._connect_seconds)

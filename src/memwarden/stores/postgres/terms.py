@@ -12,7 +12,7 @@ from memwarden.errors import StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.postgres.sql.rows import decode_text
 from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
-from memwarden.stores.transfer.manifest import Tick
+from memwarden.stores.transfer.backup import Tick
 from memwarden.text import TERMS_VERSION
 from memwarden.text.signals import make_text_signals
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreError, StoreFull, StoreTooNew, StoreUnavailable
-from memwarden.stores.transfer.manifest import Tick, ignore_tick
+from memwarden.stores.transfer.backup import Tick, ignore_tick
 from memwarden.text import TERMS_VERSION
 
 APPLICATION_ID = 0x6D776472
@@ -139,9 +139,9 @@ def refuse_shared_upgrade(path: Path, busy_seconds: float) -> None:
             return  # make_ready says what is wrong
     if not 0 < number < TERMS_MIGRATION:
         return
-    from memwarden.stores.sqlite import upgrade
+    from memwarden.stores.sqlite import backup
 
-    upgrade.require_alone(path, busy_seconds)
+    backup.require_alone(path, busy_seconds)
 
 
 def make_ready(
@@ -149,7 +149,7 @@ def make_ready(
 ) -> None:
     """Claim a new file, switch it to WAL and bring its schema up to date. Several processes may do so at once.
 
-    copy: keep a backup of an older file beside it (:mod:`memwarden.stores.sqlite.upgrade`). tick: told how many
+    copy: keep a backup of an older file beside it (:mod:`memwarden.stores.sqlite.backup`). tick: told how many
     memories' terms were made anew, and of how many.
     """
     if _number(db, "PRAGMA application_id") != APPLICATION_ID:
@@ -158,9 +158,9 @@ def make_ready(
     if not _is_up_to_date(db, path):
         _migrate(db, path, copy)
     if _number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE key = 'terms'") != TERMS_VERSION:
-        from memwarden.stores.sqlite import upgrade
+        from memwarden.stores.sqlite import backup
 
-        upgrade.renew_terms(db, path, tick)
+        backup.renew_terms(db, path, tick)
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError | InvalidInput:
@@ -302,7 +302,7 @@ def _is_up_to_date(db: sqlite3.Connection, path: Path) -> bool:
 
 
 def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
-    from memwarden.stores.sqlite import upgrade  # seldom used, so not loaded with every store
+    from memwarden.stores.sqlite import backup  # seldom used, so not loaded with every store
 
     kept: Path | None = None
     db.execute("BEGIN IMMEDIATE")
@@ -311,7 +311,7 @@ def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
         _refuse_newer(number, path)
         check_tables(db, number, path)
         if copy and number and number != migrations()[-1].number:
-            kept = upgrade.keep_copy(path, number)
+            kept = backup.keep_copy(path, number)
         _run_migrations(db, number, path)
         db.execute("COMMIT")
     except BaseException:
@@ -320,7 +320,7 @@ def _migrate(db: sqlite3.Connection, path: Path, copy: bool) -> None:
             kept.unlink()  # the migration was rolled back, so the copy is not needed
         raise
     if kept:
-        upgrade.forget_oldest(path)
+        backup.forget_oldest(path)
 
 
 def _run_migrations(db: sqlite3.Connection, number: int, path: Path) -> None:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from memwarden.clock import microseconds, moment
 from memwarden.records import ChangeResult, Channel, Memory, Namespace, Put, Receipt, Signals
+from memwarden.stores.shared.decide import find_dropped
 from memwarden.stores.shared.sql_values import meta_text
 from memwarden.stores.sqlite.rows import (
     CONTENT,
@@ -32,13 +33,13 @@ from memwarden.stores.transfer.pages import (
     Tally,
     check_follows,
     find_archived,
-    find_dropped,
     last_revision,
 )
 
 _SPACE = "SELECT no, rev, rows FROM namespaces WHERE tenant = ? AND path = ?"
 _KEPT = (
-    f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.id, m.version, "
+    f"SELECT m.row & 4294967295, m.rev, m.source_key, s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
+    f"m.id, m.version, "
     f"{', '.join(f'm.{name}' for name in CONTENT)}, m.state, m.purge_at "
     "FROM memories m JOIN signals s ON s.row = m.row WHERE m.ns = ? AND m.rev > ? AND m.rev <= ? ORDER BY m.rev"
 )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 from memwarden.clock import microseconds, moment
-from memwarden.errors import InvalidInput
+from memwarden.errors import InvalidFilter, InvalidInput
+from memwarden.filters import FIELDS, MANY, UNSET_OR_AFTER, WRITTEN, Condition, Where, sort_field
 from memwarden.records import IndexRow, JournalEntry, Memory, Namespace, Put, Relation
-from memwarden.stores.shared.index_rows import signal_values
-from memwarden.stores.shared.sql_values import join_source_key
+from memwarden.stores.shared.decide import join_source_key
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions, signal_values
 
 CONTENT = (
     "created_at",
@@ -45,7 +47,8 @@ CONTENT = (
 """The columns that hold what the caller wrote; ``memories`` and ``versions`` both have them."""
 
 INDEX_COLUMNS = (
-    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
+    "m.row & 4294967295, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, "
+    "m.created_at, "
     "m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, m.tags, m.characters, m.source, m.sources, "
     "m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, m.valid_from, "
     "m.valid_to, m.trust"
@@ -200,3 +203,56 @@ def _content(memory: Memory) -> Values:
         memory.text,
         str(memory.trust),
     )
+
+
+_MAX_VALUES = 30_000  # SQLite binds at most 32,766 values in a statement
+
+
+def condition_sql(where: Where) -> tuple[str, list[Any]]:
+    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter."""
+    text, values = join_conditions(where, _translate)
+    if len(values) > _MAX_VALUES:
+        raise InvalidFilter(f"the filters hold {len(values)} values; SQLite takes {_MAX_VALUES} in a call")
+    return text, values
+
+
+def order_sql(order_by: str, descending: bool) -> str:
+    """Return the order of :meth:`memwarden.stores.protocol.Store.find`; ``row`` grows in the order of writing."""
+    field = sort_field(order_by)
+    direction = "DESC" if descending else "ASC"
+    if field == WRITTEN:
+        return f"row {direction}"
+    unset_last = "" if field in NEVER_UNSET else f"{field} IS NULL, "
+    return f"{unset_last}{field} {direction}, row {direction}"
+
+
+def _translate(condition: Condition) -> tuple[str, list[Any]]:
+    field, op, wanted = condition
+    if field not in FIELDS:
+        raise InvalidFilter(f"unknown filter field {field!r}")
+    if op == UNSET_OR_AFTER:
+        return f"({field} IS NULL OR {field} > ?)", [_bind(wanted)]
+    if op == "$in":
+        return _any_of(field, [_bind(item) for item in wanted])
+    if op == "$eq" and FIELDS[field] != MANY:
+        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = ?", [_bind(wanted)])
+    if op == "$ne" and FIELDS[field] != MANY:
+        return f"{field} IS NOT ?", [_bind(wanted)]
+    if op in COMPARE and FIELDS[field] != MANY:
+        return f"{field} {COMPARE[op]} ?", [_bind(wanted)]
+    raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+
+
+def _any_of(field: str, wanted: list[Any]) -> tuple[str, list[Any]]:
+    if not wanted:
+        return "0", []
+    if FIELDS[field] != MANY:
+        return f"{field} IN ({', '.join('?' * len(wanted))})", wanted
+    rows = ", ".join(["(?)"] * len(wanted))
+    return f"EXISTS (SELECT 1 FROM (VALUES {rows}) WHERE instr({field}, column1))", [
+        list_needle(item) for item in wanted
+    ]
+
+
+def _bind(value: Any) -> Any:
+    return microseconds(value) if isinstance(value, datetime) else value

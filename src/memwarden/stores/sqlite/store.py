@@ -37,25 +37,26 @@ from memwarden.records import (
     Scan,
     ThreadMarks,
 )
-from memwarden.stores.shared.health import HealthFinding, RepairReport
-from memwarden.stores.sqlite import events as event_rows
+from memwarden.stores.shared.checkpoints import HealthFinding, RepairReport
 from memwarden.stores.sqlite import file, pages
+from memwarden.stores.sqlite import items as event_rows
 from memwarden.stores.sqlite.checkpoints import SqliteCheckpoints
 from memwarden.stores.sqlite.items import SqliteItems
-from memwarden.stores.sqlite.query import condition_sql, order_sql
 from memwarden.stores.sqlite.rows import (
     CONTENT,
     INDEX_COLUMNS,
     JOURNAL_COLUMNS,
+    condition_sql,
     decode_any_state,
     decode_change,
     decode_index_row,
     decode_memory,
     decode_relation,
+    order_sql,
 )
 from memwarden.stores.sqlite.write import bind_model, fill_signals, prepare
 from memwarden.stores.sqlite.writer import Write, WriterThread
-from memwarden.stores.transfer.manifest import Manifest, Tick, ignore_tick, run_in_thread
+from memwarden.stores.transfer.backup import Manifest, Tick, ignore_tick, run_in_thread
 from memwarden.stores.transfer.move import NamespaceExtras
 from memwarden.stores.transfer.pages import PAGE, About, Page, Tally, check_canary
 
@@ -285,14 +286,14 @@ class SqliteStore:
         return await run_in_thread(lambda tell: backup.restore(path, self.path, tell), tick)
 
     async def examine(self) -> list[HealthFinding]:
-        """Look through the whole file (:class:`memwarden.stores.shared.health.HealthCheck`). The store need not be
+        """Look through the whole file (:class:`memwarden.stores.shared.checkpoints.HealthCheck`). The store need not be
         open."""
         from memwarden.stores.sqlite import health
 
         return await asyncio.to_thread(health.examine, self.path)
 
     async def repair(self, copy: Path | None = None) -> RepairReport:
-        """Mend the file (:class:`memwarden.stores.shared.health.HealthCheck`). The store need not be open."""
+        """Mend the file (:class:`memwarden.stores.shared.checkpoints.HealthCheck`). The store need not be open."""
         from memwarden.stores.sqlite import health
 
         return await asyncio.to_thread(health.repair, self.path, copy)

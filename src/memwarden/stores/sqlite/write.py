@@ -1,6 +1,6 @@
 """Writes a batch to the file: reads the stored state, decides in Python, writes in bulk.
 
-A batch is cut into chunks whose changes do not depend on each other (:mod:`memwarden.stores.shared.chunks`), so that
+A batch is cut into chunks whose changes do not depend on each other (:mod:`memwarden.stores.shared.decide`), so that
 each table is written with a single ``executemany``; :mod:`memwarden.stores.shared.decide` decides each change.
 """
 
@@ -29,10 +29,21 @@ from memwarden.records import (
     Remove,
     Unlink,
 )
-from memwarden.stores.shared.chunks import EdgeKey, check_kinds, cut_chunks, edge_key, ids_of
-from memwarden.stores.shared.decide import ChangePlan, Steps, StoredEdge, StoredMemory, check_all, check_mark
-from memwarden.stores.shared.index_rows import signal_values
-from memwarden.stores.shared.sql_values import join_source_key, meta_text
+from memwarden.stores.shared.decide import (
+    ChangePlan,
+    EdgeKey,
+    Steps,
+    StoredEdge,
+    StoredMemory,
+    check_all,
+    check_kinds,
+    check_mark,
+    cut_chunks,
+    edge_key,
+    ids_of,
+    join_source_key,
+)
+from memwarden.stores.shared.sql_values import meta_text, signal_values
 from memwarden.stores.sqlite.rows import CONTENT, SqliteRow, encode_put
 
 _MAX_IDS = 500
@@ -59,7 +70,8 @@ _UPDATE_SIGNALS = (
     "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? WHERE row = ?"
 )
 _FILL_SIGNALS = (
-    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? WHERE row = (SELECT row FROM memories "
+    "UPDATE signals SET flags = ?, terms = ?, vector = ?, days = ?, pieces = ?, statements = ? "
+    "WHERE row = (SELECT row FROM memories "
     "WHERE ns = (SELECT no FROM namespaces WHERE tenant = ? AND path = ?) AND id = ? AND version = ?)"
 )
 _WRITE_EDGE = (

@@ -7,7 +7,6 @@ changes of the source come with later pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -26,7 +25,7 @@ class MemoryRow:
     """A stored memory, active or not, with all that a store knows of it.
 
     n: its number in the order of first writing. rev: the journal entry that last changed it. source_key: thread and
-    source key of its creation as a text (:func:`memwarden.stores.shared.sql_values.join_source_key`), or None.
+    source key of its creation as a text (:func:`memwarden.stores.shared.decide.join_source_key`), or None.
     """
 
     n: int
@@ -153,13 +152,3 @@ def find_archived(changes: tuple[JournalEntry, ...]) -> list[tuple[str, int]]:
     """Return id and version of the contents that these entries archived; some may be dropped since."""
     made = ((change.memory_id, change.new_version) for change in changes if change.new_version != change.old_version)
     return sorted({(memory_id, version - 1) for memory_id, version in made if version is not None and version > 1})
-
-
-def find_dropped(changes: Iterable[JournalEntry]) -> dict[str, int]:
-    """Return the ids whose earlier contents these entries dropped, and below which version."""
-    found: dict[str, int] = {}
-    for change in changes:
-        kept = (change.meta or {}).get(KEPT_VERSIONS)
-        if kept is not None and change.new_version is not None:
-            found[change.memory_id] = max(change.new_version - kept, found.get(change.memory_id, 0))
-    return found

@@ -6,15 +6,20 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any, NoReturn, Protocol, TextIO
 
+from rich.box import ROUNDED
 from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
-from memwarden.records import Namespace, RecallItem
+from memwarden.records import Cut, Feature, Memory, Namespace, RecallItem
 
 MAX_COLUMNS, MIN_COLUMNS = 100, 24
 # All of C0 but tab and line feed, and C1: terminals obey sequences that begin with them.
@@ -96,3 +101,102 @@ def progress(what: str, total: int) -> Iterator[Tick]:
     with Progress(*columns, console=printer(sys.stderr), transient=True) as bars:
         task = bars.add_task(what, total=total)
         yield lambda done: bars.advance(task, done)
+
+
+# The features of recall in words; others are shown by their own name.
+FEATURES: Mapping[str, str] = {
+    "base": "words and meaning",
+    "best_in_session": "its conversation is about it",
+    "said_by_named": "said by the person asked about",
+    "says_when": "says when",
+    "on_date": "on the date asked about",
+    "answers_question": "answers a question like it",
+    "only_asks": "only asks",
+    "related": "related to a memory that answers",
+    "recent": "recent",
+}
+MAX_CUTS = 5
+BAR_WIDTH = 10
+MIN_ROOMY_WIDTH = 70
+GATE_WIDTH = 9  # the width of most gates' names
+
+
+def bar(console: Console, score: float) -> Text:
+    """Draw a score as ``0.82 ████████░░``; a narrow terminal gets the figure alone.
+
+    It is legible without colour and in ASCII.
+    """
+    if console.width < MIN_ROOMY_WIDTH:
+        return Text(f"{score:.2f}")
+    full, empty = ("█", "░") if console.encoding.startswith("utf") else ("#", ".")
+    filled = round(score * BAR_WIDTH)
+    return Text.assemble(f"{score:.2f} ", (full * filled, "green"), (empty * (BAR_WIDTH - filled), "dim"))
+
+
+def block_panel(text: str, title: str) -> Panel:
+    """Draw the text for a prompt in a frame."""
+    return Panel(Text(clean(text)), title=Text(title), title_align="left", box=ROUNDED, border_style="cyan")
+
+
+def items_table(console: Console, items: Sequence[RecallItem], *, reasons: bool, texts: bool = True) -> Table:
+    """Draw a row for each item: number, score, text and id; ``reasons`` adds why it is in."""
+    table = _grid()
+    for number, item in enumerate(items, 1):
+        lines = [Text(clean(item.text)), Text(f"id {item.id} · {origin(item)}", style="dim")]
+        lines = lines if texts else [Text(origin(item))]
+        if reasons:
+            lines.append(Text(why(item)))
+        table.add_row(Text(f"{number}"), bar(console, item.score), Text("\n").join(lines))
+    return table
+
+
+def origin(item: RecallItem) -> str:
+    """Name the source message, if it has a caller's id, and the conversation."""
+    rests = "" if item.sources in ((), (item.id,)) else f"{', '.join(item.sources)} "
+    thread = f"in {item.memory.thread_id}" if item.memory.thread_id else item.channel
+    return clean(rests + thread)
+
+
+def why(item: RecallItem) -> str:
+    """Describe in words why an item is in: its matching words and the features of its rank."""
+    parts = [item.why.note] if item.why.note else []
+    if item.why.words:
+        parts.append("matches " + ", ".join(f"‘{word}’" for word in item.why.words))
+    parts.extend(_feature(feature) for feature in item.why.features if abs(feature.contribution) >= 0.005)
+    return clean(" · ".join(parts))
+
+
+def _feature(feature: Feature) -> str:
+    name = FEATURES.get(feature.name, feature.name.replace("_", " "))
+    return f"{name} {feature.contribution:+.2f}"
+
+
+def cut_table(console: Console, cut: Sequence[Cut], memories: Mapping[str, Memory], most: int = MAX_CUTS) -> Table:
+    """Draw the nearest omissions with their gates, the count of the others, and the gates' meanings."""
+    table = _grid()
+    for item in cut[:most]:
+        memory = memories.get(item.id)
+        said = Text(f"{item.gate:<{GATE_WIDTH}} {clean(_short(memory)) if memory else item.id}", no_wrap=True)
+        said.overflow = "ellipsis"
+        table.add_row(Text("-"), bar(console, item.score), said)
+    notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in cut[:most]}.items()]
+    if len(cut) > most:
+        gates = Counter(item.gate for item in cut[most:])
+        others = ", ".join(f"{gate} {count:,}" for gate, count in gates.most_common())
+        notes.insert(0, f"and {len(cut) - most:,} more: {others}")
+    table.add_row("", "", Text("\n".join(notes), style="dim"))
+    return table
+
+
+def _short(memory: Memory) -> str:
+    who = memory.name or memory.role
+    source = f"{memory.sources[0]} " if memory.sources and memory.sources[0] != memory.id else ""
+    return " ".join(f"{source}{who + ': ' if who else ''}{memory.text}".split())
+
+
+def _grid() -> Table:
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(justify="right", width=3)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    return table

@@ -19,7 +19,7 @@ from memwarden.filters import FIELDS, TEXT, parse
 from memwarden.observability.records import OpEvent
 from memwarden.records import Namespace, QueryResult, WriteResult
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.health import PathProbe
+from memwarden.stores.shared.checkpoints import PathProbe
 from memwarden.surfaces.doctor import canaries
 from memwarden.surfaces.doctor.canaries import HOME, ITEM, KEY, MESSAGE, THREAD, Canary
 from memwarden.tiers import ContextRequest, Task

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from memwarden.text.sentences import split_sentences as split_lines
+
 # Longer turns are pasted text more often than somebody's own words.
 MAX_SENTENCE_CHARACTERS = 1_500
 # "Oh, well, so, anyway": four cover what people say, and bound the loop.
@@ -25,11 +27,6 @@ _PICTURES: Final = re.compile(
 _SMILEY: Final = re.compile(r"(?<!\w)[:;=]-?[)(DPpO/|](?!\w)|<3")
 _LISTED: Final = re.compile(r"^\s*(?:[-•–]|\(?\d{1,2}[.)]|[a-z][.)])\s+")
 _ASIDE: Final = re.compile(r"\s*\([^()\n]{0,120}\)")
-_SPACE: Final = re.compile(r"\s+")
-_ABBREVIATION: Final = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|approx|No|a\.m|p\.m|e\.g|i\.e|U\.S|U\.K|[A-Z])\.$"
-)
-_END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]]*)(?=\s|$)")
 _OPENER: Final = re.compile(
     r"(?:(?:oh|ah|aw+|yeah|yep|yes|yup|ya|no|nope|nah|okay|ok|alright|all right|right|well|so|and|but|also|plus|anyway|"
     r"anyways|hey|hi|hello|wow|woah|whoa|haha+|lol|ha|hmm+|um|uh|ugh|sure|sure thing|for sure|definitely|absolutely|"
@@ -77,7 +74,7 @@ def split_sentences(text: str, partners: tuple[str, ...] = ()) -> list[Statement
     called = _make_sentence(partners)
     for line in plain_text(text).split("\n"):
         listed = _LISTED.match(line) is not None
-        for raw in _split_text(_LISTED.sub("", line)):
+        for raw in split_lines(_LISTED.sub("", line)):
             asks = "?" in raw[-3:]
             bare = drop_openers(raw, called)
             if bare:
@@ -107,18 +104,3 @@ def _make_sentence(partners: tuple[str, ...]) -> re.Pattern[str] | None:
         return None
     either = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
     return re.compile(rf"^(?:{either})\w{{0,2}}\s*[,!.:–—-]+\s*|,\s*(?:{either})\w{{0,2}}(?=\s*[.!?]*$)", re.IGNORECASE)
-
-
-def _split_text(line: str) -> list[str]:
-    line = _SPACE.sub(" ", line).strip()
-    parts: list[str] = []
-    begin = 0
-    for hit in _END.finditer(line):
-        head = line[begin : hit.end()]
-        after = line[hit.end() :].lstrip()[:1]
-        if hit[0].startswith(".") and (_ABBREVIATION.search(head) or after.islower()):
-            continue
-        parts.append(head.strip())
-        begin = hit.end()
-    parts.append(line[begin:].strip())
-    return [part for part in parts if part]

@@ -15,8 +15,7 @@ from psycopg import Connection
 from memwarden.filters import Condition
 from memwarden.records import CARD, EXTRACTED_BY, Head, IndexRow, Namespace
 from memwarden.stores.postgres.search.vector_indexes import vector_schema
-from memwarden.stores.postgres.sql.query import condition_sql
-from memwarden.stores.postgres.sql.rows import INDEX_COLUMNS, decode_index_row, decode_text
+from memwarden.stores.postgres.sql.rows import INDEX_COLUMNS, condition_sql, decode_index_row, decode_text
 from memwarden.stores.postgres.sql.transaction import TransactionKind, begin, scope_values
 from memwarden.stores.shared.search import MAX_ALWAYS, NamespaceStatus, OpenRows, PackedColumns, SearchLegs, SearchRows
 

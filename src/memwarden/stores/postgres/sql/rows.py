@@ -8,13 +8,33 @@ their texts is stored so; elsewhere every text is checked.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from psycopg import Connection, DataError
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
 from memwarden.clock import microseconds, moment
-from memwarden.errors import InvalidInput
+from memwarden.errors import InvalidFilter, InvalidInput
+from memwarden.filters import (
+    BOOLEAN,
+    FIELDS,
+    MANY,
+    NUMBER,
+    TEXT,
+    TIME,
+    UNSET_OR_AFTER,
+    WRITTEN,
+    Condition,
+    Where,
+    sort_field,
+)
 from memwarden.records import Edge, IndexRow, JournalEntry, Memory, Namespace, Put, Relation, Signals
-from memwarden.stores.shared.sql_values import join_source_key
+from memwarden.stores.shared.decide import join_source_key
+from memwarden.stores.shared.sql_values import COMPARE, NEVER_UNSET, join_conditions
 
 CONTENT = {
     "created_at": "int8",
@@ -68,7 +88,8 @@ def _list_column(name: str) -> str:
 
 INDEX_COLUMNS = (
     "m.n, m.id, m.state = 'active', s.terms, s.vector, s.flags, s.days, s.pieces, s.statements, m.created_at, "
-    f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, {_list_column('characters')}, "
+    f"m.updated_at, m.channel, m.kind, m.category, m.importance, m.pinned, {_list_column('tags')}, "
+    f"{_list_column('characters')}, "
     f"m.source, {_list_column('sources')}, m.role, m.name, m.user_id, m.agent_id, m.run_id, m.actor_id, m.thread_id, "
     "m.valid_from, m.valid_to, m.trust, m.escaped"
 )
@@ -297,3 +318,127 @@ def _content(memory: Memory) -> Values:
 
 def _signals(signals: Signals) -> Values:
     return (signals.flags, signals.terms, signals.vector, signals.days, signals.pieces, signals.statements)
+
+
+_TYPES = {TEXT: "text", MANY: "text", NUMBER: "float8", BOOLEAN: "bool", TIME: "int8"}
+
+
+def condition_sql(where: Where) -> tuple[str, list[Any]]:
+    """Return `` AND ...`` for every condition, and the values to bind. Raises InvalidFilter."""
+    return join_conditions(where, _translate)
+
+
+def order_sql(order_by: str, descending: bool) -> str:
+    """Return the order of :meth:`memwarden.stores.protocol.Store.find`; ``n`` grows in the order of writing."""
+    field = sort_field(order_by)
+    direction = "DESC" if descending else "ASC"
+    if field == WRITTEN:
+        return f"n {direction}"
+    # Only where NULL can occur: PostgreSQL reads an index backwards only for exactly the index's own order.
+    unset_last = "" if field in NEVER_UNSET else " NULLS LAST"
+    return f"{field} {direction}{unset_last}, n {direction}"
+
+
+def _translate(condition: Condition) -> tuple[str, list[Any]]:
+    field, op, wanted = condition
+    if field not in FIELDS:
+        raise InvalidFilter(f"unknown filter field {field!r}")
+    kind, many = _TYPES[FIELDS[field]], FIELDS[field] == MANY
+    if op == "$in":
+        any_of = f"{field} && %s::text[]" if many else f"{field} = ANY(%s::{kind}[])"
+        return any_of, [[_bind(item) for item in wanted]]
+    if many:
+        raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+    if op == UNSET_OR_AFTER:
+        return f"({field} IS NULL OR {field} > %s::{kind})", [_bind(wanted)]
+    if op == "$eq":
+        return (f"{field} IS NULL", []) if wanted is None else (f"{field} = %s::{kind}", [_bind(wanted)])
+    if op == "$ne":
+        return f"{field} IS DISTINCT FROM %s::{kind}", [_bind(wanted)]
+    if op in COMPARE:
+        return f"{field} {COMPARE[op]} %s::{kind}", [_bind(wanted)]
+    raise InvalidFilter(f"operator {op!r} does not apply to {field!r}")
+
+
+def _bind(value: Any) -> Any:
+    return microseconds(value) if isinstance(value, datetime) else encode_text(value)
+
+
+_HEAD = struct.Struct("!iiIii")  # dimensions, has nulls, type of the elements, length, lower bound
+_EMPTY = struct.Struct("!iiI")
+_LENGTH = struct.Struct("!i")
+_NULL = _LENGTH.pack(-1)
+
+
+class _Column(list[Any]):
+    """Values of the same type; None is NULL."""
+
+
+class _ColumnDumper(Dumper):
+    format = Format.BINARY
+    element: int
+    write: Callable[[Any], bytes]
+
+    def dump(self, obj: Sequence[Any]) -> bytes:
+        if not obj:
+            return _EMPTY.pack(0, 0, self.element)
+        parts = [_HEAD.pack(1, 1, self.element, len(obj), 1)]
+        write, length = type(self).write, _LENGTH.pack
+        try:
+            for value in obj:
+                if value is None:
+                    parts.append(_NULL)
+                else:
+                    data = write(value)
+                    parts += (length(len(data)), data)
+        except (struct.error, TypeError, AttributeError) as error:
+            raise DataError(f"a value that this column cannot hold: {error}") from error
+        return b"".join(parts)
+
+
+def _kind(element: int, array: int, write: Callable[[Any], bytes]) -> tuple[type[_Column], type[_ColumnDumper]]:
+    body = {"element": element, "oid": array, "write": staticmethod(write)}
+    return type("_Values", (_Column,), {}), type("_ValuesDumper", (_ColumnDumper,), body)
+
+
+_KINDS = {
+    "text": _kind(25, 1009, str.encode),
+    "int8": _kind(20, 1016, struct.Struct("!q").pack),
+    "float8": _kind(701, 1022, struct.Struct("!d").pack),
+    "bool": _kind(16, 1000, struct.Struct("!?").pack),
+    "bytea": _kind(17, 1001, bytes),
+}
+
+
+def register_dumpers(connection: Connection[Any]) -> None:
+    """Register the dumpers of :func:`array` and :func:`arrays` with a connection."""
+    for kind, dumper in _KINDS.values():
+        connection.adapters.register_dumper(kind, dumper)
+
+
+def array(kind: str, values: Iterable[Any]) -> list[Any]:
+    """Return values of the same type as a single parameter, to be bound with ``%b``."""
+    return _KINDS[kind][0](values)
+
+
+def unnest(columns: Mapping[str, str]) -> str:
+    """Return the SQL that makes rows ``u`` of the parameters of :func:`arrays`. Lists of text come as text."""
+    arrays = ", ".join(f"%b::{_element(kind)}[]" for kind in columns.values())
+    return f"unnest({arrays}) AS u ({', '.join(columns)})"
+
+
+def select_list(columns: Mapping[str, str]) -> list[str]:
+    """Return the columns of ``u`` for a SELECT, with texts cast back to lists."""
+    return [f"u.{name}" if kind == _element(kind) else f"u.{name}::{kind}" for name, kind in columns.items()]
+
+
+def arrays(columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Return the rows (not empty) as a parameter per column."""
+    return [
+        _KINDS[_element(kind)][0](values)
+        for kind, values in zip(columns.values(), zip(*rows, strict=True), strict=True)
+    ]
+
+
+def _element(kind: str) -> str:
+    return kind.removesuffix("[]")

@@ -16,9 +16,20 @@ from memwarden.clock import microseconds
 from memwarden.errors import Conflict, InvalidInput, NotFound
 from memwarden.records import Batch, BatchChange, ChangeResult, Channel, MemoryState, Put, Receipt, Remove
 from memwarden.stores.postgres.sql.rows import PostgresRow, Values, encode_put, encode_text
-from memwarden.stores.shared.chunks import EdgeKey, check_kinds, cut_chunks, ids_of
-from memwarden.stores.shared.decide import ChangePlan, Steps, StoredEdge, StoredMemory, check_all, check_mark
-from memwarden.stores.shared.sql_values import join_source_key, meta_text
+from memwarden.stores.shared.decide import (
+    ChangePlan,
+    EdgeKey,
+    Steps,
+    StoredEdge,
+    StoredMemory,
+    check_all,
+    check_kinds,
+    check_mark,
+    cut_chunks,
+    ids_of,
+    join_source_key,
+)
+from memwarden.stores.shared.sql_values import meta_text
 
 K = TypeVar("K")
 V = TypeVar("V")

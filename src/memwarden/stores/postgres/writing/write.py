@@ -12,13 +12,21 @@ from typing import Any
 from psycopg import Connection
 
 from memwarden.records import ChangeResult, Channel, Fill, Link, Namespace, Receipt, Unlink
-from memwarden.stores.postgres.sql.columns import array, arrays, select_list, unnest
-from memwarden.stores.postgres.sql.rows import CONTENT, SIGNALS, Values, decode_text, encode_text
+from memwarden.stores.postgres.sql.rows import (
+    CONTENT,
+    SIGNALS,
+    Values,
+    array,
+    arrays,
+    decode_text,
+    encode_text,
+    select_list,
+    unnest,
+)
 from memwarden.stores.postgres.sql.transaction import begin, scope_values
 from memwarden.stores.postgres.writing.decide import BatchContext, EarlierAnswer, PendingWrites, PreparedBatch
-from memwarden.stores.shared.chunks import EdgeKey, edge_key, ids_of
-from memwarden.stores.shared.decide import StoredEdge, StoredMemory
-from memwarden.stores.shared.index_rows import signal_values
+from memwarden.stores.shared.decide import EdgeKey, StoredEdge, StoredMemory, edge_key, ids_of
+from memwarden.stores.shared.sql_values import signal_values
 
 _HERE = "tenant = %s AND namespace = %s"
 _HEAD = f"SELECT rev, rows FROM memwarden.namespaces WHERE {_HERE} FOR UPDATE".encode()

@@ -12,8 +12,7 @@ import typer
 
 from memwarden import settings
 from memwarden.errors import NotFound
-from memwarden.stores.transfer.backup import read_manifest
-from memwarden.stores.transfer.manifest import Manifest, Tick, require_backup
+from memwarden.stores.transfer.backup import Manifest, Tick, read_manifest, require_backup
 from memwarden.stores.url import store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer, progress

@@ -14,7 +14,7 @@ from memwarden import settings
 from memwarden.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from memwarden.records import Namespace
 from memwarden.stores.protocol import Store
-from memwarden.stores.shared.health import HealthCheck, HealthFinding, RepairReport
+from memwarden.stores.shared.checkpoints import HealthCheck, HealthFinding, RepairReport
 from memwarden.stores.url import store_at, without_login
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer

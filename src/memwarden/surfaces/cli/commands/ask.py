@@ -3,23 +3,116 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from memwarden import AsyncWarden
 from memwarden.api.scope import AsyncScope
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Cut, Memory, QueryResult
-from memwarden.surfaces.cli import draw
-from memwarden.surfaces.cli.commands import task_context
+from memwarden.surfaces.cli import output
 from memwarden.surfaces.cli.options import Options, command, read_argument, read_conditions
 from memwarden.surfaces.cli.output import Printer, clean, print_json, printer
-from memwarden.tiers import ContextRequest, Task
+from memwarden.tiers import ContextPackage, ContextRequest, Task
+from memwarden.tiers.budget import TIERS
+
+# So many of what was left out are named; the others are counted.
+MAX_SHOWN = 10
+
+
+async def show(warden: AsyncWarden, options: Options, task: Task, request: ContextRequest, *, explain: bool) -> None:
+    """Print the context; ``explain`` adds the reason for each included and omitted item."""
+    package = await warden.tiers.assembler(tenant=options.tenant).build_context(task, request)
+    if options.as_json:
+        print_json(_package_json(package))
+    elif explain:
+        _explain(printer(), package)
+    elif package.text:
+        sys.stdout.write((clean(package.text) if sys.stdout.isatty() else package.text) + "\n")
+    else:
+        printer(sys.stderr).print(_nothing(package))
+
+
+def read_shares(given: str | None) -> Mapping[str, float] | None:
+    """Read ``40/40/20`` as the shares of task, project and global. Raises InvalidInput for another form."""
+    if given is None:
+        return None
+    try:
+        numbers = [float(word) / 100 for word in given.split("/")]
+        return dict(zip(TIERS, numbers, strict=True))
+    except ValueError:
+        raise InvalidInput(
+            f"--shares takes the per cent of task, project and global, such as 40/40/20, not {given!r:.80}"
+        ) from None
+
+
+def _package_json(package: ContextPackage) -> dict[str, Any]:
+    """Return the package as a mapping for JSON."""
+    told = {name: getattr(package, name) for name in package.__dataclass_fields__ if name != "find_left_out"}
+    told["included"] = [item._asdict() for item in package.included]
+    told["left_out"] = [item._asdict() for item in package.left_out]
+    return told
+
+
+def _explain(console: Printer, package: ContextPackage) -> None:
+    title = f"{package.tokens} of {package.budget_tokens} tokens"
+    console.print(output.block_panel(package.text, title) if package.text else _nothing(package))
+    shares = " · ".join(f"{tier} {package.used[tier]} of {package.allotted[tier]}" for tier in TIERS)
+    console.print(Text(f"{shares} · {package.compression_ratio:.0%} of what was looked at", style="dim"))
+    if package.included:
+        console.print("\nWhy each is in:")
+        console.print(_included_table(package))
+    if package.left_out:
+        console.print("\nLeft out:")
+        console.print(_left_out(package))
+
+
+def _nothing(package: ContextPackage) -> str:
+    if package.left_out:
+        return f"No context: of {len(package.left_out):,} items none goes in; --explain says why."
+    return "No context: there is nothing in the task, its project and global memory."
+
+
+def _included_table(package: ContextPackage) -> Table:
+    table = _table()
+    for number, item in enumerate(package.included, 1):
+        said = Text(clean(f"{item.item.kind} {item.item.context_item_id}"))
+        table.add_row(
+            Text(f"{number}"), Text(item.tier), Text("\n").join([said, Text(clean(item.reason), style="dim")])
+        )
+    return table
+
+
+def _left_out(package: ContextPackage) -> Table:
+    table = _table()
+    for item in package.left_out[:MAX_SHOWN]:
+        score = "" if item.score is None else f" {item.score:.2f}"
+        table.add_row(
+            Text("-"), Text(item.tier), Text(clean(f"{item.gate:<{output.GATE_WIDTH}} {item.item_id}{score}"))
+        )
+    notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in package.left_out}.items()]
+    others = Counter(f"{item.tier} {item.gate}" for item in package.left_out[MAX_SHOWN:])
+    if others:
+        counted = ", ".join(f"{what} {count:,}" for what, count in others.most_common())
+        notes.insert(0, f"and {others.total():,} more: {counted}")
+    table.add_row("", "", Text("\n".join(notes), style="dim"))
+    return table
+
+
+def _table() -> Table:
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(justify="right", width=3)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    return table
+
 
 # Higher than the bar of a query: nobody asked for a block, and a wrong memory in a prompt does harm.
 BLOCK_THRESHOLD = 0.7
@@ -125,11 +218,11 @@ async def context(
             raise InvalidInput("--participant and --filter choose memories of a user; a task's context has none")
         query = None if message is None else read_argument(message)
         request = ContextRequest(
-            budget_tokens, query, task_context.read_shares(shares), None, options.agent, threshold, head_tail, explain
+            budget_tokens, query, read_shares(shares), None, options.agent, threshold, head_tail, explain
         )
         async with options.open(existing=True) as warden:
             whose = Task(task, {} if project is None else {"project_id": project})
-            await task_context.show(warden, options, whose, request, explain=explain)
+            await show(warden, options, whose, request, explain=explain)
         return
     if message is None or (project, shares, head_tail) != (None, None, None):
         raise InvalidInput("give the message to answer; --project, --shares and --head-tail go with --task ID")
@@ -161,7 +254,7 @@ def show_cuts(console: Printer, cut: Sequence[Cut], memories: Mapping[str, Memor
     """Draw the omitted memories."""
     if cut:
         console.print("\nLeft out, the nearest first:")
-        console.print(draw.cut_table(console, cut, memories, most=10))
+        console.print(output.cut_table(console, cut, memories, most=10))
 
 
 def print_nothing(console: Printer, cut: Sequence[Cut], threshold: float) -> None:
@@ -190,16 +283,16 @@ async def _explain_block(me: AsyncScope, block: ContextBlock) -> None:
     console = printer()
     nothing = "nothing fits the budget: no block" if _too_long(block.cut) else "nothing relevant: no block"
     title = f"{block.tokens} of {block.budget_tokens} tokens" if block else nothing
-    console.print(draw.block_panel(block.text, title) if block else title)
+    console.print(output.block_panel(block.text, title) if block else title)
     if block:
         console.print("\nWhy each is in:")
-        console.print(draw.items_table(console, block.items, reasons=True, texts=False))
+        console.print(output.items_table(console, block.items, reasons=True, texts=False))
     show_cuts(console, block.cut, await memories_of(me, block.cut))
 
 
 def _show(console: Printer, result: QueryResult, explain: bool) -> None:
     if result.items:
-        console.print(draw.items_table(console, result.items, reasons=explain))
+        console.print(output.items_table(console, result.items, reasons=explain))
     sure = f"confidence {result.confidence:.2f}"
     if result:
         limit = "" if result.budget_tokens is None else f" of {result.budget_tokens:,}"

@@ -7,18 +7,17 @@ from typing import Annotated
 import typer
 
 from memwarden.agent.sessions.plain_sessions import SessionMemory
-from memwarden.agent.sessions.rules import MEMORY
-from memwarden.agent.sessions.views import agent_receives, cache_state, memory_state
+from memwarden.agent.sessions.rules import MEMORY, agent_receives, cache_state, memory_state
 from memwarden.errors import NotFound
 from memwarden.surfaces.cli.options import Options, command
 from memwarden.surfaces.cli.output import clean, print_json, printer
 
-app = typer.Typer(help="Stored sessions: list and show them.", no_args_is_help=True, rich_markup_mode=None)
+sessions_app = typer.Typer(help="Stored sessions: list and show them.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.command("list")
+@sessions_app.command("list")
 @command
-async def list_(options: Options) -> None:
+async def list_sessions(options: Options) -> None:
     """List the ids of sessions, the most recently changed first.
 
     \b
@@ -36,9 +35,9 @@ async def list_(options: Options) -> None:
         printer().print("No sessions are stored.")
 
 
-@app.command("show")
+@sessions_app.command("show")
 @command
-async def show(
+async def show_session(
     options: Options,
     session_id: Annotated[str, typer.Argument(metavar="ID", help="The id of a session, as sessions list shows it.")],
     message: Annotated[str | None, typer.Option(help="What the user would say next.")] = None,

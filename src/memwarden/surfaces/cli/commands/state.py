@@ -24,7 +24,7 @@ Pattern = Annotated[
 
 @app.command("list")
 @command
-async def list_(options: Options, pattern: Pattern = "*") -> None:
+async def list_values(options: Options, pattern: Pattern = "*") -> None:
     """List keys with size, time and the beginning of each value.
 
     \b
@@ -42,7 +42,7 @@ async def list_(options: Options, pattern: Pattern = "*") -> None:
 
 @app.command("get")
 @command
-async def get(options: Options, key: Key) -> None:
+async def get_value(options: Options, key: Key) -> None:
     """Print a value as JSON. Exit code 3 when there is none.
 
     \b
@@ -82,7 +82,7 @@ async def set_value(
 
 @app.command("clear")
 @command
-async def clear(
+async def clear_values(
     options: Options,
     pattern: Annotated[str, typer.Argument(metavar="GLOB", help="Which keys; '*' for all of them.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which would be cleared.")] = False,

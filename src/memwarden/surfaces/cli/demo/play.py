@@ -90,9 +90,9 @@ async def demo(
             told = _demo_json(url if stays else None, summary, played)
             print_json(told | {"changing": changing, "held": held, "consent": asked})
             return
-        from memwarden.surfaces.cli.demo.show import show
+        from memwarden.surfaces.cli.demo.show import show_demo
 
-        show(demo_history(), summary, played, memories, changing, held, asked, mine if stays else None)
+        show_demo(demo_history(), summary, played, memories, changing, held, asked, mine if stays else None)
 
 
 def _file(stack: ExitStack, keep: bool) -> str:

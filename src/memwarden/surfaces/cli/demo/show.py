@@ -8,7 +8,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from memwarden.records import Memory
-from memwarden.surfaces.cli import draw
+from memwarden.surfaces.cli import output
 from memwarden.surfaces.cli.commands.observe import Summary
 from memwarden.surfaces.cli.demo.play import DemoResult, MissingMessage
 from memwarden.surfaces.cli.demo.scenes import (
@@ -24,7 +24,7 @@ from memwarden.surfaces.cli.output import Printer, printer
 from memwarden.surfaces.conversation_files import Conversation
 
 
-def show(
+def show_demo(
     history: Conversation,
     summary: Summary,
     played: Sequence[DemoResult],
@@ -64,13 +64,13 @@ def _question(console: Printer, number: int, of: int, played: DemoResult, memori
     console.print(Text(f"Known answer: {asked.answer} ({asked.note}).", style="dim"))
     if block:
         title = f"put before the question: {block.tokens} of {block.budget_tokens} tokens"
-        console.print(draw.block_panel(block.text, title))
+        console.print(output.block_panel(block.text, title))
         console.print("Why each is in:")
-        console.print(draw.items_table(console, block.items, reasons=True, texts=False))
+        console.print(output.items_table(console, block.items, reasons=True, texts=False))
     else:
         console.print(f"\nNothing relevant: nothing is put before the question (0 of {block.budget_tokens} tokens).")
     console.print("What was cut, the nearest first:")
-    console.print(draw.cut_table(console, block.cut, memories, most=3))
+    console.print(output.cut_table(console, block.cut, memories, most=3))
     console.print(Text(verdict(played), style="bold green" if played.right else "bold red"))
 
 
