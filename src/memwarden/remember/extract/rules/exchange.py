@@ -29,7 +29,7 @@ from memwarden.remember.extract.rules.patterns import OF_THE_PERSON, ORDER, Patt
 from memwarden.remember.extract.rules.presuppositions import find_presuppositions, find_undertaking
 from memwarden.remember.extract.rules.pronouns import drop_loose_end, drop_pointers, has_outside_pointer
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
-from memwarden.remember.extract.rules.sentences import StatementSentence, is_somebodys_words, split_sentences
+from memwarden.remember.extract.rules.sentences import StatementSentence, is_somebodys_words, split_turn
 from memwarden.remember.extract.rules.specificity import is_concrete, is_vague
 from memwarden.remember.extract.rules.summaries import summarize_exchange
 from memwarden.remember.extract.rules.third_person import to_third_person
@@ -157,7 +157,7 @@ def _items_of_turn(
     saying = _TurnSentence(turn, turn.created_at or said_at, name, two_person, idf, judged)
     found: dict[str, ExtractedItem] = {}
     passed: list[RejectedClause] = []
-    for sentence in split_sentences(turn.text, partners if two_person else ()):
+    for sentence in split_turn(turn.text, partners if two_person else ()):
         for item in _items_presupposed(sentence, saying):
             found.setdefault(item.text, item)
         for result in _items_of_sentence(sentence, saying):

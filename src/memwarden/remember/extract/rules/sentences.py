@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from memwarden.text.sentences import split_sentences as split_lines
+from memwarden.text.sentences import split_sentences
 
 # Longer turns are pasted text more often than somebody's own words.
 MAX_SENTENCE_CHARACTERS = 1_500
@@ -68,13 +68,13 @@ def plain_text(text: str) -> str:
     return _ASIDE.sub("", _SMILEY.sub(" ", _PICTURES.sub(" ", text)))
 
 
-def split_sentences(text: str, partners: tuple[str, ...] = ()) -> list[StatementSentence]:
+def split_turn(text: str, partners: tuple[str, ...] = ()) -> list[StatementSentence]:
     """The sentences of a turn, in order. ``partners``: names with which somebody may be spoken to."""
     found: list[StatementSentence] = []
     called = _make_sentence(partners)
     for line in plain_text(text).split("\n"):
         listed = _LISTED.match(line) is not None
-        for raw in split_lines(_LISTED.sub("", line)):
+        for raw in split_sentences(_LISTED.sub("", line)):
             asks = "?" in raw[-3:]
             bare = drop_openers(raw, called)
             if bare:
