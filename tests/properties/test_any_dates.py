@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memwarden.recall.rank.date_match import date_closeness, find_overlaps, unpack_spans
 from memwarden.text.dates import recognizer
-from memwarden.text.dates.calendar import MOST_STORED, DaySpan, decode, encode
+from memwarden.text.dates.calendar import MAX_STORED_SPANS, DaySpan, decode, encode
 from memwarden.text.dates.recognizer import asked_spans, may_name_days, spans_in
 from memwarden.text.dates.words import LANGUAGES
 
@@ -63,10 +63,10 @@ def test_questions_are_read_without_a_crash(text: str, now: datetime, since: dat
 @given(st.lists(spans, max_size=9))
 def test_stored_spans_come_back(named: list[DaySpan]) -> None:
     stored = encode(named)
-    assert len(stored) <= 8 * MOST_STORED
+    assert len(stored) <= 8 * MAX_STORED_SPANS
     assert set(decode(stored)) <= {(span.first, span.last) for span in named}
     assert bool(stored) == bool(named)
-    if len({(span.first, span.last) for span in named}) <= MOST_STORED:
+    if len({(span.first, span.last) for span in named}) <= MAX_STORED_SPANS:
         assert set(decode(stored)) == {(span.first, span.last) for span in named}
 
 

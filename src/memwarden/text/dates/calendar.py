@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-MOST_STORED: Final = 4
+MAX_STORED_SPANS: Final = 4
 """A memory keeps at most this many of the spans that its text names."""
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
@@ -39,7 +39,7 @@ def day_number(day: date) -> int:
 def encode(spans: Sequence[DaySpan]) -> bytes:
     """First and last day of up to four spans, as days since 1970 in little-endian int32; the widest are left out."""
     pairs = list(dict.fromkeys((day_number(span.first), day_number(span.last)) for span in spans))
-    kept = set(sorted(pairs, key=lambda pair: pair[1] - pair[0])[:MOST_STORED])
+    kept = set(sorted(pairs, key=lambda pair: pair[1] - pair[0])[:MAX_STORED_SPANS])
     return b"".join(struct.pack("<ii", *pair) for pair in pairs if pair in kept)
 
 

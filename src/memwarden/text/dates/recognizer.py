@@ -65,15 +65,19 @@ def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     return match
 
 
-_LEADS: Final = re.compile(
-    r"(?P<offset>(?:[nvdN]o?)?[UBCWVwa](?:h?[bz]|P)[ofhu]*)$"
-    r"|(?P<part>[stL][UBCW][of]+h?)$"
-    r"|(?P<day_of>[td][of]h?)$"
-    r"|(?P<season_of>[Zq],?[of]*h?)$"
-    r"|(?P<third>E[-of]?[ofh]*)$"
-    r"|(?P<clipped>eh?)$"
-    r"|(?P<since>S[hu]*)$"
-    r"|(?P<until>k[hu]*)$"
+_LEADS: Final = compile_tokens(
+    r"""
+     (?P<offset>(?:<number|few|digits|large_number><of>?)?
+        <unit|quarter|weekend|weekday|weekdays|weak_weekday|part_of_day>(?:<the>?<before|after>|<ago_before>)
+        <of|from|the|on>*)$
+    |(?P<part><ordinal_word|ordinal|last><unit|quarter|weekend|weekday><of|from>+<the>?)$
+    |(?P<day_of><ordinal|digits><of|from><the>?)$
+    |(?P<season_of><season|weak_season><comma>?<of|from>*<the>?)$
+    |(?P<third><third><hyphen|of|from>?<of|from|the>*)$
+    |(?P<clipped><earlier><the>?)$
+    |(?P<since><since><the|on>*)$
+    |(?P<until><until><the|on>*)$
+    """
 )
 
 
@@ -83,14 +87,14 @@ _LONGEST_LEAD: Final = 8
 def _offset(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "Two days after", "the Friday before", "the weekend before"."""
     start, end = hit.span()
-    sign = 1 if read.value("z", start, end) is not None else -1
-    number = read.value("nvdN", start, end)
+    sign = 1 if read.value("after", start, end) is not None else -1
+    number = read.value("number|few|digits|large_number", start, end)
     steps = sign * (number[1] if isinstance(number, tuple) else number or 1)
     day = match.days[0] if sign < 0 else match.days[1]
-    if (weekday := read.value("WwV", start, end)) is not None:
+    if (weekday := read.value("weekday|weak_weekday|weekdays", start, end)) is not None:
         nearest = weekday_before(day, weekday) if sign < 0 else weekday_after(day, weekday)
         return replace(match, days=one_day(nearest + timedelta(7 * (steps - sign))), in_year=None)
-    return replace(match, days=_beside(day, read.value("UBCa", start, end) or "day", steps), in_year=None)
+    return replace(match, days=_beside(day, read.value("unit|quarter|weekend|part_of_day", start, end) or "day", steps), in_year=None)
 
 
 def _beside(day: date, unit: str, steps: int) -> Days:
@@ -113,7 +117,7 @@ def _part(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch |
     """ "The first week of", "the last Friday of", "the second quarter of"."""
     start, end = hit.span()
     first, last = match.days
-    number = -1 if read.value("L", start, end) is not None else read.value("st", start, end)
+    number = -1 if read.value("last", start, end) is not None else read.value("ordinal_word|ordinal", start, end)
     if (last - first).days < 6 or number > 31:
         return None
     make = _nth(read, start, end, number)
@@ -125,7 +129,7 @@ def _part(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch |
 
 
 def _nth(read: SymbolText, start: int, end: int, number: int) -> Callable[[date, date], Days]:
-    weekday, unit = read.value("W", start, end), read.value("UBC", start, end)
+    weekday, unit = read.value("weekday", start, end), read.value("unit|quarter|weekend", start, end)
     if weekday is None and unit == "weekend":
         weekday = 5
     if weekday is not None:
@@ -203,16 +207,16 @@ _LEAD_MEANING: Final[dict[str, _Leaning]] = {
     "until": _until,
 }
 
-_RANGE_GAP: Final = re.compile(r"[-ck][hu]*")
-_PAIR_GAP: Final = re.compile(r"&h?")
-_LEANING_GAP: Final = re.compile(r"[ofuih]*")
+_RANGE_GAP: Final = compile_tokens(r"<hyphen|to|until><the|on>*")
+_PAIR_GAP: Final = compile_tokens(r"<and><the>?")
+_LEANING_GAP: Final = compile_tokens(r"<of|from|on|in|the>*")
 
 
 def _joined(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | None:
     """One date out of two neighbours, or None."""
     gap = read.symbols[left.end : right.start]
     opened = left.start > 0 and (
-        read.symbols[left.start - 1] == "f" or read.symbols[max(left.start - 2, 0) : left.start] == "fh"
+        read.is_token(left.start - 1, "from") or read.is_token(max(left.start - 2, 0) : left.start, "from|the")
     )
     if _RANGE_GAP.fullmatch(gap) or (opened and _PAIR_GAP.fullmatch(gap)):
         return _range(read, left, right, left.start - opened)
