@@ -90,7 +90,7 @@ COMMANDS: Mapping[str, CommandPlace] = {
     ),
     "backup": CommandPlace(f"{_HERE}.admin.backup:app", "Copy a store into a file, check such a file, restore it."),
     "migrate": CommandPlace(f"{_HERE}.admin.migrate:migrate", "Move everything of a store to another, and compare."),
-    "thread": CommandPlace(f"{_HERE}.commands.thread:app", "Show conversations and what was made of them."),
+    "thread": CommandPlace(f"{_HERE}.commands.memories:thread_app", "Show conversations and what was made of them."),
     "audit": CommandPlace(
         f"{_HERE}.admin.audit:audit", "Show what is wrong with what is remembered, and what would mend it."
     ),

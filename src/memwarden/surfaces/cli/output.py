@@ -1,4 +1,4 @@
-"""Writes output: results to stdout, progress to stderr, JSON for programs."""
+"""Writes output: results and drawings to stdout, progress to stderr, JSON for programs."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ def print_json(value: Any) -> None:
     """Print a record, or anything made of records, as JSON."""
     # Escapes are valid JSON everywhere; a question mark in place of a letter would change the text.
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(plain(value), indent=2, ensure_ascii=not utf8) + "\n")
+    sys.stdout.write(json.dumps(to_json_value(value), indent=2, ensure_ascii=not utf8) + "\n")
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Turn records into JSON values. An item comes without its whole memory."""
     if isinstance(value, RecallItem):
         memory = value.memory
         names = [field.name for field in fields(value) if field.name not in ("memory", "explain")]
-        shown = {name: plain(getattr(value, name)) for name in (*names, "why")}
+        shown = {name: to_json_value(getattr(value, name)) for name in (*names, "why")}
         return shown | {"role": memory.role, "name": memory.name, "thread_id": memory.thread_id}
     if isinstance(value, Namespace):
         return {"tenant": value.tenant, "path": value.path}
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json_value(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 
@@ -121,7 +121,7 @@ MIN_ROOMY_WIDTH = 70
 GATE_WIDTH = 9  # the width of most gates' names
 
 
-def bar(console: Console, score: float) -> Text:
+def score_bar(console: Console, score: float) -> Text:
     """Draw a score as ``0.82 ████████░░``; a narrow terminal gets the figure alone.
 
     It is legible without colour and in ASCII.
@@ -142,22 +142,22 @@ def items_table(console: Console, items: Sequence[RecallItem], *, reasons: bool,
     """Draw a row for each item: number, score, text and id; ``reasons`` adds why it is in."""
     table = _grid()
     for number, item in enumerate(items, 1):
-        lines = [Text(clean(item.text)), Text(f"id {item.id} · {origin(item)}", style="dim")]
-        lines = lines if texts else [Text(origin(item))]
+        lines = [Text(clean(item.text)), Text(f"id {item.id} · {describe_origin(item)}", style="dim")]
+        lines = lines if texts else [Text(describe_origin(item))]
         if reasons:
-            lines.append(Text(why(item)))
-        table.add_row(Text(f"{number}"), bar(console, item.score), Text("\n").join(lines))
+            lines.append(Text(describe_reasons(item)))
+        table.add_row(Text(f"{number}"), score_bar(console, item.score), Text("\n").join(lines))
     return table
 
 
-def origin(item: RecallItem) -> str:
+def describe_origin(item: RecallItem) -> str:
     """Name the source message, if it has a caller's id, and the conversation."""
     rests = "" if item.sources in ((), (item.id,)) else f"{', '.join(item.sources)} "
     thread = f"in {item.memory.thread_id}" if item.memory.thread_id else item.channel
     return clean(rests + thread)
 
 
-def why(item: RecallItem) -> str:
+def describe_reasons(item: RecallItem) -> str:
     """Describe in words why an item is in: its matching words and the features of its rank."""
     parts = [item.why.note] if item.why.note else []
     if item.why.words:
@@ -178,7 +178,7 @@ def cut_table(console: Console, cut: Sequence[Cut], memories: Mapping[str, Memor
         memory = memories.get(item.id)
         said = Text(f"{item.gate:<{GATE_WIDTH}} {clean(_short(memory)) if memory else item.id}", no_wrap=True)
         said.overflow = "ellipsis"
-        table.add_row(Text("-"), bar(console, item.score), said)
+        table.add_row(Text("-"), score_bar(console, item.score), said)
     notes = [f"{gate}: {reason}" for gate, reason in {item.gate: item.reason for item in cut[:most]}.items()]
     if len(cut) > most:
         gates = Counter(item.gate for item in cut[most:])

@@ -16,7 +16,7 @@ from memwarden.errors import NotFound
 from memwarden.records import Audit, Fix, Memory, MemoryState
 from memwarden.stores.url import without_login
 from memwarden.surfaces.cli.options import Options, command
-from memwarden.surfaces.cli.output import Tick, clean, plain, print_json, printer, progress
+from memwarden.surfaces.cli.output import Tick, clean, print_json, printer, progress, to_json_value
 
 FAILED = 1
 # The commands that are not called as the verb is.
@@ -86,7 +86,7 @@ def command_of(fix: Fix, options: Options) -> str:
 
 
 def _with_commands(found: Audit, options: Options) -> dict[str, Any]:
-    told: dict[str, Any] = plain(found)
+    told: dict[str, Any] = to_json_value(found)
     for item, finding in zip(told["findings"], found.findings, strict=True):
         item["command"] = command_of(finding.fix, options)
     return told

@@ -1,4 +1,4 @@
-"""``memwarden query`` and ``memwarden context``: relevant memories, and the block for a prompt."""
+"""``memwarden query`` and ``memwarden context``, also of a task: relevant memories and blocks for prompts."""
 
 from __future__ import annotations
 

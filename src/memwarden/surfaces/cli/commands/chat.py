@@ -23,7 +23,7 @@ from memwarden.conversation.upstreams import Upstream, openai_chat
 from memwarden.errors import InvalidInput, NotFound
 from memwarden.records import ContextBlock, Outcome, WriteResult
 from memwarden.surfaces.cli.options import Options, command
-from memwarden.surfaces.cli.output import Printer, clean, plain, printer
+from memwarden.surfaces.cli.output import Printer, clean, printer, to_json_value
 
 COMMANDS = {"/quit": Action.BREAK, "/save": Action.SAVE_AND_CONTINUE, "/help": Action.CONTINUE}
 HELP = "/quit or Ctrl-D ends; /save looks through the conversation (--extraction on_save); Ctrl-C stops an answer."
@@ -185,10 +185,10 @@ class _JsonLines:
 
     def show_reply(self, line: str, reply: Reply) -> None:
         told = {"message": line, "answer": reply.text, "action": reply.action}
-        block = {"text": reply.block.text, "tokens": reply.block.tokens, "items": plain(reply.block.items)}
-        kept = None if reply.kept is None else plain(reply.kept.results)
+        block = {"text": reply.block.text, "tokens": reply.block.tokens, "items": to_json_value(reply.block.items)}
+        kept = None if reply.kept is None else to_json_value(reply.kept.results)
         failures = [_error_json(failure) for failure in reply.failures]
-        self._tell(told | {"block": block, "stored": plain(reply.stored), "kept": kept, "failures": failures})
+        self._tell(told | {"block": block, "stored": to_json_value(reply.stored), "kept": kept, "failures": failures})
 
     def show_stop(self) -> None:
         self._tell({"stopped": True})

@@ -1,4 +1,4 @@
-"""``memwarden add``, ``get``, ``find`` and ``forget``: single memories."""
+"""``memwarden add``, ``get``, ``find``, ``forget``: single memories; ``thread``: conversations and their facts."""
 
 from __future__ import annotations
 
@@ -172,14 +172,16 @@ def _details(memory: Memory) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-app = typer.Typer(help="Show conversations and what was made of them.", no_args_is_help=True, rich_markup_mode=None)
+thread_app = typer.Typer(
+    help="Show conversations and what was made of them.", no_args_is_help=True, rich_markup_mode=None
+)
 Name = Annotated[str, typer.Argument(metavar="THREAD", help="The name of a conversation.")]
 MAX_TURNS = 10_000
 
 
-@app.command("list")
+@thread_app.command("list")
 @command
-async def list_(
+async def list_threads(
     options: Options,
     most: Annotated[int, typer.Option(min=1, help="So many of the newest turns are looked at.")] = MAX_TURNS,
 ) -> None:
@@ -208,9 +210,9 @@ async def list_(
     printer().print(table if told else nobody)
 
 
-@app.command("show")
+@thread_app.command("show")
 @command
-async def show(
+async def show_thread(
     options: Options,
     thread: Name,
     limit: Annotated[int, typer.Option(min=1, help="The last so many turns.")] = 50,
@@ -242,7 +244,7 @@ async def show(
                 console.print(Text(f"  -> {clean(fact.text)}", style="green"))
 
 
-@app.command("look-through")
+@thread_app.command("look-through")
 @command
 async def look_through(
     options: Options,
