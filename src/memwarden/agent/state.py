@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from memwarden import clock, filters
+from memwarden.concurrency.long_texts import read_long
 from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
 from memwarden.lifecycle import EARLIER_STATES
 from memwarden.models.protocols import Embedder
@@ -107,7 +109,8 @@ class AsyncState:
     ) -> StateKey:
         self._check_allowed()
         name, now = _key(key), clock.now()
-        value, _ = redact_value(json.loads(_json(value, self._parts.settings.max_text_bytes)))
+        written = _json(value, self._parts.settings.max_text_bytes)
+        value, _ = await read_long(len(written), lambda: redact_value(json.loads(written)))
         memory = Memory(
             id=_PREFIX + name,
             namespace=self.who.namespace,
@@ -125,7 +128,8 @@ class AsyncState:
             valid_to=_end(expires_in, now),
             trust=trust,
         )
-        look = screen(trust, memory.text, memory.summary, *_texts(value, MAX_DEPTH))
+        texts = (memory.text, memory.summary, *_texts(value, MAX_DEPTH))
+        look = await read_long(len(written), partial(screen, trust, *texts))
         if look.kinds:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)

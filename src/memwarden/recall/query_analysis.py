@@ -45,6 +45,8 @@ _DATE: Final = re.compile(
 )
 
 
+# How far before a month the word is looked for that makes it a month.
+_MAX_BEFORE_MONTH: Final = 24
 # "may", "march", "mar" and the like are words more often than months.
 _DOUBTFUL_MONTHS: Final = frozenset(("may", "march", "mar", "dec", "sep", "jan", "sept", "jun"))
 _BEFORE_MONTH: Final = re.compile(
@@ -62,7 +64,10 @@ def find_dates(text: str) -> list[Date]:
         year_text = part["y1"] or part["y2"] or part["y3"] or part["y4"]
         day_text = part["d1"] or part["d2"] or part["d3"]
         bare = part["m3"] and not (day_text or year_text)
-        if bare and hit[0].lower() in _DOUBTFUL_MONTHS and not _BEFORE_MONTH.search(text, 0, hit.start()):
+        start = hit.start()
+        if bare and hit[0].lower() in _DOUBTFUL_MONTHS and not _BEFORE_MONTH.search(
+            text, max(0, start - _MAX_BEFORE_MONTH), start
+        ):
             continue
         month = None
         if month_text:

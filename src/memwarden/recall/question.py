@@ -116,7 +116,7 @@ class Question:
 
 def dense_text(text: str, view: NamespaceView) -> str:
     """Return the text that is embedded: speakers' names as pronouns, as they speak of themselves."""
-    return query_analysis.to_pronouns(text, list(view.speakers))
+    return query_analysis.to_pronouns(cut_middle(text), list(view.speakers))
 
 
 def prepare_question(
@@ -131,8 +131,8 @@ def prepare_question(
     encoded: the vectors of :func:`dense_text`, or None to go by words alone. now: when it is asked.
     """
     partners = list(view.speakers)
+    text = cut_middle(text)
     asked_days = _asked_days(text, view, now)
-    text = _cut_middle(text)
     stems = query_analysis.question_terms(_without_relative(text, asked_days), partners)
     stems = stems or query_analysis.question_terms(text, partners)  # "on Monday?" asks for the word itself
     return Question(
@@ -173,13 +173,12 @@ def _without_relative(text: str, asked: tuple[DaySpan, ...]) -> str:
     return text
 
 
-MAX_EMBEDDED_CHARACTERS = 4_000
+MAX_SIDE_CHARACTERS = 2_000
 """Of a message longer than twice this the beginning and the end are looked at: there it says what it wants."""
 
 
-def _cut_middle(text: str) -> str:
-    return (
-        text
-        if len(text) <= 2 * MAX_EMBEDDED_CHARACTERS
-        else f"{text[:MAX_EMBEDDED_CHARACTERS]}\n{text[-MAX_EMBEDDED_CHARACTERS:]}"
-    )
+def cut_middle(text: str) -> str:
+    """Return a text without the middle of what is too long for a question."""
+    if len(text) <= 2 * MAX_SIDE_CHARACTERS:
+        return text
+    return f"{text[:MAX_SIDE_CHARACTERS]}\n{text[-MAX_SIDE_CHARACTERS:]}"

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from memwarden import clock
 from memwarden.categories import Categories
+from memwarden.concurrency.long_texts import read_long
 from memwarden.errors import ModelUnavailable
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
@@ -407,7 +408,12 @@ class Recall:
         the parts of an answer together, or leave out what was said before a tool was called.
         """
         index = ctx.index
-        found = [(place, _normalize(text)) for text in said for place in index.same_words(tokenizer.index_ids(text))]
+        words = [await _index_ids(text) for text in said]
+        found = [
+            (place, _normalize(text))
+            for text, ids in zip(said, words, strict=True)
+            for place in index.same_words(ids)
+        ]
         if not found:
             return []
         ids = index.columns.ids
@@ -543,12 +549,16 @@ async def _find_partial_echoes(
     read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: PartialView, said: Sequence[str]
 ) -> list[int]:
     """Return the places of a part that only repeat what stands in the prompt."""
-    found = [(place, _normalize(text)) for text in said for place in part.same_words(tokenizer.index_ids(text))]
+    found = [(place, _normalize(text)) for text in said for place in part.same_words(await _index_ids(text))]
     if not found:
         return []
     stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))
     texts = {memory.id: _normalize(memory.text) for memory in stored}
     return [place for place, text in dict.fromkeys(found) if texts.get(part.rows.ids[place]) == text]
+
+
+async def _index_ids(text: str) -> list[int]:
+    return await read_long(len(text), partial(tokenizer.index_ids, text))
 
 
 def _join_changes(told: str, items: Sequence[RecallItem]) -> str:

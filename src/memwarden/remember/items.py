@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memwarden import clock
+from memwarden.concurrency.long_texts import read_long
 from memwarden.concurrency.tasks import retry_on_stale
 from memwarden.errors import Conflict, NotFound
 from memwarden.ids import new_id
@@ -57,9 +59,10 @@ class ItemWriter:
         Args:
             keep: how many of its earlier contents stay readable (:class:`memwarden.records.Put`); None keeps all.
         """
-        memory, _ = redact_secrets(memory)
+        memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory))
         signals = await self._signals(memory)
-        screening = screen(memory.trust, memory.text, memory.summary, memory.context)
+        texts = (memory.text, memory.summary, memory.context)
+        screening = await read_long(len(memory.text), partial(screen, memory.trust, *texts))
         changes: tuple[BatchChange, ...] = (Put(memory, signals, WriteMode.UPSERT, meta=meta, keep_versions=keep),)
         if screening.state == MemoryState.QUARANTINED:
             quarantined, kinds = replace(memory, id=new_id()), {"kinds": list(screening.kinds)}
@@ -78,7 +81,7 @@ class ItemWriter:
         Returns False, and writes nothing, when the key was used before. Raises Stale for an item written after ``rev``,
         Conflict for a key that was used with something else ``asked``.
         """
-        memory, _ = redact_secrets(memory)
+        memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory))
         (signals,) = await make_signals_in_thread([(memory.text, memory.created_at)], None)
         changes = (Put(memory, signals, WriteMode.UPSERT, keep_versions=keep),)
         batch = Batch(

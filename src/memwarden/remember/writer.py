@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from memwarden import clock, filters
+from memwarden.concurrency.long_texts import read_long
 from memwarden.errors import NotFound
 from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
@@ -132,7 +134,10 @@ def for_each(change: Callable[[WriteCall, IncomingText[T]], IncomingText[T]]) ->
     """Make a step of a function of a single text; texts that have a result are passed over."""
 
     async def step(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
-        return [text if text.result is not None else change(call, text) for text in texts]
+        def change_all() -> list[IncomingText[T]]:
+            return [text if text.result is not None else change(call, text) for text in texts]
+
+        return await read_long(sum(len(text.source.text) for text in texts), change_all)
 
     return step
 
@@ -386,7 +391,7 @@ class Writer:
     async def update(self, scope: Scope, old: Memory, new: Memory, readable: Collection[str] | None) -> WriteResult:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old version."""
         at = self._now()
-        new, kinds = redact_secrets(replace(new, updated_at=at))
+        new, kinds = await read_long(len(new.text), partial(redact_secrets, replace(new, updated_at=at)))
         signals: Signals | None = None
         links: tuple[Link, ...] = ()
         if (new.text, new.created_at) != (old.text, old.created_at):

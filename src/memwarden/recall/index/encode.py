@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from memwarden.concurrency.long_texts import THREAD_CHARACTERS
 from memwarden.errors import ModelUnavailable
 from memwarden.models.multilingual import MultilingualEmbedder
 from memwarden.models.protocols import Embedder, EncodedTexts, PieceEmbedder
@@ -23,9 +24,6 @@ from memwarden.text.signals import make_text_signals
 Floats = npt.NDArray[np.float32]
 
 log = logging.getLogger(__name__)
-
-# A batch with more characters than this is prepared in a worker thread, so that the event loop goes on.
-THREAD_CHARACTERS = 4_000
 
 
 TextAndTime = tuple[str, datetime] | SaidText

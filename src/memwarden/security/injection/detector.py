@@ -15,6 +15,8 @@ from memwarden.security.injection import classifier, known_attacks, obfuscation
 from memwarden.security.injection.obfuscation import fold_lookalikes
 
 _MAX_EVIDENCE = 200
+# A search in a long text stops all other threads; between searches in pieces they go on.
+_PIECE, _OVERLAP = 20_000, 1_000
 # So far over the line a text is held back although its other sentences could be shown; and so far it has to lie by the
 # quotations that it announces as examples. Not out of reach: an attacker can announce an example as well.
 _CLEARLY_OVER = 1.0
@@ -37,7 +39,19 @@ class Suspicion:
 
 
 def find_suspicion(text: str) -> Suspicion:
-    """Judge a text that nobody vouches for. Never raises for a text."""
+    """Judge a text that nobody vouches for. Never raises for a text.
+
+    A long text is judged in pieces that overlap, up to the first that is suspicious.
+    """
+    found = Suspicion((), "")
+    for begin in range(0, max(1, len(text) - _OVERLAP), _PIECE - _OVERLAP):
+        found = _judge(text[begin : begin + _PIECE])
+        if found:
+            break
+    return found
+
+
+def _judge(text: str) -> Suspicion:
     plain = drop_quotations(text)
     found = _readings(plain)
     if not found and plain != text:

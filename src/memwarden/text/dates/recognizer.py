@@ -253,6 +253,10 @@ def _within(small: DateMatch, large: DateMatch) -> DateMatch | None:
     return None
 
 
+MAX_DATED_CHARACTERS: Final = 20_000
+"""Of a longer text the beginning is read: a memory keeps a few of its days only (:mod:`memwarden.text.dates.spans`)."""
+
+
 def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[DaySpan, ...]:
     """The days that a text names, in order of appearance.
 
@@ -261,6 +265,7 @@ def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[Da
     A date without a year is the nearest that fits the tense: "in May" said in March is ten months ago in "I was there
     in May" and in two months in "I will be there in May".
     """
+    text = text[:MAX_DATED_CHARACTERS]
     return _read(text, said.date(), language, question=False) if may_name_days(text) else ()
 
 

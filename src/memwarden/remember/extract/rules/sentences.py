@@ -18,15 +18,15 @@ _CODE: Final = re.compile(
     r"|[{};]\s*\n\s*[}\w]|</\w+>|=>|\w+\(\w*\)\s*[;{]",
     re.MULTILINE,
 )
-_LINK: Final = re.compile(r"\[([^\]\n]*)\]\([^)\s]*\)")
+_LINK: Final = re.compile(r"\[([^\]\n]{0,300})\]\([^)\s]{0,2000}\)")
 _ADDRESS: Final = re.compile(r"https?://\S+")
-_MARKS: Final = re.compile(r"[*_`~]{1,3}(?=\S)|(?<=\S)[*_`~]{1,3}|^\s*#{1,6}\s+|^\s*>+\s*", re.MULTILINE)
+_MARKS: Final = re.compile(r"[*_`~]{1,3}(?=\S)|(?<=\S)[*_`~]{1,3}|^[^\S\n]*#{1,6}\s+|^[^\S\n]*>+[^\S\n]*", re.MULTILINE)
 _PICTURES: Final = re.compile(
     "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2b00-\u2bff\ufe0f\u200d\u20e3]+"
 )
 _SMILEY: Final = re.compile(r"(?<!\w)[:;=]-?[)(DPpO/|](?!\w)|<3")
 _LISTED: Final = re.compile(r"^\s*(?:[-•–]|\(?\d{1,2}[.)]|[a-z][.)])\s+")
-_ASIDE: Final = re.compile(r"\s*\([^()\n]{0,120}\)")
+_ASIDE: Final = re.compile(r"\s{0,9}\([^()\n]{0,120}\)")
 _OPENER: Final = re.compile(
     r"(?:(?:oh|ah|aw+|yeah|yep|yes|yup|ya|no|nope|nah|okay|ok|alright|all right|right|well|so|and|but|also|plus|anyway|"
     r"anyways|hey|hi|hello|wow|woah|whoa|haha+|lol|ha|hmm+|um|uh|ugh|sure|sure thing|for sure|definitely|absolutely|"

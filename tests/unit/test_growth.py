@@ -1,0 +1,165 @@
+"""Every rule that reads text takes time at most in proportion to its length, whatever the text repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from memwarden.agent import concepts, relevance, save_rules
+from memwarden.recall import query_analysis
+from memwarden.recall.answer import excerpt, render
+from memwarden.remember.extract.rules import (
+    clauses,
+    confidence,
+    dating,
+    gate,
+    patterns,
+    presuppositions,
+    pronouns,
+    rejections,
+    relevance_features,
+    sentences,
+    specificity,
+    third_person,
+)
+from memwarden.remember.ingest import strip_context
+from memwarden.remember.resolve.same_fact import rules as same_fact
+from memwarden.security import injection, secrets
+from memwarden.statements import clauses as statement_clauses
+from memwarden.statements import features as statement_features
+from memwarden.statements import subjects
+from memwarden.text import flags, language, tokenizer
+from memwarden.text.dates import recognizer
+from memwarden.text.signals import make_text_signals
+
+NOW = datetime(2026, 5, 8, tzinfo=UTC)
+PARTNERS = ["Ana", "Ben May"]
+
+RULES: dict[str, Callable[[str], Any]] = {
+    "dates": lambda text: recognizer.spans_in(text, NOW),
+    "German dates": lambda text: recognizer.spans_in(text, NOW, "de"),
+    "French dates": lambda text: recognizer.spans_in(text, NOW, "fr"),
+    "Spanish dates": lambda text: recognizer.spans_in(text, NOW, "es"),
+    "asked dates": lambda text: recognizer.asked_spans(text, NOW),
+    "asked dates of years": lambda text: recognizer.asked_spans(text, NOW, since=NOW.replace(year=2021).date()),
+    "calendar dates": query_analysis.find_dates,
+    "months": query_analysis.names_month,
+    "when": query_analysis.is_when_question,
+    "partners": lambda text: query_analysis.partner_names(text, PARTNERS),
+    "pronouns of partners": lambda text: query_analysis.to_pronouns(text, PARTNERS),
+    "question terms": lambda text: query_analysis.question_terms(text, PARTNERS),
+    "small talk": lambda text: query_analysis.is_small_talk(text, PARTNERS),
+    "language": language.language_of,
+    "evidence of language": language.read_evidence,
+    "Latin script": language.is_latin,
+    "terms": tokenizer.terms,
+    "index terms": tokenizer.index_ids,
+    "surface forms": tokenizer.surface_forms,
+    "flags": flags.flags,
+    "signals": lambda text: make_text_signals(text, NOW),
+    "orders": injection.find_suspicion,
+    "orders in prompts": injection.redact_for_prompt,
+    "secrets": secrets.redact,
+    "own context": strip_context.strip_context,
+    "signs of own context": strip_context.holds_context,
+    "sentences of an answer": lambda text: excerpt.split_sentences(text, tokenizer.terms),
+    "a line": excerpt.one_line,
+    "escaping": render.escape,
+    "sentences of facts": sentences.split_sentences,
+    "plain text": sentences.plain_text,
+    "somebody's words": sentences.is_somebodys_words,
+    "clauses of statements": statement_clauses.clauses_of,
+    "words of statements": statement_features.words_of,
+    "subjects": lambda text: subjects.names_in(text),
+    "goals": relevance.read_goal,
+    "general goals": relevance.asks_generally,
+    "plain words": concepts.plain_words,
+    "saved results": lambda text: save_rules.decide_saving("search", {"text": text}, "find it"),
+}
+SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
+    "openers": sentences.drop_openers,
+    "clauses": lambda text: [clauses.split_clauses(each.text) for each in sentences.split_sentences(text)],
+    "contractions": clauses.write_out_contractions,
+    "leads": clauses.split_lead,
+    "talk about talk": confidence.is_about_the_talk,
+    "dates of facts": lambda text: dating.resolve_dates(text, NOW),
+    "worth": gate.judge_worth,
+    "frames": patterns.match_frame,
+    "presuppositions": lambda text: presuppositions.find_presuppositions(text, "Ana"),
+    "undertakings": presuppositions.find_undertaking,
+    "pointers": pronouns.has_outside_pointer,
+    "dropped pointers": pronouns.drop_pointers,
+    "loose ends": pronouns.drop_loose_end,
+    "rejected sentences": lambda text: rejections.reject_sentence(text, False),
+    "rejected clauses": lambda text: rejections.reject_clause(text, two_person=True),
+    "relevance": relevance_features.find_features,
+    "relevance of notes": relevance_features.find_note_features,
+    "names": specificity.names_in,
+    "vague words": specificity.is_vague,
+    "moods": specificity.is_mood,
+    "bare nouns": specificity.has_bare_noun,
+    "third person": lambda text: third_person.to_third_person(text, "Ana", two_person=True),
+    "same fact": lambda text: same_fact.judge(text, f"{text} not"),
+}
+"""These read turns of at most ``MAX_SENTENCE_CHARACTERS``: longer turns are no words of a person's own."""
+HOSTILE = (
+    "may 5 ", "may ", "5 5 ", "since ", "last week of the first week of ", "early ", "the first of the ", "on the ",
+    "2026-05-08 ", "for 3 years ", "been for two years now ", "mai ", "lundi ", "hace ", "5月", "去年の", "一",
+    "a", "a ", "a.", "a. ", "A", "Ana ", "I ", "1", "1 ", "1.", "9" * 16 + " ", " ", "\n", "\n ", ".", "-", "- ", "'",
+    '"', '"a', "(", "([{<", "((a) ", ")]}>", "<", "<memories>", "</memories> ", "<|", "[INST]", "`", "```", "\\u0041",
+    "%41", "&#65;", "QUJD", "4a ", "a b ", "a-", "a_", "a'", "a:b@", "://a:", "https://a.b/?q=", "![a](", "<img src=",
+    "-----BEGIN PRIVATE KEY-----", "sess=", "password is ", "password", "password:", "key=", "token ", "my ", "abc ",
+    "pin 1", "\u200b", "a\u200b", "\u202e", "é", "ß", "İ", "ﷺ", "你", "你好。", "\u0301", "\U0001f3f4",
+    "Summary: a\n", "1. a\n   ", "and ", "that ", "who ", ", ", ";", "if ", "is ", "not ", "do not ", "ignore all ",
+    '{"a": ', "[", '"tool": ', "system: ", "action: a\n", "said ", "\t", "0x", "rot13 a ", "reversed ", "aA1",
+)  # fmt: skip
+SHORT, LONG = 10_000, 100_000
+MAX_FACTOR = 2.5
+"""Ten times the text may take ten times as long and this much more: caches fill, and clocks are coarse."""
+UNMEASURABLE = 0.05
+MAX_SENTENCE_SECONDS = 0.25
+
+
+def seconds(rule: Callable[[str], Any], text: str) -> float:
+    began = time.process_time()
+    rule(text)
+    return time.process_time() - began
+
+
+def repeat(part: str, length: int) -> str:
+    return (part * (length // len(part) + 1))[:length]
+
+
+def growth_of(rule: Callable[[str], Any], part: str) -> float:
+    """How much more than ten times as long the longer text takes; 0 where both are too quick to tell."""
+    thousand = seconds(rule, repeat(part, SHORT // 10))
+    short = seconds(rule, repeat(part, SHORT))
+    if short > max(UNMEASURABLE, 10 * MAX_FACTOR * max(thousand, UNMEASURABLE / 10)):
+        return short / max(thousand, UNMEASURABLE / 10) / 10  # hopeless: the long text would take minutes
+    long = seconds(rule, repeat(part, LONG))
+    return 0.0 if long < 10 * UNMEASURABLE else long / max(short, UNMEASURABLE) / (LONG / SHORT)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_time_grows_with_the_length_at_most(name: str) -> None:
+    rule = RULES[name]
+    rule("Ana moved to Bern in May 2023. I like it.")  # tables are read
+    slow = {}
+    for part in HOSTILE:
+        factor = growth_of(rule, part)
+        if factor > MAX_FACTOR:
+            slow[part] = round(factor, 1)
+    assert not slow
+
+
+@pytest.mark.parametrize("name", SENTENCE_RULES)
+def test_a_rule_for_sentences_reads_the_longest_turn_at_once(name: str) -> None:
+    rule = SENTENCE_RULES[name]
+    rule("Ana moved to Bern in May 2023. I like it.")
+    longest = sentences.MAX_SENTENCE_CHARACTERS
+    slow = {part for part in HOSTILE if seconds(rule, repeat(part, longest)) > MAX_SENTENCE_SECONDS}
+    assert not slow
