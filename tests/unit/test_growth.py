@@ -26,7 +26,7 @@ from memwarden.remember.extract.rules import (
     specificity,
     third_person,
 )
-from memwarden.remember.ingest import strip_context
+from memwarden.remember.ingest import intake
 from memwarden.remember.resolve.same_fact import rules as same_fact
 from memwarden.security import injection, secrets
 from memwarden.statements import clauses as statement_clauses
@@ -64,8 +64,8 @@ RULES: dict[str, Callable[[str], Any]] = {
     "orders": injection.find_suspicion,
     "orders in prompts": injection.redact_for_prompt,
     "secrets": secrets.redact,
-    "own context": strip_context.strip_context,
-    "signs of own context": strip_context.holds_context,
+    "own context": intake.strip_context,
+    "signs of own context": intake.holds_context,
     "sentences of an answer": lambda text: excerpt.split_sentences(text, tokenizer.terms),
     "a line": excerpt.one_line,
     "escaping": render.escape,
@@ -120,7 +120,8 @@ HOSTILE = (
 SHORT, LONG = 10_000, 100_000
 MAX_FACTOR = 2.5
 """Ten times the text may take ten times as long and this much more: caches fill, and clocks are coarse."""
-UNMEASURABLE = 0.05
+UNMEASURABLE = 0.02
+DOUBTFUL_FACTOR = 1.3
 MAX_SENTENCE_SECONDS = 0.25
 
 
@@ -135,11 +136,17 @@ def repeat(part: str, length: int) -> str:
 
 
 def growth_of(rule: Callable[[str], Any], part: str) -> float:
-    """How much more than ten times as long the longer text takes; 0 where both are too quick to tell."""
+    """How much more than in proportion a longer text takes; 0 where it is too quick to tell.
+
+    100,000 characters are read where that is quick or 10,000 took more than ten times as long as 1,000.
+    """
     thousand = seconds(rule, repeat(part, SHORT // 10))
     short = seconds(rule, repeat(part, SHORT))
-    if short > max(UNMEASURABLE, 10 * MAX_FACTOR * max(thousand, UNMEASURABLE / 10)):
-        return short / max(thousand, UNMEASURABLE / 10) / 10  # hopeless: the long text would take minutes
+    factor = short / max(thousand, UNMEASURABLE / 10) / 10
+    if short > 10 * UNMEASURABLE and factor > MAX_FACTOR:
+        return factor  # the long text would take minutes
+    if short > UNMEASURABLE and factor < DOUBTFUL_FACTOR:
+        return factor
     long = seconds(rule, repeat(part, LONG))
     return 0.0 if long < 10 * UNMEASURABLE else long / max(short, UNMEASURABLE) / (LONG / SHORT)
 

@@ -65,8 +65,10 @@ def find_dates(text: str) -> list[Date]:
         day_text = part["d1"] or part["d2"] or part["d3"]
         bare = part["m3"] and not (day_text or year_text)
         start = hit.start()
-        if bare and hit[0].lower() in _DOUBTFUL_MONTHS and not _BEFORE_MONTH.search(
-            text, max(0, start - _MAX_BEFORE_MONTH), start
+        if (
+            bare
+            and hit[0].lower() in _DOUBTFUL_MONTHS
+            and not _BEFORE_MONTH.search(text, max(0, start - _MAX_BEFORE_MONTH), start)
         ):
             continue
         month = None

@@ -410,9 +410,7 @@ class Recall:
         index = ctx.index
         words = [await _index_ids(text) for text in said]
         found = [
-            (place, _normalize(text))
-            for text, ids in zip(said, words, strict=True)
-            for place in index.same_words(ids)
+            (place, _normalize(text)) for text, ids in zip(said, words, strict=True) for place in index.same_words(ids)
         ]
         if not found:
             return []

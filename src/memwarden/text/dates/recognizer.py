@@ -50,7 +50,9 @@ def joined_dates(read: SymbolText, found: list[DateMatch]) -> list[DateMatch]:
 
 def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     """A date with what stands before it: "since", "early", "the week before", "the first weekend of"."""
-    while match.start > floor:
+    for _ in range(MAX_LEADS):
+        if match.start <= floor:
+            break
         # `$` in the pattern is the end of the searched part.
         hit = _LEADS.search(read.symbols, max(floor, match.start - _LONGEST_LEAD), match.start)
         if hit is None:
@@ -65,6 +67,8 @@ def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     return match
 
 
+MAX_LEADS: Final = 8
+"""More words before a date ("the first week of the first week of ...") say nothing that a person means."""
 _LEADS: Final = compile_tokens(
     r"""
      (?P<offset>(?:<number|few|digits|large_number><of>?)?
