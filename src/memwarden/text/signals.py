@@ -20,9 +20,13 @@ class TextSignals(NamedTuple):
     days: bytes
 
 
+MAX_DATED_CHARACTERS = 20_000
+"""Of a longer text the beginning is searched for dates: a memory keeps a few of its days only."""
+
+
 def make_text_signals(text: str, said: datetime) -> TextSignals:
     """Return the signals of a text that was said at a time."""
-    return TextSignals(term_bytes(text), flags.flags(text), encode(spans_in(text, said)))
+    return TextSignals(term_bytes(text), flags.flags(text), encode(spans_in(text[:MAX_DATED_CHARACTERS], said)))
 
 
 def term_bytes(text: str) -> bytes:

@@ -50,9 +50,7 @@ def joined_dates(read: SymbolText, found: list[DateMatch]) -> list[DateMatch]:
 
 def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     """A date with what stands before it: "since", "early", "the week before", "the first weekend of"."""
-    for _ in range(MAX_LEADS):
-        if match.start <= floor:
-            break
+    while match.start > floor:
         # `$` in the pattern is the end of the searched part.
         hit = _LEADS.search(read.symbols, max(floor, match.start - _LONGEST_LEAD), match.start)
         if hit is None:
@@ -67,8 +65,6 @@ def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     return match
 
 
-MAX_LEADS: Final = 8
-"""More words before a date ("the first week of the first week of ...") say nothing that a person means."""
 _LEADS: Final = compile_tokens(
     r"""
      (?P<offset>(?:<number|few|digits|large_number><of>?)?
@@ -257,10 +253,6 @@ def _within(small: DateMatch, large: DateMatch) -> DateMatch | None:
     return None
 
 
-MAX_DATED_CHARACTERS: Final = 20_000
-"""Of a longer text the beginning is read: a memory keeps a few of its days only (:mod:`memwarden.text.dates.spans`)."""
-
-
 def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[DaySpan, ...]:
     """The days that a text names, in order of appearance.
 
@@ -269,7 +261,6 @@ def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[Da
     A date without a year is the nearest that fits the tense: "in May" said in March is ten months ago in "I was there
     in May" and in two months in "I will be there in May".
     """
-    text = text[:MAX_DATED_CHARACTERS]
     return _read(text, said.date(), language, question=False) if may_name_days(text) else ()
 
 
