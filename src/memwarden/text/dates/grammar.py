@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any, Final
+from typing import Final
 
 from memwarden.text.dates.calendar import (
     Days,
@@ -25,44 +24,69 @@ from memwarden.text.dates.calendar import (
     year_days,
 )
 from memwarden.text.dates.symbols import MAX_CLAUSE_WORDS, DateMatch, SymbolText
+from memwarden.text.dates.tokens import compile_tokens
 from memwarden.text.dates.words import LANGUAGES
 
-_YEAR: Final = r"(?:,?[of]{0,2}y)"
-_NUMBER: Final = r"[nvdN]{1,2}o?"
-_NO_LEAD: Final = r"(?!h?[bzP][ofhu]*[dtMmWGDHyLXTQK])"
+_YEAR: Final = r"(?:<comma>?<of|from>{0,2}<year>)"
+_NUMBER: Final = r"<number|few|digits|large_number>{1,2}<of>?"
+_NO_LEAD: Final = (
+    r"(?!<the>?<before|after|ago_before><of|from|the|on>*<digits|ordinal|month|weak_month|weekday|numeric_date|near_day|"
+    r"holiday|year|last|next|this|numbered_quarter|decade>)"
+)
 """Not before "before" and a date: then it leans on that one."""
-_ENTRY: Final = r"(?:(?<=[iuSkfcj])|(?<=[iuSkfcj]h))"
+_ENTRY: Final = r"(?:(?<=<in|on|since|until|from|to|for>)|(?<=<in|on|since|until|from|to|for><the>))"
 """After a word like "in", "during the": it makes a weak word a name of days."""
 
-_RULES: Final = re.compile(
-    r"(?=[dtsMmWwGRYyQqZHKDLlXrTEgPijnNvUBCVuha])(?:"
-    rf"(?P<lasting>j[ux]{{0,2}}{_NUMBER}U(?!A))"
-    rf"|(?P<day_range>(?:R|[dt]\.?[-ck&]h?[dt])\.?[oh]*[Mm]\.?{_YEAR}?|[Mm]\.?(?:R|[dt][-ck&][dt]){_YEAR}?)"
-    rf"|(?P<day>(?:[Ww]\.?,?[hu]*)?(?:[dts]\.?[oh]*[Mm]\.?{_YEAR}?|[Mm]\.?h?(?:[ts]|d(?![UBC:dn])){_YEAR}?))"
-    rf"|(?P<month_of_year>[Mm]\.?{_YEAR})"
-    r"|(?P<turned_month>[LXT][Mm]|[Mm][lr])"
-    r"|(?P<numbers>G)"
-    r"|(?P<years>Y)"
-    r"|(?P<before_last>[UBCWZq]h?bh?L|[UBCWZq]h?zh?X)"
-    rf"|(?P<quarter>Q{_YEAR}?|[ts]B[of]h?y|sBy)"
-    r"|(?P<other_day>g[Ua])"
-    rf"|(?P<some_ago>{_NUMBER}[UBCWVZq]A|P{_NUMBER}[UBCWZq])"
-    rf"|(?P<some_ahead>i{_NUMBER}[UBC](?!A)|{_NUMBER}[UBC]e)"
-    r"|(?P<some_past>(?<!j)(?<!jh)L[nvdN]o?[UBC](?![UBC]))"
-    rf"|(?P<season>[LXT]h?[Zq]|[Zq][lr]|[Zq],?[of]?h?y|{_ENTRY}[Zq])"
-    rf"|(?P<holiday>[LXT]?H(?:[lr]|{_YEAR})?)"
-    r"|(?P<end_of>E[ofh]+[UBC])"
-    r"|(?P<part_of_day>[TL]a)"
-    r"|(?P<turned>T?[Ll][UBC](?![of]h?[MmyTLXGZqHh])|[XTr][UBC]|[UBC][lr])"
-    rf"|(?P<turned_weekday>T?[LlXrT][Ww](?![of])|W[lr])"
-    r"|(?P<the_day>(?:(?:[Ww],?)?(?:uh?|h)t|ud(?=\.))(?!\.?[ofh]*[MmTLX]))"
-    rf"|(?P<weekday>(?:(?<![stL])W|(?<=u)w){_NO_LEAD})"
-    rf"|(?P<weekend>(?:(?<=[iuj])|(?<=h))C{_NO_LEAD})"
-    r"|(?P<near>D)"
-    r"|(?P<decade>(?<=h)K|(?<=h)E-?K|K)"
-    r"|(?P<year>(?<=[iuSkfc&bozEj-])y|(?<=[iuSkb]h)y|(?<![$])y(?=[,.;)]|$))"
-    r"|(?P<month>M|(?<=[iuSkofcbzE-])m|m(?=[of]*[LXT]U))"
-    r")"
+_RULES: Final = compile_tokens(
+    rf"""
+    (?=<digits|ordinal|ordinal_word|month|weak_month|weekday|weak_weekday|numeric_date|day_pair|year_pair|year
+        |numbered_quarter|weak_season|season|holiday|decade|near_day|last|last_after|next|next_after|this|third|other
+        |ago_before|in|for|number|large_number|few|unit|quarter|weekend|weekdays|on|the|part_of_day>)
+    (?:
+     (?P<lasting><for><on|unknown>{{0,2}}{_NUMBER}<unit>(?!<ago>))
+    |(?P<day_range>(?:<day_pair>|<digits|ordinal><period>?<hyphen|to|until|and><the>?<digits|ordinal>)<period>?
+        <of|the>*<month|weak_month><period>?{_YEAR}?|<month|weak_month><period>?(?:<day_pair>|<digits|ordinal>
+        <hyphen|to|until|and><digits|ordinal>){_YEAR}?)
+    |(?P<day>(?:<weekday|weak_weekday><period>?<comma>?<the|on>*)?(?:<digits|ordinal|ordinal_word><period>?
+        <of|the>*<month|weak_month><period>?{_YEAR}?|<month|weak_month><period>?<the>?(?:<ordinal|ordinal_word>|
+        <digits>(?!<unit|quarter|weekend|colon|digits|number>)){_YEAR}?))
+    |(?P<month_of_year><month|weak_month><period>?{_YEAR})
+    |(?P<turned_month><last|next|this><month|weak_month>|<month|weak_month><last_after|next_after>)
+    |(?P<numbers><numeric_date>)
+    |(?P<years><year_pair>)
+    |(?P<before_last><unit|quarter|weekend|weekday|season|weak_season><the>?<before><the>?<last>|
+        <unit|quarter|weekend|weekday|season|weak_season><the>?<after><the>?<next>)
+    |(?P<quarter><numbered_quarter>{_YEAR}?|<ordinal|ordinal_word><quarter><of|from><the>?<year>|<ordinal_word>
+        <quarter><year>)
+    |(?P<other_day><other><unit|part_of_day>)
+    |(?P<some_ago>{_NUMBER}<unit|quarter|weekend|weekday|weekdays|season|weak_season><ago>|<ago_before>{_NUMBER}
+        <unit|quarter|weekend|weekday|season|weak_season>)
+    |(?P<some_ahead><in>{_NUMBER}<unit|quarter|weekend>(?!<ago>)|{_NUMBER}<unit|quarter|weekend><earlier>)
+    |(?P<some_past>(?<!<for>)(?<!<for><the>)<last><number|few|digits|large_number><of>?<unit|quarter|weekend>(?!
+        <unit|quarter|weekend>))
+    |(?P<season><last|next|this><the>?<season|weak_season>|<season|weak_season><last_after|next_after>|
+        <season|weak_season><comma>?<of|from>?<the>?<year>|{_ENTRY}<season|weak_season>)
+    |(?P<holiday><last|next|this>?<holiday>(?:<last_after|next_after>|{_YEAR})?)
+    |(?P<end_of><third><of|from|the>+<unit|quarter|weekend>)
+    |(?P<part_of_day><this|last><part_of_day>)
+    |(?P<turned><this>?<last|last_after><unit|quarter|weekend>(?!<of|from><the>?
+        <month|weak_month|year|this|last|next|numeric_date|season|weak_season|holiday|the>)|
+        <next|this|next_after><unit|quarter|weekend>|<unit|quarter|weekend><last_after|next_after>)
+    |(?P<turned_weekday><this>?<last|last_after|next|next_after|this><weekday|weak_weekday>(?!<of|from>)|
+        <weekday><last_after|next_after>)
+    |(?P<the_day>(?:(?:<weekday|weak_weekday><comma>?)?(?:<on><the>?|<the>)<ordinal>|<on><digits>(?=<period>))(?!
+        <period>?<of|from|the>*<month|weak_month|this|last|next>))
+    |(?P<weekday>(?:(?<!<ordinal_word|ordinal|last>)<weekday>|(?<=<on>)<weak_weekday>){_NO_LEAD})
+    |(?P<weekend>(?:(?<=<in|on|for>)|(?<=<the>))<weekend>{_NO_LEAD})
+    |(?P<near><near_day>)
+    |(?P<decade>(?<=<the>)<decade>|(?<=<the>)<third><hyphen>?<decade>|<decade>)
+    |(?P<year>(?<=<in|on|since|until|from|to|and|before|of|after|third|for|hyphen>)<year>|(?<=
+        <in|on|since|until|before><the>)<year>|(?<!<money>)<year>(?=<comma|period|stop>|$))
+    |(?P<month><month>
+    |(?<=<in|on|since|until|of|from|to|before|after|third|hyphen>)<weak_month>
+    |<weak_month>(?=<of|from>*<last|next|this><unit>))
+    )
+    """
 )
 
 
@@ -71,7 +95,7 @@ def dates_apart(read: SymbolText) -> list[DateMatch]:
     found: list[DateMatch] = []
     for hit in _RULES.finditer(read.symbols):
         start, end = hit.span()
-        if (start and read.symbols[start - 1] == "*") or (start > 1 and read.symbols[start - 2] == "*"):
+        if (start and read.is_token(start - 1, "every")) or (start > 1 and read.is_token(start - 2, "every")):
             continue  # "every Friday", "every last Friday": a habit
         item = _found(hit.lastgroup or "", read, start, end)
         if item is not None:
@@ -113,23 +137,23 @@ def _nearest_year(said: date, tense: int, make: Callable[[int], Days]) -> Days |
 
 
 def _pinned_or_not(read: SymbolText, start: int, end: int, make: Callable[[int], Days]) -> DateMatch | None:
-    year = read.value("y", start, end)
+    year = read.value("year", start, end)
     return _without_year(read, start, end, make) if year is None else DateMatch(start, end, make(year))
 
 
 def _is_word(read: SymbolText, start: int, end: int) -> bool:
     """Whether a weak word ("may", "sun") stands in small letters in a text that has capitals: then it is that word."""
     for i in range(start, end):
-        if read.symbols[i] in "mw" and not read.text[read.places[i][0]].isupper():
+        if read.is_token(i, "weak_month|weak_weekday") and not read.text[read.places[i][0]].isupper():
             return not read.text.islower()
     return False
 
 
 def _day_range(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    month = read.value("Mm", start, end)
-    pair = read.value("R", start, end)
+    month = read.value("month|weak_month", start, end)
+    pair = read.value("day_pair", start, end)
     if pair is None:
-        pair = tuple(read.values[i] for i in range(start, end) if read.symbols[i] in "dt")
+        pair = tuple(read.values[i] for i in range(start, end) if read.is_token(i, "digits|ordinal"))
     first, last = pair[:2]
     if not 1 <= first <= last <= 31:
         return None
@@ -137,15 +161,15 @@ def _day_range(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 
 def _day(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    month, day = read.value("Mm", start, end), read.value("dts", start, end)
-    if read.value("y", start, end) is None and _is_word(read, start, end):
+    month, day = read.value("month|weak_month", start, end), read.value("digits|ordinal|ordinal_word", start, end)
+    if read.value("year", start, end) is None and _is_word(read, start, end):
         return None
-    weekday = read.value("Ww", start, end)
+    weekday = read.value("weekday|weak_weekday", start, end)
 
     def make(year: int) -> Days:
         return one_day(date(year, month, day))
 
-    if weekday is not None and read.value("y", start, end) is None:
+    if weekday is not None and read.value("year", start, end) is None:
         years = range(read.said.year - 1, read.said.year + 2)
         fitting = [days for year in years if (days := try_year(make, year)) and days[0].weekday() == weekday]
         if len(fitting) == 1:  # "Monday, 8 May" tells the year
@@ -158,7 +182,7 @@ def one_day(day: date) -> Days:
 
 
 def _month_of_year(read: SymbolText, start: int, end: int) -> DateMatch:
-    return DateMatch(start, end, month_days(read.value("y", start, end), read.value("Mm", start, end)))
+    return DateMatch(start, end, month_days(read.value("year", start, end), read.value("month|weak_month", start, end)))
 
 
 def _month(read: SymbolText, start: int, end: int) -> DateMatch | None:
@@ -174,8 +198,8 @@ def _numbers(read: SymbolText, start: int, end: int) -> DateMatch | None:
         return DateMatch(start, end, month_days(year, month))
     if year is not None:
         return DateMatch(start, end, one_day(date(year, month, day)))
-    before = read.symbols[start - 1] if start else ""
-    if before != "u" and not (before == "h" and read.language.day_first):  # "the 5/8" is a fraction, "on 5/8" a day
+    # "The 5/8" is a fraction in English, "on 5/8" a day.
+    if not start or not read.is_token(start - 1, "on|the" if read.language.day_first else "on"):
         return None
     return _without_year(read, start, end, lambda year: one_day(date(year, month, day)))
 
@@ -187,8 +211,8 @@ def _year_range(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 def _turn(read: SymbolText, start: int, end: int) -> int:
     """-1 for "last", 1 for "next", 0 for "this", -2 for "vorletzte"."""
-    back = read.value("Ll", start, end)
-    ahead = read.value("Xr", start, end)
+    back = read.value("last|last_after", start, end)
+    ahead = read.value("next|next_after", start, end)
     return -back if back is not None else (ahead or 0)
 
 
@@ -206,17 +230,17 @@ def _turned_in_year(read: SymbolText, start: int, end: int, make: Callable[[int]
 def _turned_month(read: SymbolText, start: int, end: int) -> DateMatch | None:
     if _is_word(read, start, end):
         return None
-    month = read.value("Mm", start, end)
+    month = read.value("month|weak_month", start, end)
     return _turned_in_year(read, start, end, lambda year: month_days(year, month))
 
 
 def _before_last(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    steps = 2 if read.value("X", start, end) else -2
-    if read.symbols[start] == "W":
+    steps = 2 if read.value("next", start, end) else -2
+    if read.is_token(start, "weekday"):
         weekday = read.values[start]
         day = weekday_after(read.said, weekday) if steps > 0 else weekday_before(read.said, weekday)
         return DateMatch(start, end, one_day(day + timedelta(7 if steps > 0 else -7)))
-    if read.symbols[start] in "Zq":
+    if read.is_token(start, "season|weak_season"):
         name = read.values[start]
         over = [d for y in range(read.said.year - 4, read.said.year + 5) if (d := season_days(name, y))[1] < read.said]
         return DateMatch(start, end, over[-2]) if steps < 0 else None
@@ -224,7 +248,7 @@ def _before_last(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 
 def _quarter(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    number = read.value("Qts", start, end)
+    number = read.value("numbered_quarter|ordinal|ordinal_word", start, end)
     return _pinned_or_not(read, start, end, lambda year: quarter_days(year, number))
 
 
@@ -239,10 +263,10 @@ def _other_day(read: SymbolText, start: int, end: int) -> DateMatch | None:
 def _count(read: SymbolText, start: int, end: int) -> tuple[int, int, bool]:
     """Least and most of "two", "a few", "20", and whether it is one number."""
     for i in range(end - 1, start - 1, -1):
-        if read.symbols[i] == "v":
+        if read.is_token(i, "few"):
             least, most = read.values[i]
             return least, most, False
-        if read.symbols[i] in "ndN":
+        if read.is_token(i, "number|digits|large_number"):
             return read.values[i], read.values[i], not any("couple" in word for word in read.words[start:end])
     raise ValueError("no number")
 
@@ -251,9 +275,9 @@ def _some(read: SymbolText, start: int, end: int, sign: int) -> DateMatch | None
     """Some units from the day of saying: the day itself, the calendar's month or year, a week's width."""
     least, most, single = _count(read, start, end)
     for i in range(start, end):
-        if read.symbols[i] in "WVZq":
-            return _some_named(read, start, end, sign * most, read.symbols[i], read.values[i])
-    unit = read.value("UBC", start, end)
+        if read.is_token(i, "weekday|weekdays|season|weak_season"):
+            return _some_named(read, start, end, sign * most, i)
+    unit = read.value("unit|quarter|weekend", start, end)
     if unit == "hour":
         return DateMatch(start, end, one_day(read.said + timedelta(hours=sign * most))) if most < 48 else None
     low, high = (shifted(read.said, unit, sign * n) for n in sorted((least, most), key=lambda n: sign * n))
@@ -265,20 +289,21 @@ def _some(read: SymbolText, start: int, end: int, sign: int) -> DateMatch | None
     return DateMatch(start, end, (low - wide, high + wide), single and not wide)
 
 
-def _some_named(read: SymbolText, start: int, end: int, steps: int, symbol: str, name: Any) -> DateMatch | None:
-    """ "Two Fridays ago", "three summers ago"."""
-    if symbol in "WV":
+def _some_named(read: SymbolText, start: int, end: int, steps: int, place: int) -> DateMatch | None:
+    """ "Two Fridays ago", "three summers ago"; the name stands at ``place``."""
+    name = read.values[place]
+    if read.is_token(place, "weekday|weekdays"):
         nearest = weekday_before(read.said, name) if steps < 0 else weekday_after(read.said, name)
         return DateMatch(start, end, one_day(nearest + timedelta(7 * (steps + (1 if steps < 0 else -1)))))
     return DateMatch(start, end, season_days(name, read.said.year + steps))
 
 
 def _some_ago(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    return _some(read, start, end, read.value("A", start, end) or -1)
+    return _some(read, start, end, read.value("ago", start, end) or -1)
 
 
 def _some_ahead(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    tense, later = read.tense(start, end), read.value("e", start, end)
+    tense, later = read.tense(start, end), read.value("earlier", start, end)
     # "I read it in two days" took two days; "two days later" is from now only in a sentence of the future.
     if tense < 0 or (later is not None and (later < 0 or tense == 0)):
         return None
@@ -290,8 +315,8 @@ _ABOUT: Final = frozenset("about around over almost nearly roughly approximately
 
 def _lasting(read: SymbolText, start: int, end: int) -> DateMatch | None:
     """ "I have had it for three years now", "I have been playing for four months": told is when it began."""
-    if read.value("U", start, end) == "hour" or any(
-        read.symbols[i] in "ux" and read.words[i] not in _ABOUT for i in range(start, end)
+    if read.value("unit", start, end) == "hour" or any(
+        read.is_token(i, "on|unknown") and read.words[i] not in _ABOUT for i in range(start, end)
     ):
         return None
     if read.words[end : end + 1] != ["now"] and not _has_been(read, start):
@@ -303,7 +328,7 @@ def _lasting(read: SymbolText, start: int, end: int) -> DateMatch | None:
 def _has_been(read: SymbolText, end: int) -> bool:
     """Whether "has been" stands before it in its sentence; not "had been", nor "been to", which is over."""
     for i in range(end - 1, max(end - 1 - MAX_CLAUSE_WORDS, -1), -1):
-        if read.symbols[i] in ".;":
+        if read.is_token(i, "period|stop"):
             return False
         if read.words[i] == "been":
             return _OVER.isdisjoint(read.words[max(i - 3, 0) : i]) and read.words[i + 1] != "to"
@@ -316,32 +341,32 @@ _OVER: Final = frozenset(["had", "d"])
 def _some_past(read: SymbolText, start: int, end: int) -> DateMatch:
     """ "The last two weeks": up to the day of saying."""
     _, most, _ = _count(read, start, end)
-    unit = read.value("UBC", start, end)
+    unit = read.value("unit|quarter|weekend", start, end)
     if unit == "hour":
         raise ValueError("no day")
     return DateMatch(start, end, (shifted(read.said, unit, -most), read.said), exact=False)
 
 
 def _season(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    name = read.value("Zq", start, end)
-    if read.value("LlXrT", start, end) is not None:
+    name = read.value("season|weak_season", start, end)
+    if read.value("last|last_after|next|next_after|this", start, end) is not None:
         return _turned_in_year(read, start, end, lambda year: season_days(name, year))
     return _pinned_or_not(read, start, end, lambda year: season_days(name, year))
 
 
 def _holiday(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    name = read.value("H", start, end)
-    if read.value("LlXrT", start, end) is not None:
+    name = read.value("holiday", start, end)
+    if read.value("last|last_after|next|next_after|this", start, end) is not None:
         return _turned_in_year(read, start, end, lambda year: one_day(holiday(name, year)))
     return _pinned_or_not(read, start, end, lambda year: one_day(holiday(name, year)))
 
 
 def _end_of(read: SymbolText, start: int, end: int) -> DateMatch | None:
     """ "The end of the month": of this one."""
-    unit = read.value("UBC", start, end)
+    unit = read.value("unit|quarter|weekend", start, end)
     if unit in ("hour", "day", "weekend"):
         return None
-    return DateMatch(start, end, thirds(unit_of(read.said, unit), read.value("E", start, end)), exact=False)
+    return DateMatch(start, end, thirds(unit_of(read.said, unit), read.value("third", start, end)), exact=False)
 
 
 def _part_of_day(read: SymbolText, start: int, end: int) -> DateMatch:
@@ -349,7 +374,7 @@ def _part_of_day(read: SymbolText, start: int, end: int) -> DateMatch:
 
 
 def _turned(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    unit, turn = read.value("UBC", start, end), _turn(read, start, end)
+    unit, turn = read.value("unit|quarter|weekend", start, end), _turn(read, start, end)
     if unit in ("hour", "day", "fortnight"):  # "the last day of school", "the next day": told from elsewhere
         return None
     if unit == "weekend" and turn == 0:
@@ -371,9 +396,9 @@ def _weekend(read: SymbolText, start: int, end: int) -> DateMatch:
 
 
 def _turned_weekday(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    if read.value("w", start, end) is not None and _is_word(read, start, end):
+    if read.value("weak_weekday", start, end) is not None and _is_word(read, start, end):
         return None
-    weekday, turn = read.value("Ww", start, end), _turn(read, start, end)
+    weekday, turn = read.value("weekday|weak_weekday", start, end), _turn(read, start, end)
     if turn < 0:
         day = weekday_before(read.said, weekday) - timedelta(7 * (-turn - 1))
     elif turn > 0:
@@ -400,10 +425,10 @@ _COUNTED: Final = frozenset(
 def _the_day(read: SymbolText, start: int, end: int) -> DateMatch | None:
     """ "The 15th", of the month that fits; not "the 15th floor", and before a plain word only after "on"."""
     after = read.words[end] if end < len(read.words) else ""
-    told = read.symbols[start] in "uWw"
-    if after in _COUNTED or (not told and after and read.symbols[end] == "x"):
+    told = read.is_token(start, "on|weekday|weak_weekday")
+    if after in _COUNTED or (not told and after and read.is_token(end, "unknown")):
         return None
-    if read.symbols[end - 1] == "d" and read.language is not LANGUAGES["de"]:
+    if read.is_token(end - 1, "digits") and read.language is not LANGUAGES["de"]:
         return None
     day = read.values[end - 1]
     tense, said = read.tense(start, end), read.said
@@ -420,15 +445,15 @@ def _near(read: SymbolText, start: int, end: int) -> DateMatch:
 
 def _decade(read: SymbolText, start: int, end: int) -> DateMatch | None:
     value = read.values[end - 1]
-    if value < 100 and (start == 0 or read.symbols[start - 1] not in "hE"):
+    if value < 100 and (start == 0 or not read.is_token(start - 1, "the|third")):
         return None
     year = value if value >= 100 else value + (2000 if value < 30 else 1900)
     days = decade_of(year)
-    return DateMatch(start, end, thirds(days, read.values[start]) if read.symbols[start] == "E" else days)
+    return DateMatch(start, end, thirds(days, read.values[start]) if read.is_token(start, "third") else days)
 
 
 def _year(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    told = start > 0 and read.symbols[start - 1] not in "oc&-z"
+    told = start > 0 and not read.is_token(start - 1, "of|to|and|hyphen|after")
     if not told and not 1900 <= read.values[start] < 2100:
         return None
     return DateMatch(start, end, year_days(read.values[start]))

@@ -30,6 +30,7 @@ from memwarden.text.dates.calendar import (
 )
 from memwarden.text.dates.grammar import dates_apart, one_day, try_year
 from memwarden.text.dates.symbols import DateMatch, SymbolText, lower_in_place
+from memwarden.text.dates.tokens import compile_tokens, letters
 from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
 from memwarden.text.dates.words import ANCHORS, GATE
 
@@ -94,7 +95,8 @@ def _offset(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch
     if (weekday := read.value("weekday|weak_weekday|weekdays", start, end)) is not None:
         nearest = weekday_before(day, weekday) if sign < 0 else weekday_after(day, weekday)
         return replace(match, days=one_day(nearest + timedelta(7 * (steps - sign))), in_year=None)
-    return replace(match, days=_beside(day, read.value("unit|quarter|weekend|part_of_day", start, end) or "day", steps), in_year=None)
+    unit = read.value("unit|quarter|weekend|part_of_day", start, end) or "day"
+    return replace(match, days=_beside(day, unit, steps), in_year=None)
 
 
 def _beside(day: date, unit: str, steps: int) -> Days:
@@ -216,7 +218,8 @@ def _joined(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | 
     """One date out of two neighbours, or None."""
     gap = read.symbols[left.end : right.start]
     opened = left.start > 0 and (
-        read.is_token(left.start - 1, "from") or read.is_token(max(left.start - 2, 0) : left.start, "from|the")
+        read.is_token(left.start - 1, "from")
+        or (left.start > 1 and read.is_token(left.start - 2, "from") and read.is_token(left.start - 1, "the"))
     )
     if _RANGE_GAP.fullmatch(gap) or (opened and _PAIR_GAP.fullmatch(gap)):
         return _range(read, left, right, left.start - opened)
@@ -308,11 +311,12 @@ def _read(
     return (*spans, *named)
 
 
-_SYMBOLS_OF_DATES: Final = frozenset(ANCHORS) | set("yGRYt")
+_LETTERS_OF_DATES: Final = frozenset(letters(f"{ANCHORS}|year|numeric_date|day_pair|year_pair|ordinal"))
+_DAY_OF_MONTH: Final = letters("digits") + letters("period")
 
 
 def _has_anchor(symbols: str) -> bool:
-    return not _SYMBOLS_OF_DATES.isdisjoint(symbols) or "d." in symbols
+    return not _LETTERS_OF_DATES.isdisjoint(symbols) or _DAY_OF_MONTH in symbols
 
 
 def _years(said: date, since: date | None) -> range | None:

@@ -1,4 +1,4 @@
-"""A text as one-letter symbols of time with their values: what :mod:`memwarden.text.dates.grammar` reads."""
+"""A text as tokens of time with their values: what :mod:`memwarden.text.dates.grammar` reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from memwarden.text.dates.calendar import Days
-from memwarden.text.dates.words import LANGUAGES, Language, Phrases
+from memwarden.text.dates.tokens import TOKENS, letters
+from memwarden.text.dates.words import LANGUAGES, Phrases, TimeWords
 from memwarden.text.language import language_of
 
 MAX_CLAUSE_WORDS: Final = 60
@@ -65,19 +66,24 @@ class SymbolText:
             places.append((start, end))
         return places
 
-    def value(self, symbols: str, start: int, end: int) -> Any:
-        """The value of the first token that is one of ``symbols``; None if there is none."""
+    def is_token(self, place: int, names: str) -> bool:
+        """Whether a word is any of some tokens, named as in :func:`memwarden.text.dates.tokens.letters`."""
+        return self.symbols[place] in letters(names)
+
+    def value(self, names: str, start: int, end: int) -> Any:
+        """Return the value of the first word that is any of some tokens; None if there is none."""
+        wanted = letters(names)
         for i in range(start, end):
-            if self.symbols[i] in symbols:
+            if self.symbols[i] in wanted:
                 return self.values[i]
         return None
 
     def tense(self, start: int, end: int) -> int:
         """-1 in a sentence of the past, 1 in one of the future, 0 where nothing tells."""
         low, high = start, end
-        while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in ".;":
+        while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in _ENDS:
             low -= 1
-        while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in ".;":
+        while high < min(end + MAX_CLAUSE_WORDS, len(self.words)) and self.symbols[high] not in _ENDS:
             high += 1
         around = [*self.words[low:start], *self.words[end:high]]
         if not self.language.future.isdisjoint(around):
@@ -94,7 +100,8 @@ class SymbolText:
 _TOKEN: Final = re.compile(r"[0-9]+(?:[./–-][0-9]+)+|\w+|[^\w\s]")
 _DIGIT: Final = re.compile(r"[0-9]")
 _DIGITS: Final = frozenset("0123456789")
-_UNKNOWN: Final = ("x", 0)
+_ENDS: Final = letters("period|stop")
+_UNKNOWN: Final = (TOKENS["unknown"], 0)
 _ORDINAL: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th|er|º)")
 _DECADE: Final = re.compile(r"([0-9]{2})?([0-9])0s")
 
@@ -114,23 +121,24 @@ def _with_phrases(words: list[str], phrases: Phrases) -> list[str]:
     return joined
 
 
-def _of_digits(word: str, language: Language) -> tuple[str, Any]:
+def _of_digits(word: str, language: TimeWords) -> tuple[str, Any]:
     """The symbol of a token that begins with a digit."""
     if word.isascii() and word.isdigit():
         if len(word) <= 2:
-            return "d", int(word)
-        return ("y" if len(word) == 4 and 1800 <= int(word) < 2200 else "N"), int(word[:6])
+            return TOKENS["digits"], int(word)
+        is_year = len(word) == 4 and 1800 <= int(word) < 2200
+        return TOKENS["year" if is_year else "large_number"], int(word[:6])
     if hit := _ORDINAL.fullmatch(word):
-        return "t", int(hit[1])
+        return TOKENS["ordinal"], int(hit[1])
     if hit := _DECADE.fullmatch(word):
-        return "K", int(hit[2]) * 10 + 100 * int(hit[1] or 0)
+        return TOKENS["decade"], int(hit[2]) * 10 + 100 * int(hit[1] or 0)
     return _of_numbers(word, language)
 
 
 _PARTS: Final = re.compile(r"([0-9]+)([./–-])([0-9]+)(?:\2([0-9]+))?")
 
 
-def _of_numbers(word: str, language: Language) -> tuple[str, Any]:
+def _of_numbers(word: str, language: TimeWords) -> tuple[str, Any]:
     """The symbol of "2023-05-08", "8.5.2023", "3-7", "2019-2021"."""
     hit = _PARTS.fullmatch(word)
     if hit is None:
@@ -138,25 +146,25 @@ def _of_numbers(word: str, language: Language) -> tuple[str, Any]:
     first, sign, second, third = int(hit[1]), hit[2], int(hit[3]), hit[4]
     if third is None:
         if sign in "-–" and len(hit[1]) == 4 and len(hit[3]) == 4 and first < second:
-            return "Y", (first, second)
+            return TOKENS["year_pair"], (first, second)
         if sign in "-–" and 1 <= first < second <= 31:
-            return "R", (first, second)
+            return TOKENS["day_pair"], (first, second)
         if sign == "-" and len(hit[1]) == 4 and len(hit[3]) == 2:
-            return "G", (first, second, None)
+            return TOKENS["numeric_date"], (first, second, None)
         if sign in "./" and len(hit[3]) == 4:
-            return "G", (second, first, None)
+            return TOKENS["numeric_date"], (second, first, None)
         if sign == "." and language.day_first and language is not _ENGLISH:
-            return "G", (None, second, first)
-        return ("G", (None, *_month_and_day(first, second, language))) if sign == "/" else _UNKNOWN
+            return TOKENS["numeric_date"], (None, second, first)
+        return (TOKENS["numeric_date"], (None, *_month_and_day(first, second, language))) if sign == "/" else _UNKNOWN
     if len(hit[1]) == 4:
-        return "G", (first, second, int(third))
+        return TOKENS["numeric_date"], (first, second, int(third))
     if len(third) not in (2, 4):
         return _UNKNOWN
     month, day = (second, first) if sign == "." else _month_and_day(first, second, language)
-    return "G", (int(third) if len(third) == 4 else _century(int(third)), month, day)
+    return TOKENS["numeric_date"], (int(third) if len(third) == 4 else _century(int(third)), month, day)
 
 
-def _month_and_day(first: int, second: int, language: Language) -> tuple[int, int]:
+def _month_and_day(first: int, second: int, language: TimeWords) -> tuple[int, int]:
     return (second, first) if language.day_first or first > 12 else (first, second)
 
 
