@@ -79,12 +79,12 @@ def test_an_abbreviation_ends_no_sentence_and_full_width_signs_do() -> None:
 
 
 def test_a_huge_text_has_a_bounded_number_of_clauses_and_takes_no_longer() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for sign in ("a", ". ", ", and ", "我，", "A. ", "\n", "- "):
         assert len(clauses_of(sign * 300_000)) <= MAX_CLAUSES
         subjects_of(sign * 300_000)
         buckets_of(sign * 300_000)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_hashed_words_see_negation_and_numbers_alike() -> None:

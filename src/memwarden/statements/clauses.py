@@ -16,11 +16,13 @@ LONG_SENTENCE: Final = 70
 MIN_CLAUSE: Final = 8
 SHORT_CLAUSE: Final = 18
 
+# The lookbehinds keep the sign with the sentence before it, and are of fixed length, so that time stays linear.
 _SENTENCE_END: Final = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]]{0,3}\s+(?=\S))|(?<=[。！？!?])(?=\S)|\n+|;\s+|；")
 _ABBREVIATION: Final = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Prof|St|Jr|vs|etc|approx|No|Nr|Str|ca|bzw|z\.B|u\.a|d\.h|a\.m|p\.m|e\.g|i\.e|[A-Z]|"
     r"\d)\.$"
 )
+# A comma ends a clause only where a subject or a conjunction follows: "eggs, milk, flour" is a single clause.
 _CLAUSE_END: Final = re.compile(
     r",\s+(?=(?:and|but|so|also|which means|und|aber|y|pero|et|mais|donc|ich|i|we|my|he|she|mein|meine|mi|mis|je|j'|"
     r"mon|ma|on|yo)\b)|\s+[–—-]\s+|、(?=.{8})|，(?=.{4})|,\s+(?=.{25})",
@@ -43,6 +45,7 @@ def clauses_of(text: str) -> list[Clause]:
     for sentence in _cut(text[:MAX_CHARACTERS]):
         if len(found) >= MAX_CLAUSES:
             break
+        # "Ok." and "是的" state nothing and would cost an embedding each.
         if _width(sentence.text) < MIN_WIDTH:
             continue
         found.append(sentence)
@@ -71,6 +74,7 @@ def _parts(sentence: Clause) -> list[Clause]:
     for part in _split(sentence.text, 0, _CLAUSE_END):
         if _width(part.text) < MIN_CLAUSE:
             continue
+        # "Also," or "In May," says nothing alone; what follows does.
         if joined and _width(joined[-1].text) < SHORT_CLAUSE:
             start = joined.pop().start
             part = Clause(sentence.text[start : part.end], start, part.end)

@@ -15,6 +15,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, every number as "0"; each sign of an unspaced language is a word."""
+    # "rent 540" and "rent 612" state the same attribute: every number is the same word.
     return _WORD.findall(_DIGITS.sub("0", text[:MAX_CHARACTERS].lower().replace("’", "'")))
 
 
@@ -27,4 +28,5 @@ def buckets_of(text: str) -> list[int]:
     found |= {f"b{left} {right}" for left, right in zip(["^", *words], [*words, "$"], strict=True)}
     if "?" in text or "？" in text:
         found.add("?")
+    # A checksum, not hash(): the weights were fitted in another process.
     return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in found})

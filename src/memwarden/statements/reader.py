@@ -147,6 +147,7 @@ class StatementReader:
         place = 0
         for each, parts in zip(said, clauses, strict=True):
             for part in parts:
+                # Most messages are a single clause, whose vector was made with the row: no second embedding.
                 if each.vector is not None and part.text == each.text.strip():
                     known.append((place, each.vector))
                 else:
@@ -165,7 +166,7 @@ class StatementReader:
         buckets = [buckets_of(clause.text) for clause in clauses]
         states = _sigmoid(weights.states.scores(vectors, buckets))[:, 0]
         kept = [int(row) for row in np.argsort(-states, kind="stable")[:MAX_STATEMENTS]]
-        kept.sort()
+        kept.sort()  # in the order of the text again
         rows = vectors[kept]
         chosen = [buckets[row] for row in kept]
         chances = _softmax(weights.attribute.scores(rows, chosen))
@@ -229,6 +230,7 @@ def _holds(text: str, at: datetime) -> tuple[date, date | None]:
     if not spans:
         return said, None
     first, last = min(span.first for span in spans), max(span.last for span in spans)
+    # "until 30 June" ends what holds; the same days without it say since when.
     if _UNTIL.search(text):
         return (first if first <= said and first != last else said), last
     return first, None
@@ -237,6 +239,7 @@ def _holds(text: str, at: datetime) -> tuple[date, date | None]:
 def _when(text: str, past: float) -> When:
     if _WHY.search(text):
         return "why"
+    # A reason is asked for in the past tense too, so that "why" goes first.
     if past >= 0.5:
         return "past"
     if _WHEN.search(text):

@@ -78,6 +78,7 @@ def pack(statements: Sequence[PackedStatement]) -> bytes:
         return b""
     parts = [_HEAD.pack(FORMAT, len(statements))]
     for each in statements:
+        # Its length travels in a byte.
         subject = each.subject.encode()[:255]
         until = _NO_DAY if each.until is None else each.until
         sorts = each.sort

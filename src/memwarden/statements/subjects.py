@@ -64,6 +64,7 @@ def subject_words() -> SubjectWords:
     read = tomllib.loads(files(__package__).joinpath("subjects.toml").read_text(encoding="utf-8"))
     lists = {name: frozenset(words.split()) for name, words in read["pronouns"].items()}
     lines = [line.split() for line in read["relations"]["lines"].strip().splitlines()]
+    # Reversed, so that of two lines with the same word the first wins.
     relations = {word: line[0] for line in reversed(lines) for word in line}
     unspaced = [(word, "relation", f"relation:{first}") for word, first in relations.items() if _UNSPACED.search(word)]
     for sort in ("self", "third", "you"):
@@ -90,6 +91,7 @@ def subjects_of(
     """
     text = text[:MAX_SIGNS]
     found = sorted(_mentions(text, common))
+    # Chats drop the subject: "moved last week", "works fine now". The speaker is meant more often than not.
     if not found:
         return _self(speaker) if role != ASSISTANT else ()
     first = _meant(text.lower(), found)
@@ -128,6 +130,7 @@ def _meant(low: str, found: list[_Mention]) -> _Mention:
 def _mentions(text: str, common: Collection[str]) -> list[_Mention]:
     lists = subject_words()
     low = text.lower().replace("’", "'")
+    # "What is Ana allergic to?" names her late; in "moved to Porto" the name is a place.
     asks = _ASKS.search(text) is not None
     found = [
         _Mention(start, -len(name), "name", f"name:{name}")
@@ -167,6 +170,7 @@ def names_in(text: str, common: Collection[str] = frozenset()) -> list[str]:
 
 def _find_names(text: str, common: Collection[str]) -> list[tuple[int, str]]:
     """Names with where they stand."""
+    # German writes every noun large, so that a large letter says nothing of a name.
     if _GERMAN.search(text.lower()):
         return []
     lists = subject_words()

@@ -31,6 +31,7 @@ class LinearHead(NamedTuple):
         """Return one line of scores a clause."""
         scores = vectors @ self.dense + self.bias
         if self.words is not None:
+            # Few buckets a clause: adding their rows beats a sparse product, which would need scipy.
             for line, places in enumerate(buckets):
                 scores[line] += self.words[places].sum(axis=0) / np.sqrt(len(places) or 1)
         return np.asarray(scores, np.float32)
@@ -92,6 +93,7 @@ def attribute_code(attribute: str) -> int:
 @cache
 def load_weights() -> StatementWeights:
     """Return the weights of the wheel, read once."""
+    # Read through importlib.resources, so that a wheel in a zip file works too.
     with np.load(BytesIO(files(__package__).joinpath("weights.npz").read_bytes())) as stored:
         arrays = {name: stored[name] for name in stored.files}
 

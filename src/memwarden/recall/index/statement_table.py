@@ -172,6 +172,7 @@ class StatementTable:
         pair = vectors @ vectors.T + ATTRIBUTE_SHARE * self._same_attribute(rows)
         pair += STATES_SHARE * np.minimum(sure[:, None], sure[None])
         pair += CHANGE_SHARE * (self._changes.array[rows].astype(np.float32) / 255)[:, None]
+        # By when they were said, not by place: a row whose signals followed later has a later place.
         later = times[owner][:, None] > times[owner][None]
         np.maximum.at(scores, (owner[:, None], owner[None]), np.where(later, pair, -np.inf))
         return scores if shared_words is None else np.asarray(scores + WORDS_SHARE * shared_words, np.float32)

@@ -30,6 +30,7 @@ def demote_outdated(view: NamespaceView, logits: Floats, allowed: Mask, words: F
     places = best_places(logits, allowed)
     scores = table.replacement_scores(places, view.created_at[places], words)
     found = logits.copy()
+    # The oldest first: what was replaced twice ends below both.
     for line in np.argsort(view.created_at[places], kind="stable").tolist():
         place = places[line]
         later = [
