@@ -77,7 +77,7 @@ _THREAD = "m.thread_id = one.thread_id"
 _SAME = "{0}.tenant = %(tenant)s AND {0}.namespace = %(namespace)s"
 _OF_SPACE = "WHERE {0}.tenant = one.tenant AND {0}.namespace = one.namespace"
 _LAST = f"(SELECT coalesce(max(seq), 0) FROM memwarden.journal j {_OF_SPACE.format('j')})"
-_HIGHEST_NUMBER = f"(SELECT coalesce(max(m.n), 0) FROM memwarden.memories m {_OF_SPACE.format('m')})"
+_HIGHEST = f"(SELECT coalesce(max(m.n), 0) FROM memwarden.memories m {_OF_SPACE.format('m')})"
 _TOLD = (
     f"{_LAST} = (SELECT count(*) FROM memwarden.journal j {_OF_SPACE.format('j')}) AND "
     f"{_LAST} >= (SELECT coalesce(max(m.rev), 0) FROM memwarden.memories m {_OF_SPACE.format('m')})"
@@ -104,7 +104,7 @@ CHECKS = (
         "values of no saved state",
     ),
     _counter("rev", _LAST, f"one.rev <> {_LAST} AND {_TOLD}", "namespaces with another revision than their journal"),
-    _counter("rows", _HIGHEST_NUMBER, f"one.rows < {_HIGHEST_NUMBER}", "namespaces that would give a number away twice"),
+    _counter("rows", _HIGHEST, f"one.rows < {_HIGHEST}", "namespaces that would give a number away twice"),
     RowCheck(
         "content",
         "journal",

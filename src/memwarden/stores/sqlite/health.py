@@ -52,7 +52,7 @@ _NO_THREAD = (
     "NOT EXISTS (SELECT 1 FROM checkpoint_writes w WHERE w.ns = one.ns AND w.thread_id = one.thread_id)"
 )
 _LAST = "(SELECT coalesce(max(seq), 0) FROM journal j WHERE j.ns = one.no)"
-_HIGHEST_NUMBER = "(SELECT coalesce(max(m.row) & 4294967295, 0) FROM memories m WHERE m.ns = one.no)"
+_HIGHEST = "(SELECT coalesce(max(m.row) & 4294967295, 0) FROM memories m WHERE m.ns = one.no)"
 # A journal with gaps does not tell the revision, so counters are checked against whole journals only.
 _TOLD = (
     f"{_LAST} = (SELECT count(*) FROM journal j WHERE j.ns = one.no) AND "
@@ -78,9 +78,9 @@ CHECKS = (
     TableCheck(
         "counter",
         "namespaces",
-        f"SELECT count(*) FROM namespaces AS one WHERE one.rows < {_HIGHEST_NUMBER}",
+        f"SELECT count(*) FROM namespaces AS one WHERE one.rows < {_HIGHEST}",
         "namespaces that would give a number away twice",
-        f"UPDATE namespaces AS one SET rows = {_HIGHEST_NUMBER} WHERE one.rows < {_HIGHEST_NUMBER}",
+        f"UPDATE namespaces AS one SET rows = {_HIGHEST} WHERE one.rows < {_HIGHEST}",
     ),
     TableCheck(
         "content",
