@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from memwarden.errors import CategoryDenied, InvalidConfig, InvalidInput, UnknownAgent
+
+
+DEFAULT_CATEGORY: Final = "activity"
+"""The category of turns, and of what is stated without a category."""
+_TOP_LEVEL: Final = ("categories", "allowlists")
+
+
+def own_category(agent: str) -> str:
+    """Return the category that an agent has for itself, whatever its allowlist says."""
+    return f"agent:{agent}"
+
+
+def is_own_category(name: str) -> bool:
+    """Whether a category is an agent's own."""
+    return name.startswith("agent:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +43,14 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The declared categories and the agents' allowlists."""
+    """The declared categories and the agents' allowlists.
+
+    file: the YAML file that they were read from, if they were.
+    """
 
     declared: Mapping[str, Category]
     allowlists: Mapping[str, tuple[str, ...]]
+    file: Path | None = field(default=None, compare=False)
 
     def known(self, name: str) -> str:
         """Return ``name``. Raises InvalidInput if no such category is declared."""
@@ -39,6 +58,24 @@ class Categories:
             known = ", ".join(sorted(self.declared))
             raise InvalidInput(f"unknown category {name!r}; declared are: {known}. Add it to the categories file")
         return name
+
+    def default_for(self, agent: str | None) -> str:
+        """Return the category of an agent's turns and of what it states without a category.
+
+        It is the agent's own where the agent may not read what everybody says: its answers rest on memories that
+        others may not read.
+        """
+        if agent is None or DEFAULT_CATEGORY in self.allowlists.get(agent, ()):
+            return DEFAULT_CATEGORY
+        return own_category(agent)
+
+    def check_writable(self, agent: str | None, category: str) -> None:
+        """Raise CategoryDenied for a category that an agent may not write: it writes what it may read."""
+        allowed = self.readable(agent, None)
+        if allowed is not None and category not in allowed:
+            raise CategoryDenied(
+                f"agent {agent!r} may not write {category!r}; its allowlist is: {', '.join(allowed)}"
+            )
 
     def readable(self, agent: str | None, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the categories that a query may search; None means all of them.
@@ -72,7 +109,7 @@ def read_categories(source: str | Path | Mapping[str, Any]) -> Categories:
     Raises InvalidConfig that names the place that is wrong.
     """
     if isinstance(source, Mapping):
-        return _categories(source, "categories")
+        return _categories(source, "categories", None)
     import yaml  # 20 ms that only those need who have a file of their own
 
     try:
@@ -83,7 +120,7 @@ def read_categories(source: str | Path | Mapping[str, Any]) -> Categories:
         raise InvalidConfig(f"{str(source)!r} is not valid YAML: {error}") from error
     if not isinstance(content, Mapping):
         raise InvalidConfig(f"{str(source)!r} must hold a mapping with 'categories' and 'allowlists'")
-    return _categories(content, str(source))
+    return _categories(content, str(source), Path(source))
 
 
 @cache
@@ -92,9 +129,12 @@ def shipped_categories() -> Categories:
     return read_categories(tomllib.loads(Path(__file__).with_name("categories.toml").read_text(encoding="utf-8")))
 
 
-def _categories(content: Mapping[str, Any], where: str) -> Categories:
+def _categories(content: Mapping[str, Any], where: str, file: Path | None) -> Categories:
+    unknown = sorted(str(name) for name in content if name not in _TOP_LEVEL)
+    if unknown:
+        raise InvalidConfig(f"{where} has an unknown key {unknown[0]!r:.80}; keys are: {', '.join(_TOP_LEVEL)}")
     groups = _mapping(content.get("categories", {}), f"{where}: categories")
-    unknown = sorted(set(groups) - {"system", "custom"})
+    unknown = sorted(str(name) for name in groups if name not in ("system", "custom"))
     if unknown:
         raise InvalidConfig(f"{where}: categories has 'system' and 'custom', not {unknown[0]!r}")
     declared: dict[str, Category] = {}
@@ -103,6 +143,8 @@ def _categories(content: Mapping[str, Any], where: str) -> Categories:
             category = _category(entry, f"{where}: categories.{group}[{number}]")
             if category.name in declared:
                 raise InvalidConfig(f"{where}: category {category.name!r} is declared twice")
+            if is_own_category(category.name):
+                raise InvalidConfig(f"{where}: {category.name!r} begins as the own category of an agent does")
             declared[category.name] = category
     allowlists: dict[str, tuple[str, ...]] = {}
     for agent, names in _mapping(content.get("allowlists") or {}, f"{where}: allowlists").items():
@@ -112,7 +154,11 @@ def _categories(content: Mapping[str, Any], where: str) -> Categories:
         )
         for name in allowlists[str(agent)]:
             declared.setdefault(name, Category(name))
-    return Categories(declared, allowlists)
+    for agent, names in allowlists.items():
+        own = own_category(agent)
+        declared.setdefault(own, Category(own))
+        allowlists[agent] = tuple(dict.fromkeys((*names, own)))
+    return Categories(declared, allowlists, file)
 
 
 def _category(entry: Any, where: str) -> Category:

@@ -318,7 +318,9 @@ def test_a_plain_yes_right_after_the_question_is_consent(warden: Warden) -> None
     waiting, other = proposed(me, city="Lisbon"), proposed(me, language="French")
     asked = said(me, "Shall I remember that you live in Lisbon?", "assistant")
     answer = said(me, "Yes, please.")
-    (decided,) = ana(warden, agent="supervisor").consent.acknowledge(answer)
+    with pytest.raises(Denied, match="cannot consent"):
+        ana(warden, agent="supervisor").consent.acknowledge(answer)
+    (decided,) = me.consent.acknowledge(answer)
     assert (decided.id, decided.state, decided.way, decided.decided_by) == (waiting, "approved", "chat", "ana")
     assert me.consent.user_context().city == "Lisbon"
     assert [consent.id for consent in me.consent.proposals()] == [other]
@@ -483,7 +485,7 @@ READS = {
     "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
-    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncJournal.events", "AsyncJournal.event_counts",
+    "AsyncWarden.close", "AsyncWarden.back_up", "AsyncWarden.reload_categories", "AsyncJournal.events", "AsyncJournal.event_counts",
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def ana(here: Warden) -> BoundScope:
 
 def test_both_tools_on_every_store(warden: Warden) -> None:
     tools = warden.scope(user="ana", thread="t1").tools()
-    made = tools.call_tool("createMemory", {"content": "Ana moved to Lisbon in May.", "category": "profile"})
+    made = tools.call_tool("createMemory", {"content": "Ana moved to Lisbon in May.", "category": "preferences"})
     found = tools.call_tool("searchMemories", {"query": "Which city did Ana move to?"})
     assert [item["id"] for item in found["results"]] == [made["id"]]
 
@@ -109,7 +109,7 @@ def test_a_memory_that_a_model_makes(ana: BoundScope) -> None:
         "type": "Decision",
         "importance": 8,
     }
-    made = tools.call_tool("createMemory", given | {"category": "profile", "tags": ["home"]})
+    made = tools.call_tool("createMemory", given | {"category": "preferences", "tags": ["home"]})
     assert (made["success"], made["outcome"]) == (True, "created")
     item = ana.get(made["id"])
     assert (item.text, item.summary, item.kind, item.importance) == (
@@ -119,13 +119,13 @@ def test_a_memory_that_a_model_makes(ana: BoundScope) -> None:
         0.8,
     )
     assert (item.category, item.tags, item.source, item.trust) == (
-        "profile",
+        "preferences",
         ("home",),
         "tool:createMemory",
         "external",
     )
     assert item.thread_id == "t1"
-    again = tools.call_tool("createMemory", {"content": "Ana moved to Lisbon in May.", "category": "profile"})
+    again = tools.call_tool("createMemory", {"content": "Ana moved to Lisbon in May.", "category": "preferences"})
     assert (again["success"], again["outcome"], again["id"]) == (True, "merged", made["id"])
     assert "says the same" in again["reason"]
     assert "Lisbon" in tools.call_tool("searchMemories", {"query": "Which city did Ana move to?"})["results"][0]["text"]

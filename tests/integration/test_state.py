@@ -163,6 +163,9 @@ def test_somebody_elses_id_is_not_overwritten(warden: Warden) -> None:
 
 def test_an_agent_needs_the_category(warden: Warden) -> None:
     planner = warden.scope(user="ana", agent="planner")
+    planner.state.save("a", 1)
+    assert planner.state.load("a") == 1
+    warden.reload_categories({"allowlists": {"planner": ["tasks"]}})
     for call in (lambda: planner.state.save("a", 1), planner.state.list_keys, lambda: planner.state.load("a")):
         with pytest.raises(CategoryDenied, match="state"):
             call()

@@ -119,7 +119,7 @@ allowlists:
     assert categories.declared["profile"].always
     assert categories.declared["event"].rag_length == 30
     assert categories.declared["projects"].name == "projects"  # declared by the allowlist that uses it
-    assert categories.readable("planner", None) == ("goals", "tasks", "projects")
+    assert categories.readable("planner", None) == ("goals", "tasks", "projects", "agent:planner")
     assert categories.readable(None, None) is None
 
 
@@ -138,6 +138,9 @@ allowlists:
         ("categories: {system: [{name: x, context: all, rag_length: 3}]}", "goes with context 'rag'"),
         ("categories: {system: [{name: x}, {name: x}]}", "declared twice"),
         ("allowlists: {planner: tasks}", "must be a list"),
+        ("allowlist: {planner: [tasks]}", "unknown key 'allowlist'; keys are: categories, allowlists"),
+        ("1: {}", "unknown key '1'"),
+        ("categories: {system: [{name: 'agent:x'}]}", "own category of an agent"),
         ("allowlists: {planner: [1]}", "non-empty text"),
     ],
 )

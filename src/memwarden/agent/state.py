@@ -134,7 +134,9 @@ class AsyncState:
             raise Denied(f"not saved: {look.reason}")
         await self._refuse_others(memory.id)
         actor = self.who.actor or self.who.agent
-        stored, _ = await self._parts.working.items.upsert(memory, actor=actor, meta=meta, keep=EARLIER_STATES)
+        stored, _ = await self._parts.working.items.upsert(
+            memory, actor=actor, agent=self.who.agent, meta=meta, keep=EARLIER_STATES
+        )
         return _describe(stored)
 
     async def load(self, key: str) -> Any:
@@ -165,7 +167,7 @@ class AsyncState:
         found = await self._matching(pattern, expired=True)
         if found and not dry_run:
             items, actor = self._parts.working.items, self.who.actor or self.who.agent
-            await items.remove(self.who.namespace, [item.id for item in found], actor=actor)
+            await items.remove(self.who.namespace, [item.id for item in found], actor=actor, agent=self.who.agent)
         return [_name(item) for item in found]
 
     async def load_for_model(self, keys: Sequence[str]) -> dict[str, Any]:

@@ -422,6 +422,7 @@ class Warden(Facade):
     scope = making(BoundScope, AsyncWarden.scope)
     backend = making(Backend, AsyncWarden.backend)
     back_up = blocking(AsyncWarden.back_up)
+    reload_categories = blocking(AsyncWarden.reload_categories)
     tiers = Handle(Tiers, "The stores of tasks, projects and what holds everywhere.")
     state = Handle(State, "Saved values of the user ``default``; of somebody else: ``scope(user=...).state``.")
     sessions = Handle(Sessions, "Stored sessions of the user ``default``; else ``scope(user=...).sessions``.")

@@ -96,11 +96,7 @@ class AsyncConsent(ScopeHandle):
         Raises NotFound; Conflict for a proposal that was decided on already or has expired; Denied for an agent: nobody
         consents for somebody else. InvalidInput, StoreError.
         """
-        if self.who.agent is not None:
-            raise Denied(
-                f"agent {self.who.agent!r} cannot consent for a person; decide in a scope without an agent, or ask in "
-                "the chat and acknowledge the answer"
-            )
+        self._refuse_agent()
         NAME.check(consent_id, "a consent id")
         arguments.check_truth(approve, "approve")
         word(WAYS).check(way, "way")
@@ -118,10 +114,18 @@ class AsyncConsent(ScopeHandle):
         Args:
             turn_id: of a turn that :meth:`observe` stored, as it returns it.
 
-        Raises NotFound for an id that is no turn of this user.
+        Raises NotFound for an id that is no turn of this user; Denied for an agent, as :meth:`decide`.
         """
         NAME.check(turn_id, "a turn id")
+        self._refuse_agent()
         return await self._proposals.acknowledge(self.who, turn_id)
+
+    def _refuse_agent(self) -> None:
+        if self.who.agent is not None:
+            raise Denied(
+                f"agent {self.who.agent!r} cannot consent for a person; decide, or acknowledge the person's answer, in "
+                "a scope without an agent"
+            )
 
     def _check_readable(self) -> None:
         if self.who.agent is not None:

@@ -27,7 +27,7 @@ from memwarden.conversation.settings import ChatSettings
 from memwarden.conversation.turn import AsyncTurn
 from memwarden.conversation.turn_log import TurnLog
 from memwarden.deprecation import add_old_names
-from memwarden.errors import Conflict, InvalidInput, NotFound
+from memwarden.errors import Conflict, Denied, InvalidInput, NotFound
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
 from memwarden.records import (
@@ -41,6 +41,7 @@ from memwarden.records import (
 )
 from memwarden.remember.extract import procedures
 from memwarden.remember.extract.response import read_response
+from memwarden.remember.ingest.intake import trust_of
 from memwarden.remember.ingest.messages import (
     Draft,
     checked_name,
@@ -136,7 +137,7 @@ class AsyncScope(ScopeReads):
         *,
         channel: str = Channel.SEMANTIC,
         kind: str | None = None,
-        category: str = "activity",
+        category: str | None = None,
         importance: float = 0.5,
         tags: Sequence[str] = (),
         pinned: bool = False,
@@ -165,15 +166,16 @@ class AsyncScope(ScopeReads):
                 lists steps; they are numbered, stored in the category ``procedural``, and in an answer only when
                 ``query`` is asked for that category by its name.
             kind: what sort of statement; None lets its words decide.
-            category: a declared category; it decides which agents may read it.
+            category: a declared category; it decides which agents may read it. None: ``activity``, or the agent's own
+                category (``agent:<name>``) if it may not read that.
             importance: 0..1. pinned: first in line for a context block, never expires.
             source: where it comes from, a path or URI. sources: ids of the turns that it rests on; such a turn is not
                 shown beside it.
             summary, context: short forms for a context block. characters: who takes part in it.
             created_at: when it was learned (default now). valid_from: since when it is true.
             trust: whom the words come from: ``person``, ``assistant`` or ``external`` (a tool, a page, a document, an
-                import). None tells it from role, kind and source. What is external and looks like orders for an
-                assistant is ``quarantined``: kept apart, never shown to a model.
+                import). None: a person's words have no source or a thread (``thread/t1``); other sources are external. What is external, or stated by an agent, and looks like orders for an assistant is
+                ``quarantined``: kept apart, never shown to a model.
             key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
                 others it is a Conflict.
 
@@ -187,11 +189,14 @@ class AsyncScope(ScopeReads):
             raise InvalidInput(f"channel is {stated}, not {channel!r:.80}; use observe for turns")
         if trust is not None:
             word(Trust).check(trust, "trust")
+            given = checked_name(source, "source")
+            if trust == Trust.PERSON and self.who.agent is not None and trust_of(None, kind, given) == Trust.EXTERNAL:
+                raise Denied(f"agent {self.who.agent!r} cannot vouch for {given or kind!r}: it is no person's words")
         draft = Draft(
             text="",
             channel=str(channel),
             kind=None if kind is None else arguments.check_kind(kind),
-            category=arguments.check_category(settings, category),
+            category=self._stated_category(category),
             importance=scale.check_importance(importance),
             tags=checked_names(tags, "tags"),
             pinned=arguments.check_truth(pinned, "pinned"),
@@ -211,26 +216,29 @@ class AsyncScope(ScopeReads):
         return await self._parts.working.writer.remember(self.who, drafts, self._readable, checked_name(key, "key"))
 
     @instrumented(Node.HOTPATH, Op.CREATE)
-    async def extract(self, response: str, *, category: str = "activity", source: str | None = None) -> WriteResult:
+    async def extract(self, response: str, *, category: str | None = None, source: str | None = None) -> WriteResult:
         """Store the memories that a model's answer lists as worth remembering.
 
         Args:
             response: JSON, bare, fenced or with words around it: a list of texts or of objects with ``content``, and
                 maybe ``summary``, ``type``, ``importance`` (1..10) and ``tags``.
 
-        All of them are stored in a single batch, or none. Raises InvalidInput when there is no such list in it.
+        All of them are stored in a single batch, or none. They are the assistant's words, or external when ``source`` is:
+        they replace nothing that a person said. Raises InvalidInput when there is no such list in it.
         """
         settings = self._parts.settings
+        given = checked_name(source, "source")
         listed = read_response(checked_text(response, "response", settings.max_text_bytes), settings.max_text_bytes)
         drafts = [
             Draft(
                 text=checked_text(item.text, f"memory {number} of the response", settings.max_text_bytes),
-                category=arguments.check_category(settings, category),
+                category=self._stated_category(category),
                 kind=item.kind,
                 importance=item.importance,
                 tags=item.tags,
-                source=checked_name(source, "source"),
+                source=given,
                 summary=item.summary,
+                trust=trust_of("assistant", None, given),
             )
             for number, item in enumerate(listed)
         ]
@@ -485,7 +493,10 @@ class AsyncScope(ScopeReads):
         return found
 
     def _own_category(self, name: str) -> str:
-        """A category that the agent may read. Raises CategoryDenied."""
+        """A category that the agent may write. Raises CategoryDenied."""
         category = arguments.check_category(self._parts.settings, name)
-        self._parts.settings.categories.readable(self.who.agent, (category,))
+        self._categories.check_writable(self.who.agent, category)
         return category
+
+    def _stated_category(self, name: str | None) -> str:
+        return self._categories.default_for(self.who.agent) if name is None else self._own_category(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +14,7 @@ from memwarden import settings as configuration
 from memwarden.agent.sessions.stored_sessions import AsyncSessions
 from memwarden.agent.state import AsyncState
 from memwarden.api.scope import AsyncScope
+from memwarden.categories import read_categories
 from memwarden.errors import InvalidConfig, InvalidInput, ModelMismatch
 from memwarden.models.side_by_side import make_embedder
 from memwarden.records import (
@@ -118,6 +120,25 @@ class AsyncWarden:
         StoreCorrupt.
         """
         return await require_backup(self.store).back_up(Path(path))
+
+    async def reload_categories(self, source: str | Path | Mapping[str, Any] | None = None) -> None:
+        """Read categories and allowlists again; they hold from the next call on, in all scopes of this warden.
+
+        Args:
+            source: a YAML file or its content; None: the file that the setting ``categories`` names.
+
+        Raises InvalidConfig, and then the earlier ones hold.
+        """
+        source = self._parts.settings.categories.file if source is None else source
+        if source is None:
+            raise InvalidConfig("the setting categories names no file; give the file or its content")
+        categories = await asyncio.to_thread(read_categories, source)
+        if categories.file is None:
+            categories = replace(categories, file=self._parts.settings.categories.file)
+        self._parts.settings = replace(self._parts.settings, categories=categories)
+        if self._parts.opened is not None:
+            self._parts.opened.recall.categories = categories
+            self._parts.opened.extractor.categories = categories
 
     async def close(self) -> None:
         """Finish pending writes and let go of the store. May be called twice."""
@@ -264,7 +285,7 @@ class AsyncWarden:
         events, raw = self._parts.events, self._parts.store
         recorded = InstrumentedStore(raw, events.put) if self._parts.settings.events == "on" else raw
         # Nothing but consent gets a store without the guard.
-        guarded = GuardedStore(recorded)
+        guarded = GuardedStore(recorded, lambda: self._parts.settings.categories)
         resolver = Resolver(
             guarded,
             indexes,

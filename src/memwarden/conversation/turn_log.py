@@ -27,8 +27,15 @@ class TurnLog:
     async def store(self, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], key: str | None) -> WriteResult:
         """Store messages without extracting memories. See :meth:`memwarden.api.scope.AsyncScope.observe`."""
         read = read_messages(messages, self._parts.settings.max_text_bytes)
-        working = self._parts.working
-        return await working.writer.observe(self.who, read, checked_name(key, "key"), working.recall.seen(self.who))
+        working, categories = self._parts.working, self._parts.settings.categories
+        return await working.writer.observe(
+            self.who,
+            read,
+            checked_name(key, "key"),
+            working.recall.seen(self.who),
+            category=categories.default_for(self.who.agent),
+            readable=categories.readable(self.who.agent, None),
+        )
 
     async def waits_for(self, turns: int) -> bool:
         """Return whether at least this many turns of the thread await extraction."""

@@ -170,7 +170,7 @@ class Recall:
         self._embedder = embedder
         # Decided here: checking a protocol takes longer than embedding a question.
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
-        self._categories = categories
+        self.categories = categories
         self._memory_cache = MemoryCache(held_bytes)
         self._change_cursor = ChangeCursor(store)
         self._pasts = PastIndexes(store, indexes, embedder, past_bytes)
@@ -218,7 +218,7 @@ class Recall:
         if relevant and related:
             taken = [
                 Candidate(item.place, float(ranking.scores[item.place]), beside=item_id)
-                for item, item_id in beside.choose_neighbours(related, packed.items, self._categories.declared)
+                for item, item_id in beside.choose_neighbours(related, packed.items, self.categories.declared)
             ]
             read = await self._read(ctx, [item.place for item in taken])
             wanted = [make_of(read, item) for item in taken if item.place in read]
@@ -295,7 +295,7 @@ class Recall:
         else:
             index = await self._indexes.current(scope.namespace)
             moment = IndexMoment(index.rev, index.epoch, index.stated_rev)
-        found = await self._change_cursor.since(scope, moment, since_rev, self._categories.readable(scope.agent, None))
+        found = await self._change_cursor.since(scope, moment, since_rev, self.categories.readable(scope.agent, None))
         self._change_cursor.acknowledge(scope, moment)
         return found
 
@@ -307,7 +307,7 @@ class Recall:
         """Return the changes that fit the budget, and whether they count as seen."""
         if request.since_rev is None and self._change_cursor.is_unchanged(scope, moment):
             return None, True
-        readable = self._categories.readable(scope.agent, None)
+        readable = self.categories.readable(scope.agent, None)
         found = await self._change_cursor.since(scope, moment, request.since_rev, readable)
         shown = fit_delta(found, request.budget_tokens, self._count) if found else None
         return shown, bool(shown or not found)
@@ -331,7 +331,7 @@ class Recall:
     ) -> list[Memory]:
         """Return what fulfils the conditions as of a revision or a time, in the order of the store's ``find``."""
         past = await self._pasts.at(scope.namespace, as_of)
-        hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
+        hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         ids = past.list_ids(where, hidden, limit=limit, order_by=order_by, descending=descending)
         return await past.read(self._store, ids)
 
@@ -364,11 +364,11 @@ class Recall:
         encoded = await self._encode_question(dense_text(text, large.view))
         question = prepare_question(text, large.view, encoded, now, self._left_out)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
-        readable = self._categories.readable(scope.agent, None)
+        readable = self.categories.readable(scope.agent, None)
         where = (*_in_categories(readable), *_in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
         open_ = open_rows((*where, *_default_conditions(request, by_channel, now)), cards=by_channel)
-        always = tuple(item.name for item in self._categories.declared.values() if item.always)
+        always = tuple(item.name for item in self.categories.declared.values() if item.always)
         gathered = await self._larges.gather(namespace, large, question, open_, always, narrow=bool(where))
         if gathered is None:
             return None
@@ -398,7 +398,7 @@ class Recall:
             read = partial(self._store.get, scope.namespace)
             return QueryContext(await self._index(scope), self._now(), read, (), follows=True)
         past = await self._pasts.at(scope.namespace, as_of)
-        hidden = await past.hidden(self._store, self._categories.readable(scope.agent, None))
+        hidden = await past.hidden(self._store, self.categories.readable(scope.agent, None))
         return QueryContext(past.index, past.moment, partial(past.read, self._store), hidden, follows=False)
 
     async def _echoes(self, ctx: QueryContext, said: Sequence[str], thread: str | None) -> list[int]:
@@ -430,7 +430,7 @@ class Recall:
 
     def _gates(self, scope: Scope, ctx: QueryContext, request: Request, echoes: Sequence[int]) -> Gates:
         index = ctx.index
-        readable = index.mask(_in_categories(self._categories.readable(scope.agent, None)))
+        readable = index.mask(_in_categories(self.categories.readable(scope.agent, None)))
         readable[list(ctx.hidden)] = False
         fresh = index.live.copy()
         fresh[list(echoes)] = False
@@ -510,7 +510,7 @@ class Recall:
             gates,
             relevant=ranking.confidence >= (DEFAULT_THRESHOLD if request.threshold is None else request.threshold),
             threshold=MIN_ITEM_SCORE if request.threshold is None else request.threshold * share,
-            declared=self._categories.declared,
+            declared=self.categories.declared,
             limit=limit,
             everything=request.explain,
         )

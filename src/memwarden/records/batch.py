@@ -172,6 +172,7 @@ class Batch:
             of the first time is given. The same key with another ``fingerprint`` is a Conflict.
         fingerprint: stable hash of what the caller asked for; compared when a key comes again.
         actor: who did it, for the journal.
+        agent: the agent for which it is written, held to its allowlist; None for a person, a program or memwarden.
         at: the time of the write (aware, UTC).
         decided_at: the revision on whose contents the batch was decided: refuse it (Stale) when a memory that it
             updates, removes or restores was changed since. None: no matter.
@@ -186,6 +187,7 @@ class Batch:
     key: str | None = None
     fingerprint: str | None = None
     actor: str | None = None
+    agent: str | None = None
     decided_at: int | None = None
     decided_on_all: bool = False
     seen: tuple[SeenMark, ...] = ()

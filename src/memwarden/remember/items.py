@@ -49,6 +49,7 @@ class ItemWriter:
         memory: Memory,
         *,
         actor: str | None = None,
+        agent: str | None = None,
         meta: Mapping[str, Any] | None = None,
         keep: int | None = None,
     ) -> tuple[Memory, Screening]:
@@ -57,6 +58,7 @@ class ItemWriter:
         What comes from outside and looks like orders is quarantined under a new id, so that it takes no place.
 
         Args:
+            agent: the agent that writes it; None for others.
             keep: how many of its earlier contents stay readable (:class:`memwarden.records.Put`); None keeps all.
         """
         memory, _ = await read_long(len(memory.text), partial(redact_secrets, memory))
@@ -67,7 +69,7 @@ class ItemWriter:
         if screening.state == MemoryState.QUARANTINED:
             quarantined, kinds = replace(memory, id=new_id()), {"kinds": list(screening.kinds)}
             changes = (Remove(memory.id), Put(quarantined, signals, state=screening.state, meta=kinds))
-        await self._store.apply(Batch(memory.namespace, changes, self._now(), actor=actor))
+        await self._store.apply(Batch(memory.namespace, changes, self._now(), actor=actor, agent=agent))
         return memory, screening
 
     async def swap(
@@ -96,7 +98,8 @@ class ItemWriter:
         return not (await self._store.apply(batch)).replayed
 
     async def remove(
-        self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None
+        self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None,
+        agent: str | None = None,
     ) -> int:
         """Remove items from a namespace in a single batch; return how many were there.
 
@@ -105,7 +108,7 @@ class ItemWriter:
         if not ids:
             return 0
         changes = tuple(Remove(item_id) for item_id in ids)
-        receipt = await self._store.apply(Batch(namespace, changes, self._now(), actor=actor, decided_at=decided_at))
+        receipt = await self._store.apply(Batch(namespace, changes, self._now(), actor=actor, agent=agent, decided_at=decided_at))
         return sum(1 for applied in receipt.applied if applied.outcome == "deleted")
 
     async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:

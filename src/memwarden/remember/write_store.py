@@ -6,11 +6,12 @@ Only consent (:mod:`memwarden.remember.resolve.consent.proposals`) writes withou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from memwarden.errors import Denied
+from memwarden.categories import Categories, shipped_categories
+from memwarden.errors import Denied, NotFound
 from memwarden.filters import Where
 from memwarden.observability.instrument import EventDraft, Sink, current_operation
 from memwarden.observability.records import Op, Status
@@ -32,7 +33,9 @@ from memwarden.records import (
     Remove,
     Restore,
     ThreadMarks,
+    Trust,
     Unlink,
+    WriteMode,
 )
 from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
 from memwarden.stores.protocol import BatchStore, StoreReader
@@ -127,12 +130,39 @@ class InstrumentedStore(_ReadThrough, BatchStore):
 
 
 class GuardedStore(_ReadThrough, BatchStore):
-    """A store whose user contexts cannot be changed, but for the undo of a decision."""
+    """A store that checks who may write what: user contexts need consent, an agent its allowlist.
+
+    categories: returns those that hold now.
+    """
+
+    def __init__(self, store: BatchStore, categories: Callable[[], Categories] = shipped_categories) -> None:
+        super().__init__(store)
+        self._categories = categories
 
     async def apply(self, batch: Batch) -> Receipt:
-        """Apply a batch as the store does. Raises Denied for a change of a user context or of a proposal for it."""
+        """Apply a batch as the store does.
+
+        Raises Denied for a change of a user context or of a proposal for it, and for external words in a category that
+        every prompt gets; CategoryDenied for what an agent may not write, NotFound for a change of what it may not
+        read.
+        """
         check_batch(batch)
+        check_offered(batch, self._categories())
+        await self._check_agent(batch)
         return await self._store.apply(batch)
+
+    async def _check_agent(self, batch: Batch) -> None:
+        if batch.agent is None:
+            return
+        categories = self._categories()
+        for change in batch.changes:
+            if isinstance(change, Put):
+                categories.check_writable(batch.agent, change.memory.category)
+        ids = list(dict.fromkeys(memory_id for change in batch.changes for memory_id in _touched_ids(change)))
+        readable = categories.readable(batch.agent, None)
+        for memory in await self._store.get(batch.namespace, ids, removed=True) if ids else ():
+            if readable is not None and memory.category not in readable:
+                raise NotFound(f"no memory {memory.id!r} in {batch.namespace.path}")
 
 
 def is_reserved(memory_id: str) -> bool:
@@ -151,6 +181,24 @@ def check_batch(batch: Batch) -> None:
                     f"only, so that nothing of it changes without consent. No other memory has an id that begins with "
                     f"{CONTEXT_ID!r}"
                 )
+
+
+def check_offered(batch: Batch, categories: Categories) -> None:
+    """Raise Denied for new external words in a category that is always offered: no page speaks in every prompt."""
+    always = {category.name for category in categories.declared.values() if category.always}
+    for change in batch.changes:
+        if isinstance(change, Put) and change.mode != WriteMode.UPDATE and change.state == MemoryState.ACTIVE:
+            if change.memory.category in always and change.memory.trust == Trust.EXTERNAL:
+                raise Denied(
+                    f"the category {change.memory.category!r} is in every prompt, so external words cannot be in it; "
+                    "choose another category, or declare them a person's words with trust='person'"
+                )
+
+
+def _touched_ids(change: BatchChange) -> tuple[str, ...]:
+    if isinstance(change, Link | Unlink):
+        return (change.from_id, change.to_id)
+    return _changed_ids(change)
 
 
 def _changed_ids(change: BatchChange) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from memwarden import clock, filters
+from memwarden.categories import DEFAULT_CATEGORY
 from memwarden.concurrency.long_texts import read_long
-from memwarden.errors import NotFound
+from memwarden.errors import Denied, NotFound
 from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.lifecycle import KEPT_AFTER_FORGETTING
 from memwarden.models.protocols import Embedder
@@ -39,6 +40,7 @@ from memwarden.records import (
     Scope,
     SeenMark,
     Signals,
+    Trust,
     Unlink,
     WriteMode,
     WriteResult,
@@ -62,8 +64,6 @@ from memwarden.remember.resolve.review import check_restore, check_review_undo
 from memwarden.remember.undo import plan_undo
 from memwarden.remember.write_store import GuardedStore
 from memwarden.text.flags import Flag
-
-TURN_CATEGORY = "activity"
 
 SMALL_TALK_REJECTED = "greeting, thanks or small talk alone: nothing to remember"
 SMALL_TALK_STORED = "greeting, thanks or small talk alone: kept in the turn log, never recalled"
@@ -92,13 +92,29 @@ T = TypeVar("T", Message, Draft)
 
 @dataclass(frozen=True, slots=True)
 class WriteCall:
-    """The values that the steps of a call share. at: the time of the write. key: the idempotency key."""
+    """The values that the steps of a call share.
+
+    at: the time of the write. key: the caller's idempotency key. category: of turns. readable: the categories that the
+    caller may read; None for all.
+    """
 
     scope: Scope
     store: GuardedStore
     embedder: Embedder | None
     at: datetime
     key: str | None = None
+    category: str = DEFAULT_CATEGORY
+    readable: Collection[str] | None = None
+
+    @property
+    def batch_key(self) -> str | None:
+        """The idempotency key, apart for an agent with a log of its own: a known key tells it nothing of others."""
+        return self.key if self.key is None else self.own_prefix + self.key
+
+    @property
+    def own_prefix(self) -> str:
+        """What begins the keys of turns in an agent's own log; empty for the turns that everybody shares."""
+        return "" if self.category == DEFAULT_CATEGORY else f"{self.category}|"
 
     @property
     def thread(self) -> str:
@@ -164,7 +180,7 @@ def refuse_unstorable(call: WriteCall, text: IncomingText[Message]) -> IncomingT
 async def deduplicate(call: WriteCall, texts: list[IncomingText[Message]]) -> list[IncomingText[Message]]:
     """Give each turn the key under which it is stored once; pass over turns that the thread holds already."""
     keys = iter(await _turn_keys(call, [text.source for text in texts if text.result is None]))
-    return [text if text.result is not None else _with_key(text, next(keys)) for text in texts]
+    return [text if text.result is not None else _with_key(call, text, next(keys)) for text in texts]
 
 
 async def _turn_keys(call: WriteCall, messages: Sequence[Message]) -> list[TurnKey]:
@@ -172,17 +188,19 @@ async def _turn_keys(call: WriteCall, messages: Sequence[Message]) -> list[TurnK
     if call.key is not None or all(message.id for message in messages):
         return [TurnKey(key_of_id(message) or f"key:{call.key}:{number}") for number, message in enumerate(messages)]
     where = filters.parse({"thread_id": call.thread, "channel": Channel.TURN})
+    if call.readable is not None:
+        where = (*where, filters.Condition("category", "$in", tuple(call.readable)))
     limit = min(2 * len(messages) + 10, max(len(messages), MAX_COMPARED))
     tail = await call.store.find(call.scope.namespace, where, limit=limit, order_by=filters.WRITTEN)
     return find_new_turns(messages, tail[::-1])
 
 
-def _with_key(text: IncomingText[Message], key: TurnKey) -> IncomingText[Message]:
+def _with_key(call: WriteCall, text: IncomingText[Message], key: TurnKey) -> IncomingText[Message]:
     if key.refused is not None:
         return replace(text, result=MessageResult(None, Outcome.REJECTED, key.refused))
     if key.known is not None:
         return replace(text, result=MessageResult(key.known, Outcome.CREATED, ALREADY))
-    return replace(text, key=key.source_key)
+    return replace(text, key=call.own_prefix + key.source_key)
 
 
 async def encode(call: WriteCall, texts: list[IncomingText[T]]) -> list[IncomingText[T]]:
@@ -201,6 +219,20 @@ def refuse_small_talk(call: WriteCall, text: IncomingText[Draft]) -> IncomingTex
     return replace(text, secrets=(), result=MessageResult(None, Outcome.REJECTED, SMALL_TALK_REJECTED))
 
 
+def screen_memory(memory: Memory, *, unreviewed: bool) -> Screening:
+    """Screen all the texts of a memory that a prompt may show."""
+    return screen(memory.trust, memory.text, memory.summary, memory.context, unreviewed=unreviewed)
+
+
+def _is_unreviewed(scope: Scope, memory: Memory) -> bool:
+    """Whether a statement is screened although nobody said that it comes from outside.
+
+    An agent could else state a quarantined text that it may not approve; so could a model whose answer is extracted.
+    """
+    stated = memory.channel != Channel.TURN
+    return stated and (scope.agent is not None or memory.trust == Trust.ASSISTANT)
+
+
 def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Message]:
     """Make the memory of a turn."""
     message, memory_id = text.source, new_id()
@@ -212,7 +244,7 @@ def make_turn(call: WriteCall, text: IncomingText[Message]) -> IncomingText[Mess
         updated_at=call.at,
         channel=Channel.TURN,
         kind=kind_of(message.text),
-        category=TURN_CATEGORY,
+        category=call.category,
         source=f"thread/{call.thread}",
         sources=(message.id or memory_id,),
         characters=(message.name,) if message.name else (),
@@ -264,7 +296,7 @@ def make_memory(call: WriteCall, text: IncomingText[Draft]) -> IncomingText[Draf
 def screen_for_orders(call: WriteCall, text: IncomingText[T]) -> IncomingText[T]:
     """Decide whether the memory is quarantined: a text from outside that reads like orders to an assistant."""
     memory = _memory_of(text)
-    return replace(text, screening=screen(memory.trust, memory.text, memory.summary, memory.context))
+    return replace(text, screening=screen_memory(memory, unreviewed=_is_unreviewed(call.scope, memory)))
 
 
 OBSERVE_STEPS: Final[tuple[Step[Message], ...]] = (
@@ -315,7 +347,14 @@ class Writer:
         self._now = now
 
     async def observe(
-        self, scope: Scope, messages: Sequence[Message], key: str | None, seen: tuple[SeenMark, ...] = ()
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        key: str | None,
+        seen: tuple[SeenMark, ...] = (),
+        *,
+        category: str = DEFAULT_CATEGORY,
+        readable: Collection[str] | None = None,
     ) -> WriteResult:
         """Store messages, durably and once, without secrets; quarantine what looks like an attack.
 
@@ -323,7 +362,7 @@ class Writer:
         """
         # A slow model is not waited for: the words answer at once, and the vectors follow.
         embedder = self._embedder if self._filler is None else None
-        call = WriteCall(scope, self._store, embedder, self._now(), key)
+        call = WriteCall(scope, self._store, embedder, self._now(), key, category, readable)
         texts = await run_steps(OBSERVE_STEPS, call, messages)
         rev, applied = await self._apply_turns(call, texts, seen)
         if self._filler is not None:
@@ -344,9 +383,10 @@ class Writer:
             call.scope.namespace,
             puts,
             call.at,
-            key=call.key,
+            key=call.batch_key,
             fingerprint=_fingerprint(call, asked),
             actor=_actor(call.scope),
+            agent=call.scope.agent,
             seen=seen,
         )
         receipt = await self._store.apply(batch)
@@ -371,6 +411,7 @@ class Writer:
             readable,
             call.at,
             actor=_actor(scope),
+            agent=scope.agent,
             key=key,
             fingerprint=_fingerprint(call, [repr(text.source) for text in texts]),
         )
@@ -392,13 +433,17 @@ class Writer:
         """Write a memory's new content. Raises Conflict when the stored version is no longer the old version."""
         at = self._now()
         new, kinds = await read_long(len(new.text), partial(redact_secrets, replace(new, updated_at=at)))
+        if scope.agent is not None and (new.text, new.summary, new.context) != (old.text, old.summary, old.context):
+            screening = await read_long(len(new.text), partial(screen_memory, new, unreviewed=True))
+            if screening.kinds:
+                raise Denied(f"not changed: {screening.reason}; a person may change it, in a scope without an agent")
         signals: Signals | None = None
         links: tuple[Link, ...] = ()
         if (new.text, new.created_at) != (old.text, old.created_at):
             (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
             links = await self._resolver.links_of(new, signals, readable)
         put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
-        receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope)))
+        receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope), agent=scope.agent))
         return WriteResult(receipt.rev, (_name_secrets(kinds, MessageResult(new.id, Outcome.UPDATED)),))
 
     async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
@@ -409,14 +454,14 @@ class Writer:
             raise NotFound(f"no memory {missing[0]!r} in {scope.namespace.path}")
         at = self._now()
         changes = tuple(Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING) for memory_id in ids)
-        receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope)))
+        receipt = await self._store.apply(Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent))
         return WriteResult(receipt.rev, tuple(MessageResult(memory_id, Outcome.DELETED) for memory_id in ids))
 
     async def restore(self, scope: Scope, memory_id: str) -> WriteResult:
         """Bring a forgotten memory back, as it was. Raises Conflict for a pending memory that was rejected."""
         await check_restore(self._store, scope.namespace, memory_id)
         changes = (Restore(memory_id),)
-        receipt = await self._store.apply(Batch(scope.namespace, changes, self._now(), actor=_actor(scope)))
+        receipt = await self._store.apply(Batch(scope.namespace, changes, self._now(), actor=_actor(scope), agent=scope.agent))
         reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
         return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
 
@@ -426,7 +471,7 @@ class Writer:
         check_review_undo(scope, entries)
         at = self._now()
         changes, rev = await plan_undo(self._store, self._embedder, scope.namespace, entries, at)
-        batch = Batch(scope.namespace, changes, at, actor=_actor(scope), decided_at=rev)
+        batch = Batch(scope.namespace, changes, at, actor=_actor(scope), agent=scope.agent, decided_at=rev)
         receipt = await self._store.apply(batch)
         results = {
             applied.id: MessageResult(applied.id, _undo_outcome(change, applied))

@@ -12,7 +12,7 @@ from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import EventDraft, open_operation
 from memwarden.observability.records import Node, Op, Status
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
-from memwarden.remember.ingest.intake import trust_of
+from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_text
 from memwarden.runtime import Runtime
 from memwarden.tiers import budget, items
@@ -312,7 +312,7 @@ def _matters(memory: Memory, edge: bool, now: datetime) -> str:
 def _prompt_words(item: ContextItem) -> str:
     """Return an item's words for a prompt; external words without sentences that read like orders."""
     said = items.item_words(item)
-    if trust_of(None, item.kind, item.source) != Trust.EXTERNAL:
+    if trust_of_item(item.kind, item.source) != Trust.EXTERNAL:
         return said
     from memwarden.security.injection import (
         redact_for_prompt,  # its tables are for those alone who keep what came from outside

@@ -16,7 +16,7 @@ from memwarden import clock, filters
 from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFound, StoreError
 from memwarden.importance import check_importance
 from memwarden.records import Channel, Memory, Namespace
-from memwarden.remember.ingest.intake import redact_value, trust_of
+from memwarden.remember.ingest.intake import redact_value, trust_of_item
 from memwarden.remember.ingest.messages import checked_name, checked_names
 from memwarden.remember.resolve.consent.user_context import CONTEXT_ID
 from memwarden.stores.protocol import Store
@@ -224,7 +224,7 @@ def as_memory(item: ContextItem, namespace: Namespace) -> Memory:
         source=item.source,
         payload=payload,
         token_cost=item.token_cost,
-        trust=trust_of(None, item.kind, item.source),
+        trust=trust_of_item(item.kind, item.source),
     )
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time
 from typing import NamedTuple
 
 from memwarden import clock, filters
-from memwarden.categories import Categories
+from memwarden.categories import DEFAULT_CATEGORY, Categories, is_own_category
 from memwarden.errors import Stale
 from memwarden.ids import DEFAULT_THREAD, new_id
 from memwarden.models.protocols import ChatModel, Embedder
@@ -46,8 +46,6 @@ from memwarden.remember.resolve.resolver import IncomingStatement, Resolver
 from memwarden.remember.write_store import GuardedStore
 from memwarden.text.tokenizer import term_id
 
-UNSORTED = "activity"
-"""The category of what has none of its own."""
 # A long log is worked off in steps of this size, each with a mark of its own, so that a kill loses a single step.
 MAX_TURNS = 200
 # Somebody who writes meanwhile makes a step begin anew, at most this often.
@@ -99,7 +97,7 @@ class Extractor:
         self._indexes = indexes
         self._embedder = embedder
         self._facts = facts
-        self._categories = categories
+        self.categories = categories
         self._chat = chat
         self._preset = preset
         self._most_a_day = most_a_day
@@ -306,7 +304,7 @@ class Extractor:
             updated_at=at,
             channel=item.channel,
             kind=item.kind,
-            category=self._category(item.category),
+            category=_own_category_of(item, exchange) or self._category(item.category),
             importance=item.importance,
             tags=(CARD,) if item.tier == "card" else (),
             source=said.source,
@@ -319,8 +317,8 @@ class Extractor:
         )
 
     def _procedures(self, exchange: Sequence[Memory], new: Mapping[str, int], at: datetime) -> list[ExtractedStatement]:
-        """The steps that a person asks to remember ; none where nobody could ask for their category."""
-        if procedures.CATEGORY not in self._categories.declared:
+        """The steps that a person asks to remember; none where nobody could ask for their category."""
+        if procedures.CATEGORY not in self.categories.declared:
             return []
         return [
             ExtractedStatement(
@@ -334,8 +332,15 @@ class Extractor:
 
     def _category(self, wanted: str) -> str:
         """The wanted category, if it is declared and not always offered: that is for what somebody states."""
-        declared = self._categories.declared.get(wanted)
-        return wanted if declared is not None and not declared.always else UNSORTED
+        declared = self.categories.declared.get(wanted)
+        return wanted if declared is not None and not declared.always else DEFAULT_CATEGORY
+
+
+def _own_category_of(item: ExtractedItem, exchange: Sequence[Memory]) -> str | None:
+    """The own category of an agent whose answer an item repeats: others may not read what that answer rests on."""
+    rests_on = exchange if item.tier == "card" else [turn for turn in exchange if turn.id in item.sources]
+    answers = (turn.category for turn in rests_on if turn.role == "assistant")
+    return next((category for category in answers if is_own_category(category)), None)
 
 
 def _memory_of_procedure(said: Memory, text: str, at: datetime) -> Memory:

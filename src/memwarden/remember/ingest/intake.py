@@ -19,9 +19,9 @@ from memwarden.remember.ingest.messages import Draft, Message
 
 T = TypeVar("T", Message, Draft, Memory)
 
-_TOOL_ROLES = ("tool", "function")
-# Nobody in the conversation said what has such a source, so nobody vouches for it.
-_EXTERNAL_SOURCES = ("http://", "https://", "file:", "import/", "tool/", "web/", "document/")
+# A turn names its thread as its source in this form, an item of a task or project its store.
+_PERSON_SOURCE = re.compile(r"thread/(?!\.+$)[^\s/\\?#]+")
+_TIER_SOURCE = re.compile(r"global|(?:user|project|task)/(?!.*\.\.)[^\\?#]+")
 TRUST_RANK: Mapping[str, int] = {Trust.EXTERNAL: 0, Trust.ASSISTANT: 1, Trust.PERSON: 2}
 
 
@@ -105,18 +105,32 @@ def _number_name(text: str) -> Iterator[str]:
 
 
 def trust_of(role: str | None, kind: str | None = None, source: str | None = None) -> Trust:
-    """Return the trust of words by their role, kind and source."""
-    if role in _TOOL_ROLES or kind == Kind.TOOL_OUTPUT or (source or "").lower().startswith(_EXTERNAL_SOURCES):
+    """Return the trust of words by their role, kind and source.
+
+    Words of a person have no source, or a thread of memwarden's own. People write sources in countless ways
+    ("notes.pdf", "www.shop.com", "tool:x"), so that no list of what is external could be complete.
+    """
+    if kind == Kind.TOOL_OUTPUT or not (source is None or _PERSON_SOURCE.fullmatch(source)):
         return Trust.EXTERNAL
-    return Trust.ASSISTANT if role == "assistant" else Trust.PERSON
+    if role == "assistant":
+        return Trust.ASSISTANT
+    return Trust.PERSON if role in (None, "user") else Trust.EXTERNAL
 
 
-def screen(trust: str, *texts: str | None) -> Screening:
+def trust_of_item(kind: str | None, source: str | None) -> Trust:
+    """Return the trust of an item of a task or project: its store may be its source."""
+    named_by_tier = source is not None and _TIER_SOURCE.fullmatch(source)
+    return trust_of(None, kind, None if named_by_tier else source)
+
+
+def screen(trust: str, *texts: str | None, unreviewed: bool = False) -> Screening:
     """Decide the state of a new memory by all of its texts that a prompt may show.
 
     What comes from outside and looks like orders is quarantined.
+
+    unreviewed: screen words of any trust, since whoever states them may not decide on a quarantined text.
     """
-    if trust != Trust.EXTERNAL:
+    if trust != Trust.EXTERNAL and not unreviewed:
         return NOT_SUSPICIOUS
     from memwarden.security.injection import find_suspicion
 

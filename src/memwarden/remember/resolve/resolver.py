@@ -103,6 +103,7 @@ class Resolver:
         at: datetime,
         *,
         actor: str | None,
+        agent: str | None = None,
         key: str | None = None,
         fingerprint: str | None = None,
         extracted: ExtractionMark | None = None,
@@ -114,6 +115,7 @@ class Resolver:
 
         Args:
             readable: the categories that the writer may read; others are never compared with. None: all.
+            agent: the agent that states them; None for others.
             extracted: the mark of the thread that they come from: then there is a single try, since what is new has to
             be
                 read again; last_try says whether it is the caller's last.
@@ -137,7 +139,8 @@ class Resolver:
             settled = await self._settle(stated, index, readable, at, waiting)
             changes = tuple(change for item in settled for change in item.changes)
             batch = Batch(
-                namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, decided_at=decided_at,
+                namespace, changes, at, key=key, fingerprint=fingerprint, actor=actor, agent=agent,
+                decided_at=decided_at,
                 decided_on_all=compared and not (last and may_double), extracted=extracted,
             )  # fmt: skip
             receipt = await self._store.apply(batch)

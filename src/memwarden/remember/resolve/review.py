@@ -113,7 +113,8 @@ class ReviewQueue:
             readable,
             at,
             actor=_actor_of(scope),
-            candidates=lambda: latest_candidates(self._store, namespace),
+            agent=scope.agent,
+            candidates=lambda: _readable_candidates(self._store, namespace, readable),
             read_at=rev,
             last_try=last_try,
         )
@@ -130,7 +131,7 @@ class ReviewQueue:
         meta = {"why": "given up", STATE_BEFORE: str(pending.state)}
         removal = Remove(memory_id, purge_at=at + KEPT_AFTER_FORGETTING, meta=meta)
         receipt = await self._store.apply(
-            Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), decided_at=rev)
+            Batch(scope.namespace, (removal,), at, actor=_actor_of(scope), agent=scope.agent, decided_at=rev)
         )
         return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.DELETED),))
 
@@ -160,6 +161,13 @@ async def check_restore(store: StoreReader, namespace: Namespace, memory_id: str
             f"memory {memory_id!r} was never forgotten: it waited apart and was given up; undo change {last[0].step}, "
             "and it waits again"
         )
+
+
+async def _readable_candidates(
+    store: StoreReader, namespace: Namespace, readable: Collection[str] | None
+) -> list[Memory]:
+    found = await latest_candidates(store, namespace)
+    return found if readable is None else [item for item in found if item.category in readable]
 
 
 async def _read_pending(store: StoreReader, scope: Scope, memory_id: str, readable: Collection[str] | None) -> Memory:

@@ -215,7 +215,7 @@ class Proposals:
         return frozenset(
             turn
             for item in found
-            if item.trust == Trust.PERSON and item.role != "assistant"
+            if item.trust == Trust.PERSON and item.role != "assistant" and _is_said(item)
             for turn in item.sources or (item.id,)
         )
 
@@ -337,6 +337,11 @@ class Proposals:
             decided_by=meta.get("by"),
             way=meta.get("way"),
         )
+
+
+def _is_said(memory: Memory) -> bool:
+    """Whether a memory is a turn, or no statement of an agent: what an agent states itself is nobody's signal."""
+    return memory.channel == Channel.TURN or memory.agent_id is None
 
 
 def _is_expired(memory: Memory, at: datetime) -> bool:
