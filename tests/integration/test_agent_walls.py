@@ -184,7 +184,7 @@ def hidden(site: Site) -> dict[str, Memory]:
 def test_an_agent_without_the_category_neither_reads_nor_writes(site: Site, verb: str) -> None:
     before = hidden(site)
     pending = site.ana.consent.proposals(None)
-    for attempt in (SCOPE | HANDLES)[verb](site):
+    for attempt in {**SCOPE, **HANDLES}[verb](site):
         try:
             answer = repr(attempt())
         except MemwardenError as error:

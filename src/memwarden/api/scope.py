@@ -196,7 +196,9 @@ class AsyncScope(ScopeReads):
             text="",
             channel=str(channel),
             kind=None if kind is None else arguments.check_kind(kind),
-            category=self._stated_category(category),
+            category=self._stated_category(
+                procedures.CATEGORY if category is None and channel == Channel.PROCEDURAL else category
+            ),
             importance=scale.check_importance(importance),
             tags=checked_names(tags, "tags"),
             pinned=arguments.check_truth(pinned, "pinned"),

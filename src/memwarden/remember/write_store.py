@@ -187,12 +187,13 @@ def check_offered(batch: Batch, categories: Categories) -> None:
     """Raise Denied for new external words in a category that is always offered: no page speaks in every prompt."""
     always = {category.name for category in categories.declared.values() if category.always}
     for change in batch.changes:
-        if isinstance(change, Put) and change.mode != WriteMode.UPDATE and change.state == MemoryState.ACTIVE:
-            if change.memory.category in always and change.memory.trust == Trust.EXTERNAL:
-                raise Denied(
-                    f"the category {change.memory.category!r} is in every prompt, so external words cannot be in it; "
-                    "choose another category, or declare them a person's words with trust='person'"
-                )
+        if not isinstance(change, Put) or change.mode == WriteMode.UPDATE or change.state != MemoryState.ACTIVE:
+            continue
+        if change.memory.category in always and change.memory.trust == Trust.EXTERNAL:
+            raise Denied(
+                f"the category {change.memory.category!r} is in every prompt, so external words cannot be in it; "
+                "choose another category, or declare them a person's words with trust='person'"
+            )
 
 
 def _touched_ids(change: BatchChange) -> tuple[str, ...]:

@@ -443,7 +443,8 @@ class Writer:
             (signals,) = await make_signals_in_thread([(new.text, new.created_at)], self._embedder)
             links = await self._resolver.links_of(new, signals, readable)
         put = Put(new, signals, WriteMode.UPDATE, expected_version=old.version)
-        receipt = await self._store.apply(Batch(scope.namespace, (put, *links), at, actor=_actor(scope), agent=scope.agent))
+        batch = Batch(scope.namespace, (put, *links), at, actor=_actor(scope), agent=scope.agent)
+        receipt = await self._store.apply(batch)
         return WriteResult(receipt.rev, (_name_secrets(kinds, MessageResult(new.id, Outcome.UPDATED)),))
 
     async def forget(self, scope: Scope, ids: Sequence[str]) -> WriteResult:
@@ -461,7 +462,8 @@ class Writer:
         """Bring a forgotten memory back, as it was. Raises Conflict for a pending memory that was rejected."""
         await check_restore(self._store, scope.namespace, memory_id)
         changes = (Restore(memory_id),)
-        receipt = await self._store.apply(Batch(scope.namespace, changes, self._now(), actor=_actor(scope), agent=scope.agent))
+        batch = Batch(scope.namespace, changes, self._now(), actor=_actor(scope), agent=scope.agent)
+        receipt = await self._store.apply(batch)
         reason = "" if receipt.applied[0].outcome == "restored" else "it is active already"
         return WriteResult(receipt.rev, (MessageResult(memory_id, Outcome.RESTORED, reason),))
 
