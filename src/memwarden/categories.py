@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from memwarden.errors import CategoryDenied, InvalidConfig, InvalidInput, UnknownAgent
 
-
 DEFAULT_CATEGORY: Final = "activity"
 """The category of turns, and of what is stated without a category."""
 _TOP_LEVEL: Final = ("categories", "allowlists")
@@ -73,9 +72,7 @@ class Categories:
         """Raise CategoryDenied for a category that an agent may not write: it writes what it may read."""
         allowed = self.readable(agent, None)
         if allowed is not None and category not in allowed:
-            raise CategoryDenied(
-                f"agent {agent!r} may not write {category!r}; its allowlist is: {', '.join(allowed)}"
-            )
+            raise CategoryDenied(f"agent {agent!r} may not write {category!r}; its allowlist is: {', '.join(allowed)}")
 
     def readable(self, agent: str | None, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the categories that a query may search; None means all of them.

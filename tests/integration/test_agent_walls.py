@@ -90,6 +90,8 @@ SCOPE: Mapping[str, Attempts] = {
     "find": lambda s: [s.me.find, lambda: s.me.find({"category": "profile"}), lambda: s.me.find(as_of=8)],
     "relations": lambda s: each(s, s.me.relations),
     "audit": lambda s: [s.me.audit],
+    "overview": lambda s: [s.me.overview],
+    "statements": lambda s: each(s, s.me.statements),
     "forget": lambda s: each(s, s.me.forget),
     "restore": lambda s: each(s, s.me.restore),
     "update": lambda s: [

@@ -174,7 +174,8 @@ class AsyncScope(ScopeReads):
             summary, context: short forms for a context block. characters: who takes part in it.
             created_at: when it was learned (default now). valid_from: since when it is true.
             trust: whom the words come from: ``person``, ``assistant`` or ``external`` (a tool, a page, a document, an
-                import). None: a person's words have no source or a thread (``thread/t1``); other sources are external. What is external, or stated by an agent, and looks like orders for an assistant is
+                import). None: a person's words have no source or a thread (``thread/t1``); every other source is
+                external. What is external, or stated by an agent, and looks like orders for an assistant is
                 ``quarantined``: kept apart, never shown to a model.
             key: idempotency key of the whole call: the same key with the same texts answers as the first time, with
                 others it is a Conflict.
@@ -225,8 +226,8 @@ class AsyncScope(ScopeReads):
             response: JSON, bare, fenced or with words around it: a list of texts or of objects with ``content``, and
                 maybe ``summary``, ``type``, ``importance`` (1..10) and ``tags``.
 
-        All of them are stored in a single batch, or none. They are the assistant's words, or external when ``source`` is:
-        they replace nothing that a person said. Raises InvalidInput when there is no such list in it.
+        All of them are stored in a single batch, or none. They are the assistant's words, or external when ``source``
+        is: they replace nothing that a person said. Raises InvalidInput when there is no such list in it.
         """
         settings = self._parts.settings
         given = checked_name(source, "source")

@@ -316,7 +316,7 @@ class Recall:
         """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
         index = await self._index(scope)
         now = self._now()
-        readable = index.mask(_in_categories(self._categories.readable(scope.agent, None)))
+        readable = index.mask(_in_categories(self.categories.readable(scope.agent, None)))
         of_model = index.mask((Condition("role", "$eq", "assistant"),))
         valid = index.valid(now)
         allowed = readable & ~of_model if valid is None else readable & ~of_model & valid

@@ -98,7 +98,12 @@ class ItemWriter:
         return not (await self._store.apply(batch)).replayed
 
     async def remove(
-        self, namespace: Namespace, ids: Sequence[str], *, decided_at: int | None = None, actor: str | None = None,
+        self,
+        namespace: Namespace,
+        ids: Sequence[str],
+        *,
+        decided_at: int | None = None,
+        actor: str | None = None,
         agent: str | None = None,
     ) -> int:
         """Remove items from a namespace in a single batch; return how many were there.
@@ -108,7 +113,8 @@ class ItemWriter:
         if not ids:
             return 0
         changes = tuple(Remove(item_id) for item_id in ids)
-        receipt = await self._store.apply(Batch(namespace, changes, self._now(), actor=actor, agent=agent, decided_at=decided_at))
+        batch = Batch(namespace, changes, self._now(), actor=actor, agent=agent, decided_at=decided_at)
+        receipt = await self._store.apply(batch)
         return sum(1 for applied in receipt.applied if applied.outcome == "deleted")
 
     async def clear(self, namespace: Namespace, found: Sequence[Memory]) -> None:
