@@ -482,6 +482,7 @@ WRITES: dict[str, Attempt] = {
 }
 READS = {
     "AsyncScope.query", "AsyncScope.context", "AsyncScope.get", "AsyncScope.find", "AsyncScope.relations",
+    "AsyncScope.overview", "AsyncScope.statements",
     "AsyncJournal.delta", "AsyncJournal.history", "AsyncScope.audit", "AsyncReview.pending", "AsyncUsage.uses",
     "AsyncConsent.user_context", "AsyncConsent.proposals", "AsyncBackend.query", "AsyncBackend.get",
     "AsyncBackend.list_all", "AsyncBackend.count", "AsyncBackend.query_semantic", "AsyncWarden.start",
