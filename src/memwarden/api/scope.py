@@ -273,7 +273,7 @@ class AsyncScope(ScopeReads):
         if found.state not in (MemoryState.ACTIVE, MemoryState.SOFT_DELETED):
             raise Conflict(
                 f"memory {memory_id!r} was never forgotten: it is {found.state}, stored apart from all answers; "
-                "release lets it in"
+                "review.approve lets it in"
             )
         return await self._parts.working.writer.restore(self.who, memory_id)
 

@@ -177,7 +177,7 @@ def check_batch(batch: Batch) -> None:
             # An undo was checked by rules.check_context_undo: it may take an approval back, and nothing else.
             if is_reserved(memory_id) and _UNDOES not in (change.meta or {}):
                 raise Denied(
-                    f"{memory_id!r} is the user context or a proposal for it: it changes by propose_context and decide "
+                    f"{memory_id!r} is the user context or a proposal for it: it changes by consent.propose and decide "
                     f"only, so that nothing of it changes without consent. No other memory has an id that begins with "
                     f"{CONTEXT_ID!r}"
                 )

@@ -174,7 +174,7 @@ async def _read_pending(store: StoreReader, scope: Scope, memory_id: str, readab
     """Return the pending memory with an id. Raises NotFound, Conflict, Denied."""
     found = await store.get(scope.namespace, [memory_id], removed=True)
     if not found or (readable is not None and found[0].category not in readable):
-        raise NotFound(f"nothing waits under {memory_id!r} in {scope.namespace.path}; waiting lists what does")
+        raise NotFound(f"nothing waits under {memory_id!r} in {scope.namespace.path}; review.pending lists what does")
     (item,) = found
     if item.state == MemoryState.PROPOSED:
         raise Conflict(f"{memory_id!r} is a proposal for the user context; decide on it, which is consent")

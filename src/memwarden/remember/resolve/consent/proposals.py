@@ -306,7 +306,7 @@ class Proposals:
             await self._apply(namespace, list(_expire_proposals(now)), now, by)
         found = await self._store.get(namespace, [consent_id], removed=True)
         if not found or not consent_id.startswith(CONTEXT_ID + "."):
-            return NotFound(f"no consent {consent_id!r} in {namespace.path}; consents lists them")
+            return NotFound(f"no consent {consent_id!r} in {namespace.path}; consent.proposals lists them")
         was = await self._consent(found[0], now)
         who = f" by {was.decided_by} ({was.way})" if was.decided_by else ""
         when = f" at {was.decided_at:%Y-%m-%d %H:%M} UTC" if was.decided_at else ""
