@@ -66,10 +66,10 @@ RULES: dict[str, Callable[[str], Any]] = {
     "secrets": secrets.redact,
     "own context": intake.strip_context,
     "signs of own context": intake.holds_context,
-    "sentences of an answer": lambda text: excerpt.split_sentences(text, tokenizer.terms),
+    "sentences of an answer": lambda text: excerpt.split_with_terms(text, tokenizer.terms),
     "a line": excerpt.one_line,
     "escaping": render.escape,
-    "sentences of facts": sentences.split_sentences,
+    "sentences of facts": sentences.split_turn,
     "plain text": sentences.plain_text,
     "somebody's words": sentences.is_somebodys_words,
     "clauses of statements": statement_clauses.clauses_of,
@@ -82,7 +82,7 @@ RULES: dict[str, Callable[[str], Any]] = {
 }
 SENTENCE_RULES: dict[str, Callable[[str], Any]] = {
     "openers": sentences.drop_openers,
-    "clauses": lambda text: [clauses.split_clauses(each.text) for each in sentences.split_sentences(text)],
+    "clauses": lambda text: [clauses.split_clauses(each.text) for each in sentences.split_turn(text)],
     "contractions": clauses.write_out_contractions,
     "leads": clauses.split_lead,
     "talk about talk": confidence.is_about_the_talk,

@@ -103,9 +103,10 @@ def language_of(text: str, default: str = DEFAULT_LANGUAGE) -> str:
 def language_of_words(words: list[str], default: str = DEFAULT_LANGUAGE, text: str = "") -> str:
     """Return the likeliest language of normalised Latin words. text: for signs that words do not hold ("¿")."""
     held = set(words[:MAX_WORDS])
-    voters = held & _voters()[0]
-    if default == DEFAULT_LANGUAGE and len(voters & _voters()[1]) >= _CLEAR_VOTES + len(voters & _voters()[2]):
-        return DEFAULT_LANGUAGE  # most texts end here
+    if default == DEFAULT_LANGUAGE:
+        english, others = _voters()
+        if len(english & held) >= _CLEAR_VOTES + len(others & held):
+            return DEFAULT_LANGUAGE  # most texts end here
     return LanguageEvidence("", *_score(held, text)).likely(default)
 
 
@@ -276,12 +277,11 @@ def _function_words() -> dict[str, frozenset[str]]:
 
 
 @cache
-def _voters() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """All function words, those of English alone, and those of other languages that English does not have."""
+def _voters() -> tuple[frozenset[str], frozenset[str]]:
+    """The function words of English alone, and those of other languages that English does not have."""
     words = _function_words()
-    english = frozenset(word for word, codes in words.items() if codes == {"en"})
-    others = frozenset(word for word, codes in words.items() if "en" not in codes)
-    return frozenset(words), english, others
+    english = frozenset(word for word, codes in words.items() if codes == _ENGLISH)
+    return english, frozenset(word for word, codes in words.items() if "en" not in codes)
 
 
 def _prior(code: str) -> float:

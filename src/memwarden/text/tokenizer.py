@@ -221,13 +221,18 @@ def surface_forms(text: str, default: str = DEFAULT_LANGUAGE) -> list[tuple[str,
 
 def _surface_forms(parts: _WordsOfText) -> Iterator[tuple[str, str]]:
     for word in parts.words:
-        term, form = _term_of(word, parts.language), surface_of(word)
-        if term and form and form != term:
-            yield term, form
+        ids = _ids_of(word, parts.language)
+        if ids.term and ids.form:
+            yield ids.term, ids.form
 
 
 def _stems(parts: _WordsOfText) -> list[str]:
-    out = [term for word in parts.words if (term := _term_of(word, parts.language))]
+    return [*(term for word in parts.words if (term := _term_of(word, parts.language))), *_other_terms(parts)]
+
+
+def _other_terms(parts: _WordsOfText) -> list[str]:
+    """The terms of glued script and of addresses."""
+    out: list[str] = []
     for run in parts.glued:
         out.extend(_glued_terms(run))
     if "@" in parts.plain or "://" in parts.plain:
@@ -252,7 +257,23 @@ def surface_id(form: str) -> int:
 def index_ids(text: str) -> list[int]:
     """The ids that an index holds of a text: its stems in order, then the surface forms that are none of them."""
     parts = _take_apart(text, DEFAULT_LANGUAGE)
-    stems = _stems(parts)
-    held = set(stems)
-    forms = dict.fromkeys(form for _, form in _surface_forms(parts) if form not in held)
-    return [*map(term_id, stems), *map(surface_id, forms)]
+    words = [ids for word in parts.words if (ids := _ids_of(word, parts.language)).term]
+    others = _other_terms(parts)
+    held = {*(word.term for word in words), *others}
+    forms = dict.fromkeys(word.form_id for word in words if word.form and word.form not in held)
+    return [*(word.term_id for word in words), *map(term_id, others), *forms]
+
+
+class _WordIds(NamedTuple):
+    term: str
+    form: str
+    term_id: int
+    form_id: int
+
+
+@lru_cache(maxsize=200_000)
+def _ids_of(word: str, language: str) -> _WordIds:
+    """A word's stem, and its surface form where that differs, with their ids; a stop word has no stem."""
+    term, form = _term_of(word, language), surface_of(word)
+    form = form if form != term else ""
+    return _WordIds(term, form, term_id(term), surface_id(form))

@@ -53,7 +53,7 @@ def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
     """A date with what stands before it: "since", "early", "the week before", "the first weekend of"."""
     while match.start > floor:
         # `$` in the pattern is the end of the searched part.
-        hit = _LEADS.search(read.symbols, max(floor, match.start - _LONGEST_LEAD), match.start)
+        hit = _LEADS.search(read.symbols, max(floor, match.start - _MAX_LEAD), match.start)
         if hit is None:
             return match
         try:
@@ -82,7 +82,7 @@ _LEADS: Final = compile_tokens(
 )
 
 
-_LONGEST_LEAD: Final = 8
+_MAX_LEAD: Final = 8
 
 
 def _offset(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
