@@ -74,7 +74,7 @@ class LanguageEvidence(NamedTuple):
         return best
 
     def known(self, min_lead: float = MIN_LEAD) -> str:
-        """Return the language that function words show with so much lead over the next, else ""."""
+        """Return the language shown by function words with this lead over the next, else ""."""
         if self.script:
             return self.script
         if not self.voted:
@@ -101,7 +101,7 @@ def language_of(text: str, default: str = DEFAULT_LANGUAGE) -> str:
 
 
 def language_of_words(words: list[str], default: str = DEFAULT_LANGUAGE, text: str = "") -> str:
-    """Return the likeliest language of normalised Latin words. text: for signs that words do not hold ("¿")."""
+    """Return the likeliest language of normalised Latin words. text: holds signs like "¿"."""
     held = set(words[:MAX_WORDS])
     if default == DEFAULT_LANGUAGE:
         english, others = _voters()
@@ -124,14 +124,14 @@ def is_english(text: str) -> bool:
 
 
 def is_latin(text: str) -> bool:
-    """Whether at least half of a text's letters are Latin; true for a text without letters."""
+    """Whether at least half of a text's letters are Latin; True without letters."""
     if text.isascii():
         return True
     letters = [sign for sign in text if sign.isalpha()]
     return 2 * sum(1 for sign in letters if sign < "\u0250") >= len(letters)
 
 
-# Scripts and the language that each stands for, where there is one that most of its texts are in.
+# Scripts and the language of most texts in each.
 _SCRIPTS: Final = (
     ("el", "\u0370-\u03ff\u1f00-\u1fff"),
     ("ru", "\u0400-\u052f"),
@@ -157,7 +157,7 @@ _MAX_CHARACTERS: Final = 4_000
 
 
 def script_of(text: str) -> str:
-    """Return the language of the script that most of a text is in, "" for Latin script or no letters."""
+    """Return the language of a text's main script, "" for Latin script or no letters."""
     some = text[:_MAX_CHARACTERS]
     if _ANY_OTHER_SCRIPT.search(some) is None:
         return ""
@@ -195,7 +195,7 @@ _SIGNS: Final = {"¿": "es", "¡": "es"}
 
 
 def _score(words: Iterable[str], text: str) -> tuple[LanguageScores, frozenset[str]]:
-    """The scores of distinct words, and the languages of which some are function words."""
+    """Return the scores of distinct words, and the languages that function words vote for."""
     scores, votes = list(_NO_SCORES), Counter[str]()
     for word in words:
         for part in _parts_of(word):
@@ -211,7 +211,7 @@ def _score(words: Iterable[str], text: str) -> tuple[LanguageScores, frozenset[s
 
 
 def _parts_of(word: str) -> tuple[str, ...]:
-    """A word's parts at apostrophes: an elision or a contraction stays with its apostrophe, which tells a language."""
+    """Split a word at apostrophes; elisions and contractions keep theirs, which tells a language."""
     if "'" not in word:
         return (word,)
     first, *rest = word.split("'")
@@ -223,7 +223,7 @@ def _parts_of(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=50_000)
 def _score_word(word: str) -> tuple[LanguageScores, frozenset[str]]:
-    """How well a word fits each language, the best 0 by its letters, and the languages whose function word it is."""
+    """Return how well a word fits each language, and the languages whose function word it is."""
     codes = _languages_of_function_word(word)
     fit = list(_score_letters(word)) if "'" not in word else list(_NO_SCORES)
     for code in codes:
@@ -253,7 +253,7 @@ def _score_letters(word: str) -> LanguageScores:
 
 @cache
 def _letter_groups() -> dict[str, LanguageScores]:
-    """For each group of three letters the nats by which it is less likely in a language than in the likeliest."""
+    """Return the nats by which each group of letters is less likely than in its likeliest language."""
     head, *lines = read_lines("letter_groups.txt")
     order = [head.split().index(code) for code in LATIN]
     return {line[:3]: tuple(-_STEP * (ord(line[3 + place]) - ord("a")) for place in order) for line in lines}
@@ -265,7 +265,7 @@ _STEP: Final = 0.35
 
 @cache
 def _function_words() -> dict[str, frozenset[str]]:
-    """Function word -> the languages that have it."""
+    """Return the languages of each function word."""
     table: dict[str, set[str]] = {}
     lists = [load_words("function_words", name) for name in ("stop", "telling")]
     lists += [load_words("calendar", name) for name in ("months", "weekdays")]
@@ -278,7 +278,7 @@ def _function_words() -> dict[str, frozenset[str]]:
 
 @cache
 def _voters() -> tuple[frozenset[str], frozenset[str]]:
-    """The function words of English alone, and those of other languages that English does not have."""
+    """Return the function words of English alone, and those that English lacks."""
     words = _function_words()
     english = frozenset(word for word, codes in words.items() if codes == _ENGLISH)
     return english, frozenset(word for word, codes in words.items() if "en" not in codes)

@@ -10,7 +10,7 @@ from memwarden.text.lexicon import load_months
 
 
 class SentenceSpan(NamedTuple):
-    """A sentence without white space around it, and where it begins and ends in the text."""
+    """A sentence without white space around it, and its place in the text."""
 
     start: int
     end: int

@@ -49,7 +49,7 @@ _STEMMERS: Final = {
 }
 """Snowball algorithm of each language; others are stemmed as English is."""
 
-# A word in one of these scripts is in the language of the script, whatever the text around it is in.
+# A word in any of these scripts is in the language of the script, whatever the text around it is in.
 _SCRIPT_LANGUAGE: Final = (
     (0x0370, 0x03FF, "el"),
     (0x0400, 0x052F, "ru"),
@@ -103,7 +103,7 @@ def stemmer(language: str) -> Stemmer.Stemmer:
 
 
 def fold(word: str) -> str:
-    """Take Latin, Greek and Cyrillic accents off; marks of other scripts carry the vowels."""
+    """Remove Latin, Greek and Cyrillic accents; marks of other scripts carry the vowels."""
     if word.isascii():
         return word
     bare = (c for c in unicodedata.normalize("NFD", word) if not "\u0300" <= c <= "\u036f")
@@ -119,7 +119,7 @@ def _script_language(word: str) -> str | None:
 
 @lru_cache(maxsize=200_000)
 def _term_of(word: str, language: str) -> str:
-    """The term of one casefolded word, or "" for a stop word."""
+    """Return the term of a casefolded word, "" for a stop word."""
     if word[0].isdigit():
         return word.replace(",", "") if "," in word else word
     word = _whole(word)
@@ -135,7 +135,7 @@ def _term_of(word: str, language: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def surface_of(word: str) -> str:
-    """The folded form of a casefolded word, without elision and contraction; "" for a number."""
+    """Return a casefolded word folded, without elision and contraction; "" for a number."""
     return "" if word[0].isdigit() else fold(_whole(word))
 
 
@@ -155,7 +155,7 @@ def pieces(plain: str) -> tuple[list[str], list[str]]:
 
 
 def _glued_terms(run: str) -> list[str]:
-    """Terms of a run of glued script: katakana words whole; elsewhere pairs of characters, without function words.
+    """Return the terms of a run of glued script: katakana words whole, elsewhere pairs of characters.
 
     Kanji and kana are taken apart where the script changes: the kana between kanji are mostly grammar.
     """
@@ -175,7 +175,7 @@ def _glued_terms(run: str) -> list[str]:
 
 
 def _pairs(text: str, function: frozenset[str]) -> list[str]:
-    """Pairs of neighbouring characters; a single one that stands between function characters, itself."""
+    """Return pairs of neighbouring characters, and single characters between function characters."""
     out: list[str] = []
     for piece in _split(text, function) if function else [text]:
         out.extend([piece] if len(piece) == 1 else [piece[i : i + 2] for i in range(len(piece) - 1)])
@@ -200,7 +200,7 @@ def _take_apart(text: str, default: str) -> _WordsOfText:
 
 
 def terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
-    """The terms of a text in order, repeats included.
+    """Return the terms of a text in order, repeats included.
 
     `default` is the language of Latin text that shows none of its own: pass the namespace's usual language for a
     question of two bare words.
@@ -209,13 +209,13 @@ def terms(text: str, default: str = DEFAULT_LANGUAGE) -> list[str]:
 
 
 def words_and_forms(text: str) -> frozenset[str]:
-    """The stems and the surface forms of a text together, to ask whether it holds a word."""
+    """Return the stems and surface forms of a text, to ask whether it holds a word."""
     parts = _take_apart(text, DEFAULT_LANGUAGE)
     return frozenset((*_stems(parts), *(form for _, form in _surface_forms(parts))))
 
 
 def surface_forms(text: str, default: str = DEFAULT_LANGUAGE) -> list[tuple[str, str]]:
-    """The stem and the surface form of each word whose surface form is not its stem, in order."""
+    """Return stem and surface form of each word where they differ, in order."""
     return list(_surface_forms(_take_apart(text, default)))
 
 
@@ -245,17 +245,17 @@ SURFACE_BIT: Final = 0x8000_0000
 
 
 def term_id(term: str) -> int:
-    """31 bits for a stem: two of 50,000 stems collide about once in two stores, harmlessly."""
+    """Return 31 bits for a stem; two of 50,000 collide about once in two stores, harmlessly."""
     return zlib.crc32(term.encode()) & ~SURFACE_BIT
 
 
 def surface_id(form: str) -> int:
-    """32 bits for a surface form, another id than that of the same letters as a stem."""
+    """Return 32 bits for a surface form, never the id of a stem."""
     return zlib.crc32(form.encode()) | SURFACE_BIT
 
 
 def index_ids(text: str) -> list[int]:
-    """The ids that an index holds of a text: its stems in order, then the surface forms that are none of them."""
+    """Return a text's ids in an index: its stems in order, then the other surface forms."""
     parts = _take_apart(text, DEFAULT_LANGUAGE)
     words = [ids for word in parts.words if (ids := _ids_of(word, parts.language)).term]
     others = _other_terms(parts)
@@ -273,7 +273,7 @@ class _WordIds(NamedTuple):
 
 @lru_cache(maxsize=200_000)
 def _ids_of(word: str, language: str) -> _WordIds:
-    """A word's stem, and its surface form where that differs, with their ids; a stop word has no stem."""
+    """Return a word's stem and other surface form with their ids; a stop word has no stem."""
     term, form = _term_of(word, language), surface_of(word)
     form = form if form != term else ""
     return _WordIds(term, form, term_id(term), surface_id(form))

@@ -37,7 +37,7 @@ def day_number(day: date) -> int:
 
 
 def encode(spans: Sequence[DaySpan]) -> bytes:
-    """First and last day of up to four spans, as days since 1970 in little-endian int32; the widest are left out."""
+    """Encode up to four spans as days since 1970 in little-endian int32; the widest are left out."""
     pairs = list(dict.fromkeys((day_number(span.first), day_number(span.last)) for span in spans))
     kept = set(sorted(pairs, key=lambda pair: pair[1] - pair[0])[:MAX_STORED_SPANS])
     return b"".join(struct.pack("<ii", *pair) for pair in pairs if pair in kept)
@@ -84,7 +84,7 @@ _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 
 
 def season_days(name: str, year: int) -> Days:
-    """Three whole months of the northern hemisphere; the winter of a year begins in its December."""
+    """Return a season's three months, northern hemisphere; a year's winter begins in December."""
     month = _SEASONS[name]
     last = month_days(year + 1, 2) if name == "winter" else month_days(year, month + 2)
     return date(year, month, 1), last[1]
@@ -139,7 +139,7 @@ _DAYS_IN: Final = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
 
 
 def shifted(day: date, unit: str, steps: int) -> date:
-    """The day moved by some units; in a shorter month its last day."""
+    """Move a day by some units; in a shorter month to its last day."""
     if unit in _DAYS_IN:
         return day + timedelta(_DAYS_IN[unit] * steps)
     months = day.year * 12 + day.month - 1 + _MONTHS_IN[unit] * steps
@@ -168,7 +168,7 @@ def unit_of(day: date, unit: str) -> Days:
 
 
 def thirds(days: Days, which: int) -> Days:
-    """The early (-1), middle (0) or late (1) third: ten days of a month, four months of a year."""
+    """Return the early (-1), middle (0) or late (1) third: ten days of a month, four months of a year."""
     first, last = days
     length = (last - first).days + 1
     if length >= 360:
@@ -194,7 +194,7 @@ def weekday_after(day: date, weekday: int) -> date:
 
 
 def nearest_weekday(day: date, weekday: int, tense: int) -> date:
-    """The weekday that "on Friday" means: the last one in the past, the next one in the future, else the nearest."""
+    """Return the day that "on Friday" means: the last in the past, the next in the future, else the nearest."""
     if tense < 0:
         return day - timedelta((day.weekday() - weekday) % 7)
     ahead = timedelta((weekday - day.weekday()) % 7)

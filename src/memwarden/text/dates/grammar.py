@@ -33,7 +33,7 @@ _NO_LEAD: Final = (
     r"(?!<the>?<before|after|ago_before><of|from|the|on>*<digits|ordinal|month|weak_month|weekday|numeric_date|near_day|"
     r"holiday|year|last|next|this|numbered_quarter|decade>)"
 )
-"""Not before "before" and a date: then it leans on that one."""
+"""Not before "before" and a date: then it leans on that date."""
 _ENTRY: Final = r"(?:(?<=<in|on|since|until|from|to|for>)|(?<=<in|on|since|until|from|to|for><the>))"
 """After a word like "in", "during the": it makes a weak word a name of days."""
 
@@ -90,20 +90,20 @@ _RULES: Final = compile_tokens(
 )
 
 
-def dates_apart(read: SymbolText) -> list[DateMatch]:
+def find_dates(read: SymbolText) -> list[DateMatch]:
     """What the rules find, each for itself."""
     found: list[DateMatch] = []
     for hit in _RULES.finditer(read.symbols):
         start, end = hit.span()
         if (start and read.is_token(start - 1, "every")) or (start > 1 and read.is_token(start - 2, "every")):
             continue  # "every Friday", "every last Friday": a habit
-        item = _found(hit.lastgroup or "", read, start, end)
+        item = _apply_rule(hit.lastgroup or "", read, start, end)
         if item is not None:
             found.append(item)
     return found
 
 
-def _found(rule: str, read: SymbolText, start: int, end: int) -> DateMatch | None:
+def _apply_rule(rule: str, read: SymbolText, start: int, end: int) -> DateMatch | None:
     try:
         return _MEANING[rule](read, start, end)
     except (ValueError, OverflowError):  # 30 February; a year before 1 or after 9999
@@ -120,7 +120,7 @@ def try_year(make: Callable[[int], Days], year: int) -> Days | None:
 def _without_year(
     read: SymbolText, start: int, end: int, make: Callable[[int], Days], exact: bool = True
 ) -> DateMatch | None:
-    """The year that fits best what is said: the last one in a sentence of the past, the next in one of the future."""
+    """Choose the year: the last in a sentence of the past, the next in a sentence of the future."""
     days = _nearest_year(read.said, read.tense(start, end), make)
     return None if days is None else DateMatch(start, end, days, exact, make)
 
@@ -142,7 +142,7 @@ def _pinned_or_not(read: SymbolText, start: int, end: int, make: Callable[[int],
 
 
 def _is_word(read: SymbolText, start: int, end: int) -> bool:
-    """Whether a weak word ("may", "sun") stands in small letters in a text that has capitals: then it is that word."""
+    """Whether a weak word ("may", "sun") is small in a text with capitals, and so no date."""
     for i in range(start, end):
         if read.is_token(i, "weak_month|weak_weekday") and not read.text[read.places[i][0]].isupper():
             return not read.text.islower()
@@ -216,8 +216,8 @@ def _turn(read: SymbolText, start: int, end: int) -> int:
     return -back if back is not None else (ahead or 0)
 
 
-def _turned_in_year(read: SymbolText, start: int, end: int, make: Callable[[int], Days]) -> DateMatch | None:
-    """ "Last summer", "next May", "this Christmas": the last one over, the next one to begin, or this year's."""
+def _turn_in_year(read: SymbolText, start: int, end: int, make: Callable[[int], Days]) -> DateMatch | None:
+    """ "Last summer", "next May": the last that is over, the next to begin; "this": this year's."""
     turn, said = _turn(read, start, end), read.said
     if turn == 0:
         return DateMatch(start, end, make(said.year))
@@ -231,7 +231,7 @@ def _turned_month(read: SymbolText, start: int, end: int) -> DateMatch | None:
     if _is_word(read, start, end):
         return None
     month = read.value("month|weak_month", start, end)
-    return _turned_in_year(read, start, end, lambda year: month_days(year, month))
+    return _turn_in_year(read, start, end, lambda year: month_days(year, month))
 
 
 def _before_last(read: SymbolText, start: int, end: int) -> DateMatch | None:
@@ -261,7 +261,7 @@ def _other_day(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 
 def _count(read: SymbolText, start: int, end: int) -> tuple[int, int, bool]:
-    """Least and most of "two", "a few", "20", and whether it is one number."""
+    """Return least and most of "two", "a few", "20", and whether it is a single number."""
     for i in range(end - 1, start - 1, -1):
         if read.is_token(i, "few"):
             least, most = read.values[i]
@@ -272,7 +272,7 @@ def _count(read: SymbolText, start: int, end: int) -> tuple[int, int, bool]:
 
 
 def _some(read: SymbolText, start: int, end: int, sign: int) -> DateMatch | None:
-    """Some units from the day of saying: the day itself, the calendar's month or year, a week's width."""
+    """Some units from the day of saying: a day, a calendar month or year, a week's width."""
     least, most, single = _count(read, start, end)
     for i in range(start, end):
         if read.is_token(i, "weekday|weekdays|season|weak_season"):
@@ -350,19 +350,19 @@ def _some_past(read: SymbolText, start: int, end: int) -> DateMatch:
 def _season(read: SymbolText, start: int, end: int) -> DateMatch | None:
     name = read.value("season|weak_season", start, end)
     if read.value("last|last_after|next|next_after|this", start, end) is not None:
-        return _turned_in_year(read, start, end, lambda year: season_days(name, year))
+        return _turn_in_year(read, start, end, lambda year: season_days(name, year))
     return _pinned_or_not(read, start, end, lambda year: season_days(name, year))
 
 
 def _holiday(read: SymbolText, start: int, end: int) -> DateMatch | None:
     name = read.value("holiday", start, end)
     if read.value("last|last_after|next|next_after|this", start, end) is not None:
-        return _turned_in_year(read, start, end, lambda year: one_day(holiday(name, year)))
+        return _turn_in_year(read, start, end, lambda year: one_day(holiday(name, year)))
     return _pinned_or_not(read, start, end, lambda year: one_day(holiday(name, year)))
 
 
 def _end_of(read: SymbolText, start: int, end: int) -> DateMatch | None:
-    """ "The end of the month": of this one."""
+    """ "The end of the month": of the present month."""
     unit = read.value("unit|quarter|weekend", start, end)
     if unit in ("hour", "day", "weekend"):
         return None
@@ -373,7 +373,7 @@ def _part_of_day(read: SymbolText, start: int, end: int) -> DateMatch:
     return DateMatch(start, end, one_day(read.said + timedelta(_turn(read, start, end))))
 
 
-def _turned(read: SymbolText, start: int, end: int) -> DateMatch | None:
+def _turn_unit(read: SymbolText, start: int, end: int) -> DateMatch | None:
     unit, turn = read.value("unit|quarter|weekend", start, end), _turn(read, start, end)
     if unit in ("hour", "day", "fortnight"):  # "the last day of school", "the next day": told from elsewhere
         return None
@@ -385,7 +385,7 @@ def _turned(read: SymbolText, start: int, end: int) -> DateMatch | None:
 
 
 def _this_weekend(read: SymbolText, start: int, end: int) -> Days:
-    """The one of this week; on Monday to Wednesday "this weekend" in the past is the one just over."""
+    """Return this week's weekend; in the past, from Monday to Wednesday, the weekend just over."""
     if read.tense(start, end) < 0 and read.said.weekday() < 5:
         return weekend_of(read.said - timedelta(7))
     return weekend_of(read.said)
@@ -477,7 +477,7 @@ _MEANING: Final[dict[str, Callable[[SymbolText, int, int], DateMatch | None]]] =
     "holiday": _holiday,
     "end_of": _end_of,
     "part_of_day": _part_of_day,
-    "turned": _turned,
+    "turned": _turn_unit,
     "turned_weekday": _turned_weekday,
     "the_day": _the_day,
     "weekday": _weekday,

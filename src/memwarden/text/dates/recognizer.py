@@ -1,8 +1,8 @@
 """Which days a text talks about, told from the day on which it was said.
 
-Words become one-letter symbols (:mod:`memwarden.text.dates.symbols`, with the words of
-:mod:`memwarden.text.dates.words`) and one grammar reads the symbols (:mod:`memwarden.text.dates.grammar`), so that five
-forms of "two weeks ago" in three languages are one rule; then dates that belong together are
+Words become tokens (:mod:`memwarden.text.dates.tokens`, with the words of :mod:`memwarden.text.dates.words`) and a
+grammar reads the tokens (:mod:`memwarden.text.dates.grammar`), so that five forms of "two weeks ago" in three languages
+are a single rule; then dates that belong together are
 joined. Chinese and Japanese have no words to look up; their rules are in
 :mod:`memwarden.text.dates.unspaced`. Everything here is pure: no clock is read, no file, no model.
 
@@ -28,7 +28,7 @@ from memwarden.text.dates.calendar import (
     weekday_before,
     weekend_of,
 )
-from memwarden.text.dates.grammar import dates_apart, one_day, try_year
+from memwarden.text.dates.grammar import find_dates, one_day, try_year
 from memwarden.text.dates.symbols import DateMatch, SymbolText, lower_in_place
 from memwarden.text.dates.tokens import compile_tokens, letters
 from memwarden.text.dates.unspaced import GLUED_SIGN, glued_spans
@@ -37,20 +37,20 @@ from memwarden.text.dates.words import ANCHORS, GATE
 _Leaning = Callable[["SymbolText", DateMatch, re.Match[str]], "DateMatch | None"]
 
 
-def joined_dates(read: SymbolText, found: list[DateMatch]) -> list[DateMatch]:
-    """Join what belongs together: "May" and "last year", "from Monday" and "to Friday", "the week before" and a day."""
+def join_dates(read: SymbolText, found: list[DateMatch]) -> list[DateMatch]:
+    """Join dates that belong together: "May" and "last year", "from Monday" and "to Friday"."""
     done: list[DateMatch] = []
     for item in found:
-        item = _led(read, item, done[-1].end if done else 0)
-        while done and (joined := _joined(read, done[-1], item)):
+        item = _extend(read, item, done[-1].end if done else 0)
+        while done and (joined := _join_pair(read, done[-1], item)):
             done.pop()
-            item = _led(read, joined, done[-1].end if done else 0)
+            item = _extend(read, joined, done[-1].end if done else 0)
         done.append(item)
     return done
 
 
-def _led(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
-    """A date with what stands before it: "since", "early", "the week before", "the first weekend of"."""
+def _extend(read: SymbolText, match: DateMatch, floor: int) -> DateMatch:
+    """Extend a date by what stands before it: "since", "early", "the week before"."""
     while match.start > floor:
         # `$` in the pattern is the end of the searched part.
         hit = _LEADS.search(read.symbols, max(floor, match.start - _MAX_LEAD), match.start)
@@ -137,18 +137,18 @@ def _nth(read: SymbolText, start: int, end: int, number: int) -> Callable[[date,
     if weekday is not None:
         wide = timedelta(1 if unit == "weekend" else 0)
 
-        def named(first: date, last: date) -> Days:
+        def name_days(first: date, last: date) -> Days:
             if number < 0:
                 day = weekday_before(last + timedelta(1), weekday)
             else:
                 day = weekday_after(first - timedelta(1), weekday) + timedelta(7 * (number - 1))
             return day, day + wide
 
-        return named
+        return name_days
     if unit in ("hour", "decade", "fortnight"):
         raise ValueError("no part of a date")
 
-    def counted(first: date, last: date) -> Days:
+    def count_days(first: date, last: date) -> Days:
         length = 1 if unit == "day" else 7
         if unit in ("month", "quarter", "year"):
             begin = last if number < 0 else shifted(first, unit, number - 1)
@@ -156,7 +156,7 @@ def _nth(read: SymbolText, start: int, end: int, number: int) -> Callable[[date,
         begin = last - timedelta(length - 1) if number < 0 else first + timedelta(length * (number - 1))
         return begin, begin + timedelta(length - 1)
 
-    return counted
+    return count_days
 
 
 def _day_of(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
@@ -182,7 +182,7 @@ def _third(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch 
     return replace(match, days=thirds(match.days, which), exact=False, in_year=remade)
 
 
-def _clipped(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
+def _clip(read: SymbolText, match: DateMatch, hit: re.Match[str]) -> DateMatch | None:
     """ "Earlier this month": not after the day of saying."""
     first, last = match.days
     if not first <= read.said <= last:
@@ -204,7 +204,7 @@ _LEAD_MEANING: Final[dict[str, _Leaning]] = {
     "day_of": _day_of,
     "season_of": _season_of,
     "third": _third,
-    "clipped": _clipped,
+    "clipped": _clip,
     "since": _since,
     "until": _until,
 }
@@ -214,8 +214,8 @@ _PAIR_GAP: Final = compile_tokens(r"<and><the>?")
 _LEANING_GAP: Final = compile_tokens(r"<of|from|on|in|the>*")
 
 
-def _joined(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | None:
-    """One date out of two neighbours, or None."""
+def _join_pair(read: SymbolText, left: DateMatch, right: DateMatch) -> DateMatch | None:
+    """Join two neighbours to a date; None if they stay apart."""
     gap = read.symbols[left.end : right.start]
     opened = left.start > 0 and (
         read.is_token(left.start - 1, "from")
@@ -244,7 +244,7 @@ def _range(read: SymbolText, left: DateMatch, right: DateMatch, start: int) -> D
 
 
 def _within(small: DateMatch, large: DateMatch) -> DateMatch | None:
-    """ "May last year", "Friday last week": the small one inside the large one."""
+    """ "May last year", "Friday last week": the small date inside the large date."""
     start, end = min(small.start, large.start), max(small.end, large.end)
     length = (large.days[1] - large.days[0]).days
     if small.in_year is not None and large.in_year is None and 364 <= length <= 365:
@@ -257,25 +257,25 @@ def _within(small: DateMatch, large: DateMatch) -> DateMatch | None:
 
 
 def spans_in(text: str, said: datetime, language: str | None = None) -> tuple[DaySpan, ...]:
-    """The days that a text names, in order of appearance.
+    """Return the days that a text names, in order of appearance.
 
     ``said``: when it was said; "yesterday" is the day before. Only the date counts, in the zone that it comes in.
     ``language``: "en", "de", "fr", "es", "ja" or "zh"; None tells it from the text.
     A date without a year is the nearest that fits the tense: "in May" said in March is ten months ago in "I was there
     in May" and in two months in "I will be there in May".
     """
-    return _read(text, said.date(), language, question=False) if may_name_days(text) else ()
+    return _read_days(text, said.date(), language, question=False) if may_name_days(text) else ()
 
 
 def asked_spans(
     question: str, now: datetime, language: str | None = None, *, since: date | None = None
 ) -> tuple[DaySpan, ...]:
-    """The days that a question asks about: "What did Ana do last week?". "When did ...?" names none.
+    """Return the days that a question asks about; "When did ...?" names none.
 
-    ``now``: when it is asked. A date without a year is the last one, unless the question is of the future; with
+    ``now``: when it is asked. A date without a year is the last such date, unless the question is of the future; with
     ``since``, the day of the oldest memory, it stands for that date in each year from then on.
     """
-    return _read(question, now.date(), language, question=True, since=since) if may_name_days(question) else ()
+    return _read_days(question, now.date(), language, question=True, since=since) if may_name_days(question) else ()
 
 
 _WORD: Final = re.compile(r"\w+")
@@ -283,7 +283,7 @@ _DIGIT_SIGN: Final = re.compile(r"[0-9](?:[0-9]{3}|[./–-][0-9]|st\b|nd\b|rd\b|
 
 
 def may_name_days(text: str) -> bool:
-    """Whether a text can name a day at all: a cheap look before the grammar, which it never contradicts."""
+    """Whether a text can name a day: a cheap look that never contradicts the grammar."""
     if text.isascii():
         words = text.lower().translate(_TO_BLANKS).split()
         return not GATE.isdisjoint(words) or _DIGIT_SIGN.search(text) is not None
@@ -295,7 +295,7 @@ def may_name_days(text: str) -> bool:
 _TO_BLANKS: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 
-def _read(
+def _read_days(
     text: str, said: date, language: str | None, question: bool, since: date | None = None
 ) -> tuple[DaySpan, ...]:
     spans = glued_spans(text, said, _years(said, since)) if not text.isascii() and GLUED_SIGN.search(text) else ()
@@ -304,10 +304,10 @@ def _read(
     read = SymbolText(text, said, language, question)
     if not _has_anchor(read.symbols):
         return spans
-    found = joined_dates(read, dates_apart(read))
+    found = join_dates(read, find_dates(read))
     if since is not None:
         found = [other for item in found for other in _in_each_year(item, _years(said, since))]
-    named = (DaySpan(*item.days, read.named(item.start, item.end), item.exact) for item in found)
+    named = (DaySpan(*item.days, read.text_of(item.start, item.end), item.exact) for item in found)
     return (*spans, *named)
 
 
@@ -320,7 +320,7 @@ def _has_anchor(symbols: str) -> bool:
 
 
 def _years(said: date, since: date | None) -> range | None:
-    """The years for which a date without one stands; None for the nearest."""
+    """Return the years for which a date without a year stands; None for the nearest."""
     return None if since is None else range(max(since.year, said.year - 49), said.year + 1)
 
 

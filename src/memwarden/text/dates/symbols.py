@@ -34,7 +34,7 @@ class DateMatch:
 
 
 class SymbolText:
-    """A text as symbols and their values, with the day on which it was said. A known phrase is one word."""
+    """A text as tokens and their values, with the day of saying; a known phrase is a single word."""
 
     def __init__(self, text: str, said: date, language: str | None, question: bool) -> None:
         self.text = text
@@ -55,7 +55,7 @@ class SymbolText:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """Where each word begins and ends. Between words is only white space, so the next hit is the word."""
+        """The begin and end of each word; only white space is between words, so the next hit is the word."""
         lower, places, end = lower_in_place(self.text), [], 0
         for word in self.words:
             first, *rest = word.split(" ") if " " in word else (word,)
@@ -79,7 +79,7 @@ class SymbolText:
         return None
 
     def tense(self, start: int, end: int) -> int:
-        """-1 in a sentence of the past, 1 in one of the future, 0 where nothing tells."""
+        """Return -1 in a sentence of the past, 1 of the future, 0 where nothing tells."""
         low, high = start, end
         while low > max(start - MAX_CLAUSE_WORDS, 0) and self.symbols[low - 1] not in _ENDS:
             low -= 1
@@ -93,7 +93,7 @@ class SymbolText:
             return -1
         return -1 if self.question else 0
 
-    def named(self, start: int, end: int) -> str:
+    def text_of(self, start: int, end: int) -> str:
         return self.text[self.places[start][0] : self.places[end - 1][1]]
 
 
@@ -122,7 +122,7 @@ def _with_phrases(words: list[str], phrases: Phrases) -> list[str]:
 
 
 def _of_digits(word: str, language: TimeWords) -> tuple[str, Any]:
-    """The symbol of a token that begins with a digit."""
+    """Return the meaning of a word that begins with a digit."""
     if word.isascii() and word.isdigit():
         if len(word) <= 2:
             return TOKENS["digits"], int(word)
@@ -139,7 +139,7 @@ _PARTS: Final = re.compile(r"([0-9]+)([./–-])([0-9]+)(?:\2([0-9]+))?")
 
 
 def _of_numbers(word: str, language: TimeWords) -> tuple[str, Any]:
-    """The symbol of "2023-05-08", "8.5.2023", "3-7", "2019-2021"."""
+    """Return the meaning of "2023-05-08", "8.5.2023", "3-7", "2019-2021"."""
     hit = _PARTS.fullmatch(word)
     if hit is None:
         return _UNKNOWN

@@ -20,7 +20,7 @@ from memwarden.text.dates.calendar import (
 )
 
 GLUED_SIGN: Final = re.compile(r"[年月日号號天週周曜昨今明去来來本前後后晚先上下おとあさ春夏秋冬]")
-"""Every rule holds one of these."""
+"""Every rule holds at least a sign of these."""
 
 _N: Final = r"(?:\d{1,3}|[一二三四五六七八九十两兩]{1,3})"
 _RULES: Final = re.compile(
@@ -55,7 +55,10 @@ _YEAR: Final = {"今": 0, "去": -1, "昨": -1, "明": 1, "来": 1, "來": 1, "�
 
 
 def glued_spans(text: str, said: date, years: range | None) -> tuple[DaySpan, ...]:
-    """The days that a Chinese or Japanese text names. ``years``: those for which a date without a year stands."""
+    """Return the days that a Chinese or Japanese text names.
+
+    ``years``: those for which a date without a year stands.
+    """
     found: list[DaySpan] = []
     for hit in _RULES.finditer(text):
         try:

@@ -19,7 +19,7 @@ ANCHORS: Final = (
     "month|weak_month|weekday|weak_weekday|weekdays|unit|quarter|weekend|near_day|season|weak_season|holiday|"
     "numbered_quarter|decade|part_of_day"
 )
-"""Every rule of the grammar needs one of these tokens, or a number that looks like a date."""
+"""Every rule of the grammar needs any of these tokens, or a number that looks like a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _load_language(code: str) -> TimeWords:
     table = load_lexicon("time_words")[code]
     words: dict[str, Meaning] = dict(_SIGNS)
     phrases: dict[str, list[list[str]]] = {}
-    for text, meaning in (*_calendar(code), *_listed_words(table["words"])):  # the lists may call a month a weak one
+    for text, meaning in (*_calendar(code), *_listed_words(table["words"])):  # the lists may make a month a weak month
         for form in (_fold(text), text):  # people leave accents out
             first, *rest = form.split(" ")
             if rest and rest not in phrases.setdefault(first, []):
@@ -76,7 +76,7 @@ def _calendar(code: str) -> Iterator[tuple[str, Meaning]]:
 
 
 def _listed_words(table: Mapping[str, str]) -> Iterator[tuple[str, Meaning]]:
-    """Yield the words of ``month = "jan=1 feb=2"``: a word without a value has that of the next."""
+    """Yield the words of ``month = "jan=1 feb=2"``; without a value a word has the next."""
     for token, listing in table.items():
         waiting: list[str] = []
         for entry in listing.split():
@@ -112,4 +112,4 @@ def _gate() -> Iterator[str]:
 
 
 GATE: Final = frozenset(_gate())
-"""Words without one of which, and without digits that look like a date, no text is read any further."""
+"""A text with none of these words, and without digits that look like a date, is read no further."""

@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def load_lexicon(name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file of this folder, by its name without the ending."""
+    """Return the tables of a TOML file of this folder, named without its ending."""
     return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
 
 
