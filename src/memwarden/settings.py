@@ -36,16 +36,25 @@ FEATURES = (
     "cosine_turn",
     "cosine_pair",
     "cosine_session",
-    "best_in_session",
+    "cosine_other",
+    "cosine_before",
+    "cosine_after",
+    "adapted",
+    "words_heard",
+    "from_person",
+    "says_much",
+    "newness",
     "said_by_named",
     "says_when",
-    "on_date",
     "on_day",
-    "answers_question",
     "only_asks",
     "related",
     "recent",
     "word_pieces",
+    # Parts of an earlier release: settings that name them still load.
+    "best_in_session",
+    "on_date",
+    "answers_question",
 )
 """The parts of a score that can be left out (:mod:`memwarden.recall.rank.features`)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from memwarden import Warden, clock, format_context
 from memwarden.errors import InvalidInput
-from memwarden.recall.answer.render import Template
+from memwarden.recall.answer.render import CLASSIC_TEMPLATE, LEAN_TEMPLATE, Template, render_memories_block
 from memwarden.tokens import estimate
 
 SNAPSHOT = """<memories>
@@ -52,13 +53,14 @@ def quest(warden: Warden) -> Any:
 
 
 def test_the_block_has_the_exact_form(warden: Warden) -> None:
-    block = quest(warden).context([{"role": "user", "content": "Who guards the northern gate at dawn?"}], threshold=0.0)
+    asked = [{"role": "user", "content": "Is the northern gate unguarded at dawn?"}]
+    block = quest(warden).context(asked, threshold=0.0, template=CLASSIC_TEMPLATE)
     lines = block.text.split("\n")
     assert "\n".join(lines[: lines.index("3. [NOTE, importance=5, 3 days ago]") - 1] + lines[-3:]) == SNAPSHOT
 
 
 def test_its_words_and_its_number_can_be_others(warden: Warden) -> None:
-    asked = [{"role": "user", "content": "Who guards the northern gate at dawn?"}]
+    asked = [{"role": "user", "content": "Is the northern gate unguarded at dawn?"}]
     short = Template("Known:", "", "{{summary}} ({{age}})\nWhere: {{sourceContext}}")
     block = quest(warden).context(asked, threshold=0.0, max_memories=1, template=short)
     assert block.text == (
@@ -131,17 +133,52 @@ def test_talk_that_stands_in_the_prompt_leaves_room_for_what_does_not(warden: Wa
     assert "walnuts" in block.text
 
 
-def test_at_most_five_memories_ordered_by_importance_recency_and_relevance(warden: Warden) -> None:
+def test_a_classic_block_of_five_is_ordered_by_importance_recency_and_relevance(warden: Warden) -> None:
     me = warden.scope(user="ana")
     for number in range(9):
         me.remember(f"Ana sails the boat number {number}.", importance=number / 10, created_at=ago(days=1))
     me.remember("Ana sails the pinned boat.", importance=0.0, pinned=True, created_at=ago(days=400))
-    block = me.context([{"role": "user", "content": "Which boat does Ana sail?"}], threshold=0.0, budget_tokens=2000)
+    asked = [{"role": "user", "content": "Which boat does Ana sail?"}]
+    block = me.context(asked, threshold=0.0, budget_tokens=2000, max_memories=5, template=CLASSIC_TEMPLATE)
     assert len(block.items) == 5
     assert block.items[0].memory.pinned  # an importance of 0 never hides a pinned one
     rest = [item.memory.importance * item.score for item in block.items[1:]]  # all of the same age
     assert rest == sorted(rest, reverse=True)
     assert rest[0] > rest[-1]
+
+
+def test_a_block_holds_as_many_memories_as_fit_what_was_said_last_first(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    for number in range(9):
+        me.remember(f"Ana sails the boat number {number}.", created_at=ago(days=9 - number))
+    block = me.context([{"role": "user", "content": "Which boat does Ana sail?"}])
+    assert [item.text for item in block.items] == [
+        f"Ana sails the boat number {number}." for number in range(8, -1, -1)
+    ]
+    assert block.text.startswith("<memories>\nKnown from earlier, newest first:\n- ")
+    assert block.text.count("\n- ") == 9
+    few = me.context([{"role": "user", "content": "Which boat does Ana sail?"}], budget_tokens=60)
+    assert 0 < len(few.items) < 9
+
+
+def test_what_held_for_a_time_says_until_when(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    me.remember("Ana rents a flat in Graz.")
+    (item,) = me.context([{"role": "user", "content": "Where does Ana rent a flat?"}]).items
+    over = replace(item, memory=replace(item.memory, valid_to=datetime(2099, 6, 30, tzinfo=UTC)))
+    assert "Ana rents a flat in Graz. (until 30 Jun 2099)" in render_memories_block([over], clock.now(), LEAN_TEMPLATE)
+
+
+def test_a_change_of_subject_leaves_the_talk_before_behind(warden: Warden) -> None:
+    me = warden.scope(user="ana")
+    me.observe([{"role": "user", "content": "My cat Miso eats only tuna since the operation."}])
+    talk = [
+        {"role": "user", "content": "What does my cat Miso eat?"},
+        {"role": "assistant", "content": "Only tuna, since the operation."},
+        {"role": "user", "content": "Totally different: how do you get candle wax out of a linen tablecloth?"},
+    ]
+    assert me.context(talk[:1]).items
+    assert not me.context(talk).items
 
 
 @pytest.mark.parametrize("budget", [1, 40, 60, 90, 130, 200, 500])

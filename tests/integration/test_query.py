@@ -58,7 +58,7 @@ def test_the_answer_comes_first(warden: Warden, question: str, source: str) -> N
     assert result
     assert source in [source for item in result.items[:2] for source in item.sources]
     assert 0 < result.items[0].score <= 1
-    assert result.confidence == pytest.approx(max(item.score for item in result.items))
+    assert result.confidence >= max(item.score for item in result.items)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,24 @@ def test_a_fact_hides_its_own_turn_and_takes_its_place(warden: Warden) -> None:
     assert [cut.gate for cut in result.cut if cut.id == turn.id] == ["covered"]
 
 
+def test_a_statement_in_the_querys_very_words_is_found(warden: Warden) -> None:
+    me = warden.scope(user="words", thread="t1")
+    me.observe({"role": "user", "content": "The locker code of the gym is 4417."})
+    found = me.query("The locker code of the gym is 4417.", threshold=0.0)
+    assert [item.memory.text for item in found.items] == ["The locker code of the gym is 4417."]
+
+
+def test_of_like_statements_the_newer_comes_first(warden: Warden) -> None:
+    me = warden.scope(user="newer", thread="t1")
+    me.observe({"role": "user", "content": "I live in Leipzig in a flat.", "created_at": "2026-01-05T10:00:00Z"})
+    me.observe({"role": "user", "content": "The dentist wants to see me again.", "created_at": "2026-02-05T10:00:00Z"})
+    me.observe({"role": "user", "content": "I live in Porto in a flat now.", "created_at": "2026-03-05T10:00:00Z"})
+    found = me.query("Where do I live, in which flat?", threshold=0.0)
+    texts = [item.memory.text for item in found.items]
+    assert texts.index("I live in Porto in a flat now.") < texts.index("I live in Leipzig in a flat.")
+    assert [item.score for item in found.items] == sorted((item.score for item in found.items), reverse=True)
+
+
 def test_what_only_repeats_the_question_is_left_out(warden: Warden) -> None:
     me = warden.scope(user="echo", thread="t1")
     me.observe({"role": "user", "content": "My locker code is 4417."})
@@ -194,7 +212,7 @@ def test_returns_full_gives_whole_texts_and_bullets_the_part_that_matches(warden
 def test_every_item_says_why_and_every_omission_names_its_gate(warden: Warden) -> None:
     result = ask(warden, "What did Ana plant on the balcony?", top_k=2, threshold=0.0, explain=True)
     for item in result.items:
-        assert {feature.name for feature in item.why.features} >= {"base", "best_in_session"}
+        assert {feature.name for feature in item.why.features} >= {"base", "newness"}
         assert all(feature.contribution == feature.value * feature.weight for feature in item.why.features)
     assert "plant" in result.items[0].why.words
     stored = {memory.id for memory in warden.scope(user="pair").find(limit=100)}
@@ -335,9 +353,9 @@ def test_a_fact_names_its_turn_by_our_id_or_by_the_callers_id_in_its_thread(ward
 
 def test_a_fact_in_other_words_takes_the_place_of_its_turn(warden: Warden) -> None:
     me = warden.scope(user="other words", thread="t1")
-    me.observe({"role": "user", "content": "The combination of the bicycle lock is 4417.", "id": "m1"})
     for number in range(120):
         me.remember(f"The bicycle number {number} has a lock with a combination.")
+    me.observe({"role": "user", "content": "The combination of the bicycle lock is 4417.", "id": "m1"})
     me.remember("Vier vier eins sieben.", sources=["m1"])
     top = me.query("What is the combination of the bicycle lock?", threshold=0.0, top_k=3)
     assert "Vier vier eins sieben." in [item.memory.text for item in top.items]

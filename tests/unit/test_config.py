@@ -38,7 +38,7 @@ def test_memwarden_toml_in_the_working_folder_is_read(tmp_path: Path, monkeypatc
         ({"embeder": "none"}, "unknown setting 'embeder'; settings are: db, embedder"),
         ({"embedder": "gpt"}, "^embedder is auto, .*, openai or none, not 'gpt'$"),
         ({"preset": "forum"}, "^preset is auto, chat or assistant, not 'forum'$"),
-        ({"leave_out": "on_date bm26"}, "a feature in leave_out is bm25_turn, .* or word_pieces, not 'bm26'"),
+        ({"leave_out": "on_date bm26"}, "a feature in leave_out is bm25_turn, .* or answers_question, not 'bm26'"),
         ({"leave_out": 3}, "leave_out is a list of texts, not 3"),
         ({"max_text_bytes": "big"}, "max_text_bytes is a whole number from 1, not 'big'"),
         ({"max_text_bytes": 0}, "max_text_bytes is a whole number from 1, not 0"),
@@ -153,5 +153,7 @@ def test_wrong_categories_are_named_with_their_place(tmp_path: Path, content: st
 
 def test_the_named_features_are_those_of_the_score() -> None:
     weighted = {feature.__name__ for preset in score.PRESETS.values() for feature in preset} - {"base"}
-    assert set(config.FEATURES) - {"word_pieces"} == weighted | {feature.__name__ for feature in features._BASE}
+    signals = {feature.__name__ for preset in features.SIGNALS.values() for feature in preset}
+    earlier = {"best_in_session", "on_date", "answers_question"}
+    assert set(config.FEATURES) - {"word_pieces"} - earlier == weighted | signals
     assert set(config.PRESETS) == {"auto", *score.PRESETS}

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from memwarden.conversation.prompt_cache import render_memories
 from memwarden.conversation.settings import ChatSettings
-from memwarden.recall.answer.render import format_context, render_memories_block
+from memwarden.recall.answer.render import CLASSIC_TEMPLATE, format_context, render_memories_block
 from memwarden.records import ContextBlock, Memory, RecallItem, Why
 from memwarden.testing.examples import START, a_memory
 from memwarden.tokens import estimate
@@ -41,7 +41,11 @@ ALE = a_memory("b", text="The ale is thin.", channel="semantic", context=None)
 
 def test_with_the_designs_words_it_stays_as_it_was() -> None:
     block = found(GATE, ALE)
-    assert render_memories(block, ChatSettings(), now=NOW) == block
+    words = CLASSIC_TEMPLATE
+    classic = ChatSettings(
+        memory_context_prefix=words.prefix, memory_context_suffix=words.suffix, memory_format=words.format
+    )
+    assert render_memories(block, classic, now=NOW) == block
     assert block.text == format_context([GATE, ALE], NOW)
 
 

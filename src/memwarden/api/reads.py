@@ -14,7 +14,7 @@ from memwarden.checks import word
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, Template
+from memwarden.recall.answer.render import LEAN_TEMPLATE, MOST_IN_CONTEXT, Template
 from memwarden.records import (
     Audit,
     ContextBlock,
@@ -94,26 +94,26 @@ class ScopeReads(ScopeHandle):
         messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         budget_tokens: int = 500,
         *,
-        threshold: float = 0.7,
+        threshold: float | None = None,
         participants: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         explain: bool = False,
-        max_memories: int = CONTEXT_MEMORIES,
-        template: Template = DEFAULT_TEMPLATE,
+        max_memories: int = MOST_IN_CONTEXT,
+        template: Template = LEAN_TEMPLATE,
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn; empty when nothing is relevant.
 
-        The last message and the talk just before it are searched for. When the best memory reaches the threshold, it
-        and at most 9 others that reach half of it are ordered by importance x recency x relevance, and at most
-        ``max_memories`` of them go in, within the budget.
+        The last message is searched for, with the talk just before it where it leans on that ("and in May?"). As many
+        memories as bear on it and fit the budget go in, what was said last first.
 
         Args:
             messages: the conversation so far, the message to answer last. What stands in it is not repeated.
             budget_tokens: the most tokens that the whole block may take.
-            threshold: the least score of the best memory, on the calibrated scale.
+            threshold: the least chance, 0..1, that the block holds the answer; memories with a tenth of it as their
+                score go in. None: the calibrated bar, and half of the budget where the answer is doubtful.
             participants: only memories in which any of these takes part. A filter of ``characters`` must hold as well.
             max_memories: 1..100; those that are always offered do not count.
-            template: the words of the block, if not the default.
+            template: the words of the block; ``CLASSIC_TEMPLATE`` numbers memories and tells kind, importance and age.
         """
         read = read_messages(messages, self._parts.settings.max_text_bytes)
         if read[-1].misfit:

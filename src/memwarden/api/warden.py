@@ -257,7 +257,8 @@ class AsyncWarden:
         indexes = NamespaceIndexes(
             self._parts.store,
             session_gap_hours=self._parts.settings.session_gap_hours,
-            dimensions=embedder.dimensions if embedder else None,
+            dimensions=_first_width(embedder),
+            second_dimensions=_second_width(embedder),
             max_bytes=self._parts.settings.index_bytes - held_bytes - past_bytes - large_bytes,
             piece_dimensions=getattr(embedder, "piece_dimensions", None),
         )
@@ -343,6 +344,20 @@ def _settings(config: Config) -> Settings:
     if config is not None and not isinstance(config, str | Path):
         raise InvalidConfig(f"config is settings, a mapping of them or the path of a file, not {config!r:.80}")
     return configuration.load(None if config is None else Path(config))
+
+
+def _first_width(embedder: Embedder | None) -> int | None:
+    """Dimensions of the first side of an embedder's vectors; None without vectors."""
+    if embedder is None:
+        return None
+    sides = getattr(embedder, "sides", (embedder.dimensions,))
+    return int(sides[0])
+
+
+def _second_width(embedder: Embedder | None) -> int | None:
+    """Dimensions of the multilingual side; None where there is none."""
+    sides: tuple[int, ...] = getattr(embedder, "sides", ())
+    return int(sides[1]) if len(sides) > 1 else None
 
 
 def _chat_model(settings: Settings) -> ChatModel | None:

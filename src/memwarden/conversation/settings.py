@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from memwarden.checks import SHARE, TRUTH, whole, word
 from memwarden.errors import InvalidConfig
-from memwarden.recall.answer.render import CONTEXT_MEMORIES, DEFAULT_TEMPLATE, MOST_IN_CONTEXT, PLACEHOLDERS, Template
+from memwarden.recall.answer.render import LEAN_TEMPLATE, MOST_IN_CONTEXT, PLACEHOLDERS, Template
+from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 
 # The places for memories in a prompt (:mod:`memwarden.conversation.formats`,
 # :mod:`memwarden.conversation.prompt_cache`).
@@ -51,13 +52,13 @@ class ChatSettings:
     use_memory: bool = False
     memory_injection_mode: str = "system_append"
     memory_extraction_mode: str = "periodic"
-    max_memory_context: int = CONTEXT_MEMORIES
+    max_memory_context: int = MOST_IN_CONTEXT
     max_memory_tokens: int = 500
     memory_extraction_interval: int = 5
-    memory_search_threshold: float = 0.7
-    memory_context_prefix: str = DEFAULT_TEMPLATE.prefix
-    memory_context_suffix: str = DEFAULT_TEMPLATE.suffix
-    memory_format: str = DEFAULT_TEMPLATE.format
+    memory_search_threshold: float = DEFAULT_THRESHOLD
+    memory_context_prefix: str = LEAN_TEMPLATE.prefix
+    memory_context_suffix: str = LEAN_TEMPLATE.suffix
+    memory_format: str = LEAN_TEMPLATE.format
     max_delta_tokens: int = DEFAULT_DELTA_TOKENS
 
     def __post_init__(self) -> None:
@@ -74,9 +75,15 @@ class ChatSettings:
         _check_placeholders(self.memory_format)
 
     @property
+    def search_threshold(self) -> float | None:
+        """The threshold of a search; None for the default, which halves the budget where the answer is doubtful."""
+        return None if self.memory_search_threshold == DEFAULT_THRESHOLD else self.memory_search_threshold
+
+    @property
     def template(self) -> Template:
         """The template of the block."""
-        return Template(self.memory_context_prefix, self.memory_context_suffix, self.memory_format)
+        numbered = self.memory_format != LEAN_TEMPLATE.format
+        return Template(self.memory_context_prefix, self.memory_context_suffix, self.memory_format, numbered)
 
 
 def read_chat_settings(values: Mapping[str, Any]) -> ChatSettings:

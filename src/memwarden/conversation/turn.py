@@ -56,7 +56,7 @@ class ContextScope(Protocol):
         messages: Sequence[Mapping[str, Any]],
         budget_tokens: int = ...,
         *,
-        threshold: float = ...,
+        threshold: float | None = ...,
         max_memories: int = ...,
         template: Template = ...,
     ) -> ContextBlock: ...
@@ -304,7 +304,7 @@ class AsyncTurn:
                 self._scope.context,
                 said,
                 settings.max_memory_tokens,
-                threshold=settings.memory_search_threshold,
+                threshold=settings.search_threshold,
                 max_memories=settings.max_memory_context,
                 template=settings.template,
             )

@@ -16,6 +16,8 @@ class Embedder(Protocol):
     Attributes:
         name: the model and its size, stored with the vectors; a store refuses vectors of another name.
         dimensions: length of a vector.
+        sides: where a vector is several vectors one after the other, their lengths; the second is multilingual.
+            Embedders with one vector leave it out.
         english_only: whether its vectors say little of other languages; then questions in those go by words alone.
         slow: True for a model that takes more than about a millisecond a text: what is observed is then stored with its
             words, and the vectors follow. May be left out.

@@ -109,6 +109,9 @@ def _cosines(index: NamespaceIndex, vector: bytes | None, places: Places) -> Flo
     if vector is None or index.vectors is None:
         return None
     asked = np.frombuffer(vector, dtype="<f2").astype(np.float32)
+    if len(asked) > index.vectors.shape[1]:  # of two sides the first is compared
+        asked = asked[: index.vectors.shape[1]]
+        asked /= max(float(np.linalg.norm(asked)), 1e-6)
     if len(places) * COPY_COST > index.size:
         return np.asarray((index.vectors @ asked)[places], np.float32)
     return np.asarray(index.vectors[places] @ asked, np.float32)

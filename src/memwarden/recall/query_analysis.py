@@ -112,6 +112,28 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _OWN: Final = re.compile(r"\b(?:i|me|my|mine|myself)\b")
 
 
+_FIRST_PERSON: Final = re.compile(
+    r"\b(?:i|i'm|im|i've|ive|i'd|i'll|me|my|mine|myself|we|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*|"
+    r"je|j|moi|m|mon|ma|mes|nous|notre|nos|yo|mi|mis|mío|mía|conmigo|nosotr[oa]s|nuestr\w+|"
+    r"io|mio|mia|miei|noi|eu|meu|minha|nós|ik|mij|mijn|wij|ons|jag|mig|min|mitt|mina|я|мне|меня|мой|моя|моё|мои)\b"
+    r"|我|咱|私|僕|俺|うち|나는|내가|저는|제가",
+    re.IGNORECASE,
+)
+_NAME: Final = re.compile(r"[^\W\d_][,;:]? (?!I\b|I['’])([A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+)")
+
+
+def asks_of_self(text: str) -> bool:
+    """Whether a question asks about whoever asks: it says "I" or "my" in a language that has such a word."""
+    return _FIRST_PERSON.search(text) is not None
+
+
+def names_somebody(text: str) -> bool:
+    """Whether a text names somebody or something: a capital inside a sentence, in languages that write names so."""
+    if language_of(text) == "german":
+        return False
+    return any(not names_month(found[1]) for found in _NAME.finditer(text))
+
+
 def question_terms(text: str, partners: list[str], default: str = DEFAULT_LANGUAGE) -> list[str]:
     """Return the distinct terms of a question without partners' names.
 

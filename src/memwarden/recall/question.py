@@ -19,6 +19,7 @@ from memwarden.recall.rank.word_signals import form_ids
 from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans
+from memwarden.text.language import is_english
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,10 @@ class QuestionSpread:
 
     Attributes:
         deviations: standard deviation of each signal, by name. session_means: of the sessions' own signals.
-        low: the least sum of the signals of any place. session_low: the least of the best sums of the sessions.
     """
 
     deviations: Mapping[str, float]
     session_means: Mapping[str, float]
-    low: float
-    session_low: float
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,8 @@ class Question:
         forms: the words of the stems as they stand in the question, folded: a memory in which one stands holds the word
             although its stem there may be that of another language.
         vector: its embedding with partners' names as pronouns, or None without an embedder.
+        second: its multilingual embedding, from an embedder of two sides. english: whether it shows no other language.
+        preset: the weights that were asked for; None for those of the view.
         pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
@@ -80,6 +80,9 @@ class Question:
     stems: tuple[str, ...]
     forms: tuple[str, ...]
     vector: npt.NDArray[np.float32] | None = None
+    second: npt.NDArray[np.float32] | None = None
+    english: bool = True
+    preset: str | None = None
     pieces: npt.NDArray[np.float32] | None = None
     piece_words: tuple[str, ...] = ()
     speakers: tuple[int, ...] = ()
@@ -89,7 +92,26 @@ class Question:
     small_talk: bool = False
     left_out: frozenset[str] = frozenset()
     measure: QuestionSpread | None = None
-    memo: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def whole_vector(self) -> npt.NDArray[np.float32]:
+        """Both sides one after the other, of unit length, as stores hold them."""
+        assert self.vector is not None
+        if self.second is None:
+            return self.vector
+        both = np.concatenate([self.vector, self.second])
+        return np.asarray(both / max(float(np.linalg.norm(both)), 1e-6), np.float32)
+
+    @cached_property
+    def asks_of_self(self) -> bool:
+        """Whether it asks about whoever asks."""
+        return query_analysis.asks_of_self(self.text)
+
+    @cached_property
+    def names_somebody(self) -> bool:
+        """Whether it names somebody or something in particular."""
+        return bool(self.speakers) or query_analysis.names_somebody(self.text)
 
     @cached_property
     def wording(self) -> QuestionWords:
@@ -141,7 +163,9 @@ def prepare_question(
         idf_prior=tuple(query_analysis.everyday_share(stem) for stem in stems),
         stems=tuple(stems),
         forms=query_analysis.surface_of_stems(text, stems),
-        vector=encoded.vector if encoded else None,
+        vector=None if encoded is None else encoded.vector[: _first_width(encoded, view)],
+        second=None if encoded is None else _second_of(encoded, view),
+        english=is_english(text),
         pieces=encoded.pieces if encoded else None,
         piece_words=tuple(encoded.words) if encoded else (),
         speakers=tuple(view.speakers[name] for name in query_analysis.partner_names(text, partners)),
@@ -151,6 +175,16 @@ def prepare_question(
         small_talk=query_analysis.is_small_talk(text, partners),
         left_out=left_out,
     )
+
+
+def _first_width(encoded: EncodedQuestion, view: NamespaceView) -> int:
+    return len(encoded.vector) if view.vectors is None else view.vectors.shape[1]
+
+
+def _second_of(encoded: EncodedQuestion, view: NamespaceView) -> npt.NDArray[np.float32] | None:
+    """The multilingual part of a question's vector; None from an embedder with one side."""
+    width = _first_width(encoded, view)
+    return encoded.vector[width:] if view.second is not None and len(encoded.vector) > width else None
 
 
 OLD_TALK = timedelta(days=60)

@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.concurrency.long_texts import read_long
@@ -20,7 +22,16 @@ from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import items
 from memwarden.recall.answer import related as beside
 from memwarden.recall.answer import render as block
-from memwarden.recall.answer.budget import BudgetedAnswer, pack_items, widen_items
+from memwarden.recall.answer.budget import (
+    MIN_ALIKE,
+    MIN_ALIKE_OF_TABLE,
+    BudgetedAnswer,
+    pack_items,
+    put_newer_first,
+    put_newest_first,
+    rearrange_items,
+    widen_items,
+)
 from memwarden.recall.answer.items import Found
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.recall.answer.on_demand import is_unsure
@@ -29,12 +40,14 @@ from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection, s
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import find_following
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
-from memwarden.recall.index.view import NamespaceView
+from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.large.registry import LargeNamespaces
 from memwarden.recall.large.search import LargeNamespace, PartialView, add_pieces, open_rows, rank_on_index
 from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
-from memwarden.recall.rank.score import DEFAULT_THRESHOLD, MIN_ITEM_SCORE, RELATION_WEIGHT, Ranking, rank
+from memwarden.recall.rank.features import leading
+from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
+from memwarden.recall.thresholds import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD, MIN_ITEM_SCORE
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment
 from memwarden.recall.time.changes import fit_delta
 from memwarden.recall.time.past import AsOf, PastIndexes
@@ -54,6 +67,7 @@ from memwarden.records import (
 from memwarden.statements.weights import load_weights
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
+from memwarden.text.flags import asks_question, content_terms
 from memwarden.text.language import is_english
 from memwarden.tokens import TokenCounter, estimate
 
@@ -68,11 +82,14 @@ SPARE_CANDIDATES = 5
 MAX_SHOWN_CUTS = 20
 """Omissions named without ``explain``, nearest first."""
 
-MAX_CONTEXT_CANDIDATES = 10
-CONTEXT_ITEM_SHARE = 0.5
+MIN_WEIGHED = 10
+"""Candidates among which importance and recency decide in a numbered block."""
+CONTEXT_ITEM_SHARE = 0.1
+"""Part of a given threshold that the memories of a block must reach."""
 MAX_RECENT_MESSAGES = 3
-"""Limits of a context block. The best memory must reach the threshold, the others half of it: the threshold decides
-whether there is an answer, and the neighbours of an answer belong to it."""
+"""Messages before a message that leans on them, searched with it."""
+MIN_OWN_TERMS = 3
+"""A message with fewer words that say something leans on the talk before it: "and in May?", "why?"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +113,8 @@ class Request:
     since_rev: int | None = None
     steps: bool = False
     news: bool = True
-    most: int = block.CONTEXT_MEMORIES
-    template: block.Template = block.DEFAULT_TEMPLATE
+    most: int = block.MOST_IN_CONTEXT
+    template: block.Template = block.LEAN_TEMPLATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +200,9 @@ class Recall:
 
     async def query(self, scope: Scope, request: Request) -> QueryResult:
         """Answer a query."""
-        (asked,) = await self._ask_all(scope, request, [request.query], [request.query])
+        # A question that was asked before is no answer; a statement in the query's very words is.
+        echoed = [request.query] if asks_question(request.query) else []
+        (asked,) = await self._ask_all(scope, request, [request.query], echoed)
         ctx, question, ranking, gates, echoes = asked
         index = ctx.index
         # From here on to the fetch nothing is awaited: the index stays as it is.
@@ -212,8 +231,13 @@ class Recall:
             covering=_list_covering_facts(selection, ids),
             used=self._count(header),
         )
+        if self._reranker is None:
+            render = partial(_join_changes, header) if header else block.render_bullets
+            vectors, alike = self._item_vectors(index, question, packed.items)
+            arranged = put_newer_first(packed.items, vectors, alike)
+            packed = rearrange_items(packed, arranged, render, self._count)
         cuts = _list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
-        relevant = _has_relevant(packed, selection, ids)
+        relevant = _has_relevant(packed, ranking, _threshold(request))
         standing: list[RecallItem] = []
         if relevant and related:
             taken = [
@@ -244,26 +268,28 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
-        # The message alone, and with the talk before it, which says what "it" and "there" are: the better of the two.
-        texts = list(dict.fromkeys((said[-1], "\n".join(said[-1 - MAX_RECENT_MESSAGES :]))))
-        asked = await self._ask_all(scope, request, texts, said)
+        asked = await self._ask_all(scope, request, _list_searched(said), said)
         ctx, question, ranking, gates, echoes = max(asked, key=lambda item: item.ranking.confidence)
         index, now = ctx.index, ctx.now
         rev, ids = index.rev, index.columns.ids
-        candidates = max(MAX_CONTEXT_CANDIDATES, request.most)
-        selection = self._select(index, ranking, gates, request, candidates, CONTEXT_ITEM_SHARE)
+        budget = _block_budget(ranking.confidence, request)
+        classic = request.template.numbered
+        weighed = max(MIN_WEIGHED, request.most) if classic else request.most
+        selection = self._select(index, ranking, gates, request, weighed, CONTEXT_ITEM_SHARE)
         found = await self._fetch(ctx, selection)
         make = partial(items.make_item, question, ranking, ranking.weights, items.plain_excerpt, found)
         render = partial(block.render_memories_block, now=now, template=request.template)
         covering = _list_covering_facts(selection, ids)
-        weighed, again = _drop_repeats(
-            sorted(map(make, selection.ranked), key=lambda item: _context_order(item, now), reverse=True)
-        )
+        made = list(map(make, selection.ranked))
+        if classic:
+            made.sort(key=lambda item: _classic_order(item, now), reverse=True)
+        kept, again = _drop_repeats(made)
         packed = pack_items(
             map(make, selection.always),
-            sorted(weighed, key=lambda item: item.id in covering),  # facts before the turns that they rest on
+            # What is pinned first; facts before the turns that they rest on.
+            sorted(kept, key=lambda item: (not item.memory.pinned, item.id in covering)),
             most=request.most,
-            budget=request.budget_tokens,
+            budget=budget,
             render=render,
             count=self._count,
             covering=covering,
@@ -271,10 +297,12 @@ class Recall:
         wider = partial(
             items.widen_item, question, {found[item.place].memory.id: found[item.place] for item in selection.ranked}
         )
-        packed = widen_items(packed, wider, budget=request.budget_tokens, render=render, count=self._count)
+        packed = widen_items(packed, wider, budget=budget, render=render, count=self._count)
+        if not classic:
+            packed = rearrange_items(packed, put_newest_first(packed.items), render, self._count)
         packed = replace(packed, dropped=(*packed.dropped, *((item, "echo") for item in again)))
         cut = _list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
-        relevant = _has_relevant(packed, selection, ids)
+        relevant = _has_relevant(packed, ranking, _threshold(request))
         return ContextBlock(
             text=packed.text,
             items=packed.items,
@@ -286,6 +314,19 @@ class Recall:
             relevant=relevant,
             unsure=is_unsure(ranking.confidence, relevant, said[-1]),
         )
+
+    def _item_vectors(
+        self, index: NamespaceIndex, question: Question, shown: Sequence[RecallItem]
+    ) -> tuple[Floats, float]:
+        """Return the items' vectors by the model that leads in the question's language, and how near like items lie."""
+        side = leading(question, index.view)
+        if side is None:
+            return np.zeros((len(shown), 1), np.float32), MIN_ALIKE
+        places = [index.place(item.id) for item in shown]
+        nothing = np.zeros_like(side.asked)
+        rows = [nothing if place is None else side.vectors[place] for place in places]
+        of_table = side.name == "first" and self._embedder is not None and self._embedder.name.startswith("wordllama")
+        return np.stack(rows or [nothing]), MIN_ALIKE_OF_TABLE if of_table else MIN_ALIKE
 
     async def delta(self, scope: Scope, since_rev: int | None) -> Delta:
         """Return what changed since the scope's thread looked last, or since a revision."""
@@ -508,7 +549,7 @@ class Recall:
             index,
             ranking.scores,
             gates,
-            relevant=ranking.confidence >= (DEFAULT_THRESHOLD if request.threshold is None else request.threshold),
+            relevant=ranking.confidence >= _threshold(request),
             threshold=MIN_ITEM_SCORE if request.threshold is None else request.threshold * share,
             declared=self.categories.declared,
             limit=limit,
@@ -583,11 +624,32 @@ def _drop_repeats(items: Sequence[RecallItem]) -> tuple[list[RecallItem], list[R
     return [item for item in items if item.id not in left_out], again
 
 
-def _context_order(item: RecallItem, now: datetime) -> tuple[bool, float]:
-    """Return a block's sort key: pinned first, then importance x recency x relevance."""
+def _classic_order(item: RecallItem, now: datetime) -> float:
+    """Return the sort key of a numbered block: importance x recency x relevance."""
     age_days = max(0.0, (now - item.created_at).total_seconds() / 86_400)
     recency = max(0.1, 0.5 ** (age_days / 30))
-    return item.memory.pinned, item.memory.importance * recency * item.score
+    return float(item.memory.importance * recency * item.score)
+
+
+def _threshold(request: Request) -> float:
+    return DEFAULT_THRESHOLD if request.threshold is None else request.threshold
+
+
+def _list_searched(said: Sequence[str]) -> list[str]:
+    """List the texts to search for: the message, and with the talk before it where it leans on that.
+
+    A message that says what it is about is searched alone: after a change of subject the talk before would answer.
+    """
+    if len(said) > 1 and len(set(content_terms(said[-1]))) < MIN_OWN_TERMS:
+        return list(dict.fromkeys((said[-1], "\n".join(said[-1 - MAX_RECENT_MESSAGES :]))))
+    return [said[-1]]
+
+
+def _block_budget(confidence: float, request: Request) -> int | None:
+    """Return the tokens of a block: half of the budget where it is doubtful that the block holds the answer."""
+    if request.budget_tokens is None or request.threshold is not None or confidence >= HALF_BUDGET_THRESHOLD:
+        return request.budget_tokens
+    return request.budget_tokens // 2
 
 
 def _mask_without_cards(index: NamespaceIndex, where: Where) -> Mask | None:
@@ -631,9 +693,9 @@ def _list_covering_facts(selection: Selection, ids: Sequence[str]) -> dict[str, 
     return {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in selection.ranked if item.facts}
 
 
-def _has_relevant(packed: BudgetedAnswer, selection: Selection, ids: Sequence[str]) -> bool:
-    always = {ids[alway.place] for alway in selection.always}
-    return any(item.id not in always for item in packed.items)
+def _has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> bool:
+    """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
+    return ranking.confidence >= threshold and any(item.score >= MIN_ITEM_SCORE for item in packed.items)
 
 
 def _list_cuts(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
 
 from memwarden.records import RecallItem
 from memwarden.tokens import TokenCounter
@@ -13,9 +16,13 @@ ALWAYS_SHARE = 0.4
 """Memories of ``context: all`` categories take at most this share of the budget."""
 
 WIDENING_FACTORS = (2, 4, 8, 16)
-"""Factors by which a cut text grows when the budget leaves room."""
+"""So many times as long as at first a cut text becomes when the budget leaves room."""
+MIN_ALIKE = 0.3
+"""Cosine of two items from which on they are about the same matter."""
+MIN_ALIKE_OF_TABLE = 0.6
+"""The same for vectors that are means of a table: there all texts lie nearer to each other."""
 MIN_WORTHWHILE_TOKENS = 20
-"""With fewer tokens left, no text is widened."""
+"""For fewer tokens, some words, no more of a text is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,47 @@ def widen_items(
             else:
                 growing.remove(place)  # there is no room for more
     return _shrink_to_fit(packed, taken, earlier, budget, render, count)
+
+
+def put_newest_first(items: Sequence[RecallItem]) -> list[RecallItem]:
+    """Return items with what was said last first: it is what holds now."""
+    return sorted(items, key=lambda item: item.created_at, reverse=True)
+
+
+def put_newer_first(
+    items: Sequence[RecallItem], vectors: npt.NDArray[np.float32], alike: float = MIN_ALIKE
+) -> list[RecallItem]:
+    """Return items best first, but of items that say alike things the newest at the first of their places.
+
+    What was said later about the same matter holds now. The n-th item keeps the n-th score.
+
+    vectors: a row of unit length for each item; a row of zeros is like no other. alike: the cosine of like items.
+    """
+    close = vectors @ vectors.T >= alike
+    leaders: list[int] = []
+    groups: dict[int, list[int]] = {}
+    for place in range(len(items)):
+        leader = next((earlier for earlier in leaders if close[place, earlier]), None)
+        if leader is None:
+            leaders.append(place)
+        groups.setdefault(place if leader is None else leader, []).append(place)
+    arranged = list(items)
+    for places in groups.values():
+        newest = sorted(places, key=lambda place: (items[place].created_at, place), reverse=True)
+        for place, taken in zip(places, newest, strict=True):
+            arranged[place] = replace(items[taken], score=items[place].score)
+    return arranged
+
+
+def rearrange_items(
+    packed: BudgetedAnswer,
+    items: Sequence[RecallItem],
+    render: Callable[[Sequence[RecallItem]], str],
+    count: TokenCounter,
+) -> BudgetedAnswer:
+    """Return the same items in another order."""
+    text = render(items)
+    return BudgetedAnswer(tuple(items), text, count(text), packed.dropped)
 
 
 def _shrink_to_fit(

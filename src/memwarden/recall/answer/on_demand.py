@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memwarden.recall.rank.score import DEFAULT_THRESHOLD
+from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 from memwarden.text.flags import content_terms
 
 MIN_WORDS = 8

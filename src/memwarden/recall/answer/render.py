@@ -14,10 +14,10 @@ from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 PREFIX = "You have the following relevant memories from past interactions:"
 SUFFIX = "Use these memories to inform your responses, but don't explicitly reference them unless directly relevant."
 FORMAT = "[{{memoryType}}, importance={{importance}}, {{age}}]\nSummary: {{summary}}\nContext: {{sourceContext}}"
-PLACEHOLDERS = ("memoryType", "importance", "age", "summary", "sourceContext")
+PLACEHOLDERS = ("memoryType", "importance", "age", "summary", "sourceContext", "day", "speaker", "until")
 """What a format may hold, each in double braces. A line of which every placeholder is empty is left out."""
-CONTEXT_MEMORIES, MOST_IN_CONTEXT = 5, 100
-"""Default and maximum number of memories in a block."""
+MOST_IN_CONTEXT = 100
+"""Maximum number of memories in a block."""
 TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
 """Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
 _INDENT = "   "
@@ -36,15 +36,23 @@ _AGES = (
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The words of a ``<memories>`` block: before the memories, after them, and of each of them."""
+    """The words of a ``<memories>`` block: before the memories, after them, and of each of them.
+
+    numbered: whether memories are numbered and stand apart; else each is a line of a list.
+    """
 
     prefix: str = PREFIX
     suffix: str = SUFFIX
     format: str = FORMAT
+    numbered: bool = True
 
 
-DEFAULT_TEMPLATE = Template()
-"""The default words of a block."""
+CLASSIC_TEMPLATE = Template()
+"""Numbered memories with kind, importance and age, before and after them an explanation."""
+LEAN_TEMPLATE = Template(
+    "Known from earlier, newest first:", "", "{{day}}{{speaker}}: {{summary}}{{until}}", numbered=False
+)
+"""A line a memory: when, who where several speak, what, and until when it held."""
 
 
 def render_bullet(memory: Memory, words: str) -> str:
@@ -63,23 +71,28 @@ def render_related_bullet(item: RecallItem) -> str:
     return f"- related: {item.text}".replace("\n", "\n  ")
 
 
-def render_memories_block(items: Sequence[RecallItem], now: datetime, template: Template = DEFAULT_TEMPLATE) -> str:
+def render_memories_block(items: Sequence[RecallItem], now: datetime, template: Template = CLASSIC_TEMPLATE) -> str:
     """Render items as a ``<memories>`` block; an empty text for no items."""
     return _block([(item.memory, item.text) for item in items], now, template)
 
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
     """Render memories of the caller's choice as a ``<memories>`` block, ages counted to ``now``."""
-    return _block([(memory, shown_words(memory)) for memory in memories], now or clock.now(), DEFAULT_TEMPLATE)
+    return _block([(memory, shown_words(memory)) for memory in memories], now or clock.now(), CLASSIC_TEMPLATE)
 
 
 def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template) -> str:
     if not entries:
         return ""
-    texts = [f"{number}. {_entry(memory, words, now, template)}" for number, (memory, words) in enumerate(entries, 1)]
+    several = len({_speaker(memory) for memory, _ in entries}) > 1
+    texts = [_entry(memory, words, now, template, several) for memory, words in entries]
+    if not template.numbered:
+        before, after = [[text] if text else [] for text in (template.prefix, template.suffix)]
+        return "\n".join(["<memories>", *before, *(f"- {text}" for text in texts), *after, "</memories>"])
     before = [template.prefix, ""] if template.prefix else []
     after = ["", template.suffix] if template.suffix else []
-    return "\n".join(["<memories>", *before, "\n\n".join(texts), *after, "</memories>"])
+    listed = (f"{number}. {text}" for number, text in enumerate(texts, 1))
+    return "\n".join(["<memories>", *before, "\n\n".join(listed), *after, "</memories>"])
 
 
 def format_age(since: datetime, now: datetime) -> str:
@@ -122,7 +135,11 @@ def _bullet_start(memory: Memory) -> str:
     return f"{speaker(memory)}, {format_day(memory.created_at)}: " if memory.channel == Channel.TURN else ""
 
 
-def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str:
+def _speaker(memory: Memory) -> str:
+    return speaker(memory) if memory.channel == Channel.TURN else ""
+
+
+def _entry(memory: Memory, words: str, now: datetime, template: Template, several: bool) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
     occasion = fit_to_show(memory, memory.context) if memory.context else _occasion(memory)
     values = {
@@ -131,6 +148,9 @@ def _entry(memory: Memory, words: str, now: datetime, template: Template) -> str
         "age": format_age(memory.created_at, now),
         "summary": escape(one_line(words)),
         "sourceContext": escape(one_line(occasion)),
+        "day": format_day(memory.created_at),
+        "speaker": escape(f", {one_line(_speaker(memory))}") if several and _speaker(memory) else "",
+        "until": f" (until {format_day(memory.valid_to)})" if memory.valid_to else "",
     }
     lines = [_fill_in(line, values) for line in template.format.split("\n") if _says_something(line, values)]
     return f"\n{_INDENT}".join(lines)

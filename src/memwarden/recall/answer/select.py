@@ -246,12 +246,12 @@ def _facts_before_turns(
 
 
 def _list_always(index: NamespaceIndex, scores: Floats, always: Mask) -> list[Candidate]:
-    """Memories of ``context: all`` categories: pinned first, then by importance, then the newest."""
+    """Memories of ``context: all`` categories: pinned first, then the best for the question, then the newest."""
     places = np.flatnonzero(always)
     if not len(places):
         return []
     pinned, importance = index.columns.number("pinned")[places], index.columns.number("importance")[places]
-    order = np.lexsort((-index.order[places], -importance, ~pinned))
+    order = np.lexsort((-index.order[places], -importance, -scores[places], ~pinned))
     return [Candidate(int(place), float(scores[place]), always=True) for place in places[order]]
 
 

@@ -19,12 +19,13 @@ import numpy.typing as npt
 
 from memwarden.errors import InvalidInput
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
+from memwarden.recall.index import adapter
 from memwarden.recall.index.columns import Columns, GrowingArray, Mask
 from memwarden.recall.index.edges import Edges
-from memwarden.recall.index.links import LinkVectors, derive_links
+from memwarden.recall.index.links import Links, LinkVectors, derive_links
 from memwarden.recall.index.postings import Counts, Postings, Rows, count_stems
 from memwarden.recall.index.statement_table import StatementTable
-from memwarden.recall.index.view import Floats, NamespaceView, RelatedEdges
+from memwarden.recall.index.view import Floats, MultilingualSide, NamespaceView, RelatedEdges
 from memwarden.recall.rank.date_match import unpack_spans
 from memwarden.records import CARD, EXTRACTED_BY, Channel, IndexRow, Namespace, Scan
 from memwarden.stores.protocol import Store
@@ -58,10 +59,17 @@ class NamespaceIndex:
         columns: what to filter by. edges: the relations between memories.
     """
 
-    def __init__(self, session_gap: int, dimensions: int | None, piece_dimensions: int | None = None) -> None:
+    def __init__(
+        self,
+        session_gap: int,
+        dimensions: int | None,
+        piece_dimensions: int | None = None,
+        second_dimensions: int | None = None,
+    ) -> None:
         """session_gap: microseconds of silence that end a session. dimensions: of the vectors, None for no vectors.
 
         piece_dimensions: of the word pieces' vectors, None for a model without them.
+        second_dimensions: of the multilingual vectors that stand behind the first ones, None without them.
         """
         self.number = next(_NUMBERS)
         self.rev = 0
@@ -77,6 +85,8 @@ class NamespaceIndex:
         self._flags = GrowingArray(np.uint8)
         self._length = GrowingArray(np.float32)
         self._vectors = GrowingArray(np.float32, dimensions) if dimensions else None
+        self._second = GrowingArray(np.float32, second_dimensions) if second_dimensions else None
+        self._adapted_norm = GrowingArray(np.float32) if second_dimensions else None
         self._day_places = GrowingArray(np.int64)
         self._days = GrowingArray(np.int32, 2)
         self._pieces = GrowingArray(np.int8, piece_dimensions) if piece_dimensions else None
@@ -86,6 +96,7 @@ class NamespaceIndex:
         self._sources: list[tuple[str, ...]] = []
         self._has_ends = False
         self._derived = LinkVectors()
+        self._second_derived = LinkVectors()
         self._view: NamespaceView | None = None
         self._joined: RelatedEdges | None = None
         self._facts: dict[tuple[int, str], list[int]] | None = None
@@ -288,6 +299,7 @@ class NamespaceIndex:
             self._day_places,
             self._days,
             self._vectors,
+            self._second,
             self._pieces,
         ]
         arrays = sum(item.nbytes for item in growing if item is not None)
@@ -313,6 +325,9 @@ class NamespaceIndex:
         said = self.columns.number("created_at")
         links = derive_links(self.order, threads.codes, said, turns & in_thread, in_thread & ~turns, self._session_gap)
         pair_norm, session_norm = self._derived.norms(self.vectors, links)
+        second = None
+        if self._second is not None and self._adapted_norm is not None:
+            second = multilingual_side(self._second.array, self._second_derived, links, self._adapted_norm.array)
         speakers = self._speakers(turns)
         names = self.columns.coded["name"]
         return NamespaceView(
@@ -335,9 +350,18 @@ class NamespaceIndex:
             vectors=self.vectors,
             pair_norm=pair_norm,
             session_norm=session_norm,
+            second=second,
+            by_model=self._by_model(),
             related=self._joined,
             preset="chat" if self._is_chat(turns, speakers) else "assistant",
         )
+
+    def _by_model(self) -> Mask | None:
+        """Which places an assistant said; None without any."""
+        roles = self.columns.coded["role"]
+        if "assistant" not in roles.values:
+            return None
+        return np.asarray(roles.codes == roles.code("assistant"), np.bool_)
 
     def _speakers(self, turns: Mask) -> dict[str, int]:
         """The names of those who speak, people and assistants with a name of their own, by their code."""
@@ -360,6 +384,17 @@ class NamespaceIndex:
         counts = np.cumsum([len(blob) // width for blob in blobs])
         self._piece_starts.extend(self._piece_starts.array[-1] + counts)
 
+    def _extend_vectors(self, stored: tuple[bytes | None, ...], first: GrowingArray) -> None:
+        width = first.array.shape[1]
+        if self._second is None or self._adapted_norm is None:
+            first.extend(_vectors(stored, width))
+            return
+        both = _vectors(stored, width + self._second.array.shape[1])
+        first.extend(unit_rows(both[:, :width]))
+        second = unit_rows(both[:, width:])
+        self._second.extend(second)
+        self._adapted_norm.extend(adapter.said_norms(second))
+
     def _append(self, rows: list[IndexRow]) -> None:
         if not rows:
             return
@@ -380,7 +415,7 @@ class NamespaceIndex:
             self._extend_pieces(columns["pieces"])
         self._statements.extend(first, columns["statements"])
         if self._vectors is not None:
-            self._vectors.extend(_vectors(columns["vector"], self._vectors.array.shape[1]))
+            self._extend_vectors(columns["vector"], self._vectors)
             self.lacking.difference_update(columns["id"])
             self.lacking.update(row.id for row in rows if row.vector is None and row.channel == Channel.TURN)
         self._place_of.update(zip(columns["id"], range(first, first + len(rows)), strict=True))
@@ -409,6 +444,20 @@ def _vectors(blobs: tuple[bytes | None, ...], dimensions: int) -> Floats:
     return np.frombuffer(whole, dtype="<f2").reshape(len(blobs), dimensions).astype(np.float32)
 
 
+def multilingual_side(
+    vectors: Floats, derived: LinkVectors, links: Links, adapted_norm: Floats | None = None
+) -> MultilingualSide:
+    """Return the multilingual side of a view. adapted_norm: where it is known."""
+    norms = derived.norms(vectors, links)
+    return MultilingualSide(vectors, *norms, adapter.said_norms(vectors) if adapted_norm is None else adapted_norm)
+
+
+def unit_rows(vectors: Floats) -> Floats:
+    """Return each row at unit length; a row of zeros stays."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0), np.float32)
+
+
 class NamespaceIndexes:
     """Cache of namespace indexes within a number of bytes, least recently used dropped first."""
 
@@ -420,11 +469,13 @@ class NamespaceIndexes:
         dimensions: int | None,
         max_bytes: int,
         piece_dimensions: int | None = None,
+        second_dimensions: int | None = None,
     ) -> None:
         self._store = store
         self._session_gap = int(session_gap_hours * 3_600_000_000)
         self._dimensions = dimensions
         self._piece_dimensions = piece_dimensions
+        self._second_dimensions = second_dimensions
         self._max_bytes = max_bytes
         self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
         self._sizes: dict[Namespace, int] = {}
@@ -467,7 +518,7 @@ class NamespaceIndexes:
 
     async def build(self, scan: Scan) -> NamespaceIndex:
         """Return a new index of a scan, which is not kept here; made aside, so that no query sees it half-built."""
-        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions)
+        fresh = NamespaceIndex(self._session_gap, self._dimensions, self._piece_dimensions, self._second_dimensions)
         if len(scan.rows) > THREAD_PAGE:
             await asyncio.to_thread(_build, fresh, scan)
         else:

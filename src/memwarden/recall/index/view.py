@@ -23,8 +23,23 @@ K1: Final = 0.9
 B: Final = 0.4
 PREVIOUS: Final = 0.7  # share of the turn before in a pair's vector
 RECENT_SESSIONS: Final = 30.0
+SHORT_TERMS: Final = 12
 
 _DAY: Final = 86_400_000_000
+
+
+class MultilingualSide(NamedTuple):
+    """The second vector of every place, for languages that the first model cannot read.
+
+    Attributes:
+        vectors, pair_norm, session_norm: as of the first side (:class:`NamespaceView`).
+        adapted_norm: length of each vector as the adapter maps what was said (:mod:`memwarden.recall.index.adapter`).
+    """
+
+    vectors: Floats
+    pair_norm: Floats | None
+    session_norm: Floats | None
+    adapted_norm: Floats
 
 
 class RelatedEdges(NamedTuple):
@@ -83,6 +98,8 @@ class NamespaceView:
         vectors: (size, d) of unit length, a row of zeros for no vector; None without an embedder.
         pair_norm: |E_i + .7 E_prev|, so that a pair's cosine needs no second matrix product.
         session_norm: length of each session's summed vectors.
+        second: the multilingual vectors, or None for an embedder with one side.
+        by_model: which places an assistant said; None where nobody says.
         related: the ``related_to`` edges between places, or None when there are none.
         preset: the named set of weights that suits the namespace.
         whole: what is known of the namespace when these places are only a part of it; None when they are all of it.
@@ -115,6 +132,8 @@ class NamespaceView:
         preset: str,
         whole: NamespaceStatistics | None = None,
         ages: Ints | None = None,
+        second: MultilingualSide | None = None,
+        by_model: Mask | None = None,
     ) -> None:
         self.whole = whole
         self._ages = ages
@@ -138,6 +157,8 @@ class NamespaceView:
         self.vectors = vectors
         self.pair_norm = pair_norm
         self.session_norm = session_norm
+        self.second = second
+        self.by_model = by_model
         self.related = related
         self.preset = preset
 
@@ -150,6 +171,34 @@ class NamespaceView:
         return int(np.count_nonzero(self.alive)) if self.whole is None else self.whole.alive
 
     @cached_property
+    def from_person(self) -> Floats:
+        """1 where a person speaks, or where nobody is said to."""
+        said = np.ones(self.size, np.float32)
+        if self.by_model is not None:
+            said[self.by_model] = 0
+        return said
+
+    @cached_property
+    def newness(self) -> Floats:
+        """0..1: the share of the live places that were not said later."""
+        share = np.zeros(self.size, np.float32)
+        # By time and not by place: a row that is filled later gets a new place.
+        order = np.argsort(self.created_at, kind="stable")
+        counted = np.cumsum(self.alive[order])
+        share[order] = counted / max(int(counted[-1]) if len(counted) else 0, 1)
+        return share
+
+    @cached_property
+    def says_much(self) -> Floats:
+        """Logarithm of a text's length, so that "ok" lies below a statement; longer than a paragraph counts no more."""
+        return np.minimum(np.log(10 * self.length + 10), np.float32(6)).astype(np.float32)
+
+    @cached_property
+    def short_questions(self) -> Mask:
+        """Places that ask something and say little else."""
+        return np.asarray(self.asks_question & (self.length <= SHORT_TERMS))
+
+    @cached_property
     def has_previous(self) -> Mask:
         return np.asarray(self.previous >= 0)
 
@@ -157,11 +206,6 @@ class NamespaceView:
     def before_share(self) -> Floats:
         """.7 where a place has a turn before it, else 0."""
         return np.where(self.has_previous, np.float32(PREVIOUS), np.float32(0))
-
-    @cached_property
-    def answering(self) -> Ints:
-        """Places whose turn before asks a question."""
-        return np.flatnonzero(self.has_previous & self.asks_question[self.previous])
 
     @cached_property
     def following(self) -> Ints:
@@ -187,11 +231,6 @@ class NamespaceView:
     @cached_property
     def in_session(self) -> Mask:
         return np.asarray(self.slot < self.sessions)
-
-    @cached_property
-    def loose(self) -> bool:
-        """Whether some places belong to no session."""
-        return not bool(self.in_session.all())
 
     @cached_property
     def recency(self) -> Floats:
@@ -269,21 +308,6 @@ class NamespaceView:
             return self.whole.clock
         said = self.created_at[self.turns]
         return (int(said.min()), int(said.max())) if len(said) else None
-
-    @cached_property
-    def day(self) -> Ints:
-        """(size, 3): year, month and day (UTC) on which it was said."""
-        days = (self.created_at // _DAY).astype("datetime64[D]")
-        months = days.astype("datetime64[M]")
-        years = days.astype("datetime64[Y]")
-        return np.stack(
-            [
-                years.astype(np.int64) + 1970,
-                (months - years).astype(np.int64) + 1,
-                (days - months).astype(np.int64) + 1,
-            ],
-            axis=1,
-        )
 
 
 def _mean(length: Floats, counted: Mask) -> float:

@@ -20,7 +20,7 @@ from memwarden.clock import moment
 from memwarden.filters import Where
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import Links, LinkVectors, derive_links
-from memwarden.recall.index.namespace_index import NamespaceIndex
+from memwarden.recall.index.namespace_index import NamespaceIndex, multilingual_side, unit_rows
 from memwarden.recall.index.postings import Counts, count_stems
 from memwarden.recall.index.postings import Rows as Places
 from memwarden.recall.index.rows import FoundRows, merge_rows, unpack_rows
@@ -179,7 +179,7 @@ def plan_legs(
     question: Question, whole: NamespaceDigest, open_: OpenRows, always: tuple[str, ...], reach: Reach, *, narrow: bool
 ) -> SearchLegs:
     """Return where to look for a question."""
-    vector = None if question.vector is None else question.vector.astype("<f2").tobytes()
+    vector = None if question.vector is None else question.whole_vector.astype("<f2").tobytes()
     return SearchLegs(
         open=open_,
         vector=vector,
@@ -285,7 +285,7 @@ def _seeds(rows: FoundRows, view: NamespaceView, question: Question, most: int) 
     assert question.measure is not None
     asked = replace(question, memo={})
     total = np.zeros(len(rows), np.float32)
-    for signal in (features.bm25_turn, features.cosine_turn):
+    for signal in (features.bm25_pair, features.cosine_turn):
         if signal.__name__ in question.measure.deviations:
             total += signal(asked, view) / np.float32(question.measure.deviations[signal.__name__])
     best = np.argsort(-total, kind="stable")[:most].tolist()
@@ -308,7 +308,7 @@ def _view(
     threads = encode_codes(rows.threads)
     in_thread = linked & (threads > 0)
     links = derive_links(rows.n, threads, rows.said, rows.turn & in_thread, in_thread & ~rows.turn, session_gap)
-    vectors = None if question.vector is None else _vectors(rows, len(question.vector))
+    vectors, second = _sides(rows, question)
     pair_norm, session_norm = LinkVectors().norms(vectors, links)
     places, days = unpack_spans(rows.days)
     names = large.index.columns.coded["name"]
@@ -336,7 +336,19 @@ def _view(
         preset=large.whole.preset,
         whole=large.whole,
         ages=_ages(rows.n, links, large.whole, begin),
+        second=None if second is None else multilingual_side(second, LinkVectors(), links),
     )
+
+
+def _sides(rows: FoundRows, question: Question) -> tuple[Floats | None, Floats | None]:
+    """The vectors of the rows by side; None where the question has none."""
+    if question.vector is None:
+        return None, None
+    first = len(question.vector)
+    if question.second is None:
+        return _vectors(rows, first), None
+    both = _vectors(rows, first + len(question.second))
+    return unit_rows(both[:, :first]), unit_rows(both[:, first:])
 
 
 def _vectors(rows: FoundRows, dimensions: int) -> Floats:

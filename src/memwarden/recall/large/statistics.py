@@ -177,19 +177,14 @@ def measure_question(question: Question, sample: NamespaceView, whole: Namespace
     """Return how the signals of a question spread over the namespace. sample: the rows that stand for it."""
     common, rare = _part_lengths(question, sample, whole)
     asked = replace(question, terms=common[0], idf_prior=common[1], pieces=None, measure=None, memo={})
-    names, weights, signals = features.list_signals(asked, sample)
+    names, _, signals = features.list_signals(asked, sample)
     variance = features.variances(signals, sample).astype(np.float64)
     for term, prior in zip(*rare, strict=True):
         added = _spread_of(term, prior, whole)
         variance += [added.get(name, 0.0) for name in names]
     deviations = features.deviation(variance.astype(np.float32))
-    total = np.asarray((weights / deviations) @ signals, np.float32) * features.caution(sample)
-    best = features.best_of_session(total, sample)
-    grown = _growth(len(total), whole.alive)
     means = {
-        "bm25_session": features.session_mean(asked.memo["session_words"], sample)
-        if "session_words" in asked.memo
-        else 0.0,
+        "bm25_session": features.session_mean(features.word_signals_of(asked, sample).session, sample),
         "cosine_session": features.session_mean(asked.memo["session_cosines"], sample)
         if "session_cosines" in asked.memo
         else 0.0,
@@ -197,8 +192,6 @@ def measure_question(question: Question, sample: NamespaceView, whole: Namespace
     return QuestionSpread(
         deviations=dict(zip(names, deviations.tolist(), strict=True)),
         session_means=means,
-        low=_lower_bound(total, grown),
-        session_low=_lower_bound(best, _growth(max(sample.sessions, 2), max(whole.sessions, 2))),
     )
 
 
@@ -228,16 +221,6 @@ def _spread_of(term: int, prior: float, whole: NamespaceDigest) -> dict[str, flo
     in_sessions = float(np.log1p((whole.sessions - held + 0.5) / (held + 0.5)))
     weights = np.array([weight, weight, in_sessions])
     return dict(zip(SIGNALS, (weights**2 * (square - mean**2)).tolist(), strict=True))
-
-
-def _growth(seen: int, whole: int) -> float:
-    """How much further from the mean the least of many is than the least of few: as of normal numbers."""
-    return float((np.log(max(whole, 2)) / np.log(max(min(seen, whole), 2))) ** 0.5)
-
-
-def _lower_bound(values: Floats, grown: float) -> float:
-    mean = float(values.mean()) if len(values) else 0.0
-    return mean - (mean - float(values.min(initial=mean))) * grown
 
 
 def _mean(values: Floats) -> float:

@@ -7,24 +7,34 @@ weights of the presets. Every constant is round, was picked by hand and stands b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from memwarden.recall.index.view import Floats, NamespaceView
+from memwarden.recall.index import adapter
+from memwarden.recall.index.view import Floats, Ints, NamespaceView
 from memwarden.recall.query_analysis import everyday_share
 from memwarden.recall.question import Question
 from memwarden.recall.rank import maxsim
 from memwarden.recall.rank.date_match import date_closeness
-from memwarden.recall.rank.word_signals import idf, word_signals
+from memwarden.recall.rank.word_signals import WordSignals, idf, word_signals
 from memwarden.text.dates.calendar import day_number
 from memwarden.text.tokenizer import term_id, terms
 
 Feature = Callable[[Question, NamespaceView], Floats]
 
-SESSION_DOCUMENT: Final = 0.7  # weight of the whole session as a document, beside the turn's 1
+
+class DenseSide(NamedTuple):
+    """The vectors of one model with the question's own vector."""
+
+    name: str
+    asked: Floats
+    vectors: Floats
+    pair_norm: Floats | None
+    session_norm: Floats | None
+
+
 SMALL_STORE: Final = 20.0  # memories below which z-scores are taken with caution
-RANGE_FLOOR: Final = 8.0  # spread of base sums below which rows do not differ in earnest
 
 
 def _spread_over_rows(name: str, session: Floats, question: Question, view: NamespaceView) -> Floats:
@@ -43,85 +53,151 @@ def session_mean(session: Floats, view: NamespaceView) -> float:
     return float(np.add.reduce(used) / len(used)) if len(used) else 0.0
 
 
-def _word_signal(name: str, question: Question, view: NamespaceView) -> Floats:
-    if name not in question.memo:
-        found = word_signals(question.terms, question.idf_prior, view, question.form_ids)
-        question.memo["bm25_turn"], question.memo["bm25_pair"], session, question.memo["heard"] = found
-        question.memo["session_words"] = session
-        question.memo["bm25_session"] = _spread_over_rows("bm25_session", session, question, view)
-    return question.memo[name]
+def word_signals_of(question: Question, view: NamespaceView) -> WordSignals:
+    """Return what the question's words say of the places, worked out once."""
+    if "words" not in question.memo:
+        question.memo["words"] = word_signals(question.terms, question.idf_prior, view, question.form_ids)
+    found: WordSignals = question.memo["words"]
+    return found
 
 
 def words_heard(question: Question, view: NamespaceView) -> Floats:
     """Share of the question's idf mass that the place and the turn before it cover."""
-    return _word_signal("heard", question, view)
+    return word_signals_of(question, view).heard
 
 
 def bm25_turn(question: Question, view: NamespaceView) -> Floats:
     """BM25 of the row alone."""
-    return _word_signal("bm25_turn", question, view)
+    return word_signals_of(question, view).turn
 
 
 def bm25_pair(question: Question, view: NamespaceView) -> Floats:
-    """BM25 of the row and the turn before it, since a question and its answer form a document."""
-    return _word_signal("bm25_pair", question, view)
+    """BM25 of the row and the turn before it: a question and its answer are one document."""
+    return word_signals_of(question, view).pair
 
 
 def bm25_session(question: Question, view: NamespaceView) -> Floats:
     """BM25 of the row's whole session."""
-    return _word_signal("bm25_session", question, view)
+    return _spread_over_rows("bm25_session", word_signals_of(question, view).session, question, view)
+
+
+def leading(question: Question, view: NamespaceView) -> DenseSide | None:
+    """The side whose model reads the question's language best; None to go by words alone."""
+    if question.second is not None and view.second is not None and not question.english:
+        return second_side(question, view)
+    return first_side(question, view) or second_side(question, view)
+
+
+def first_side(question: Question, view: NamespaceView) -> DenseSide | None:
+    """The first vectors with the question's; None where either has none."""
+    if question.vector is None or view.vectors is None:
+        return None
+    return DenseSide("first", question.vector, view.vectors, view.pair_norm, view.session_norm)
+
+
+def second_side(question: Question, view: NamespaceView) -> DenseSide | None:
+    """The multilingual vectors with the question's; None where either has none."""
+    if question.second is None or view.second is None:
+        return None
+    side = view.second
+    return DenseSide("second", question.second, side.vectors, side.pair_norm, side.session_norm)
+
+
+def side_cosine(side: DenseSide | None, question: Question, view: NamespaceView) -> Floats:
+    """Cosine of a side with every row: one matrix product; zeros without the side."""
+    if side is None:
+        return np.zeros(view.size, np.float32)
+    if side.name not in question.memo:
+        question.memo[side.name] = np.asarray(side.vectors @ side.asked, np.float32)
+    found: Floats = question.memo[side.name]
+    return found
 
 
 def cosine_turn(question: Question, view: NamespaceView) -> Floats:
-    """Cosine with the row, the only matrix product of a question."""
-    if "cosine_turn" not in question.memo:
-        if question.vector is None or view.vectors is None:
-            value = np.zeros(view.size, np.float32)
-        else:
-            value = view.vectors @ question.vector
-        question.memo["cosine_turn"] = value
-    return question.memo["cosine_turn"]
+    """Cosine with the row, by the model that leads in the question's language."""
+    return side_cosine(leading(question, view), question, view)
 
 
 def cosine_pair(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the row plus .7 of the turn before."""
-    if "cosine_pair" not in question.memo:
-        own = cosine_turn(question, view)
-        if view.pair_norm is not None:
-            before = own[view.previous] * view.before_share
-            own = np.asarray((own + before) / view.pair_norm, np.float32)
-        question.memo["cosine_pair"] = own
-    return question.memo["cosine_pair"]
+    side = leading(question, view)
+    own = side_cosine(side, question, view)
+    if side is None or side.pair_norm is None:
+        return own
+    return np.asarray((own + own[view.previous] * view.before_share) / side.pair_norm, np.float32)
 
 
 def cosine_session(question: Question, view: NamespaceView) -> Floats:
     """Cosine with the mean vector of the row's session, from the same matrix product."""
-    if view.session_norm is None or not view.sessions:
+    side = leading(question, view)
+    if side is None or side.session_norm is None or not view.sessions:
         return np.zeros(view.size, np.float32)
-    total = np.bincount(view.slot, cosine_turn(question, view), view.sessions + 1)[:-1]
-    question.memo["session_cosines"] = (total / view.session_norm).astype(np.float32)
+    total = np.bincount(view.slot, side_cosine(side, question, view), view.sessions + 1)[:-1]
+    question.memo["session_cosines"] = (total / side.session_norm).astype(np.float32)
     return _spread_over_rows("cosine_session", question.memo["session_cosines"], question, view)
 
 
-def base(question: Question, view: NamespaceView) -> Floats:
-    """Words and meaning of turn, pair and session: z-sums brought to 0..1.
+def cosine_other(question: Question, view: NamespaceView) -> Floats:
+    """Cosine with the row, by the model that does not lead."""
+    side = leading(question, view)
+    other = second_side(question, view) if side is not None and side.name == "first" else first_side(question, view)
+    return side_cosine(other, question, view)
 
-    The means of the z-scores are left out: they move all places alike.
+
+def adapted(question: Question, view: NamespaceView) -> Floats:
+    """How near the row lies to what answers such a question (:mod:`memwarden.recall.index.adapter`)."""
+    if question.second is None or view.second is None:
+        return np.zeros(view.size, np.float32)
+    if "adapted" not in question.memo:
+        side = view.second
+        question.memo["adapted"] = adapter.closeness(question.second, side.vectors, side.adapted_norm)
+    found: Floats = question.memo["adapted"]
+    return found
+
+
+def cosine_before(question: Question, view: NamespaceView) -> Floats:
+    """Cosine with the turn before, above the mean; 0 without any."""
+    return _of_neighbour(view.previous, question, view)
+
+
+def cosine_after(question: Question, view: NamespaceView) -> Floats:
+    """Cosine with the turn after, above the mean; 0 without any."""
+    return _of_neighbour(view.following, question, view)
+
+
+def _of_neighbour(neighbour: Ints, question: Question, view: NamespaceView) -> Floats:
+    own = cosine_turn(question, view)
+    if not len(own):
+        return own
+    seen = own if view.live is None else own[view.live]
+    above = own - np.float32(seen.mean() if len(seen) else 0)
+    return np.where(neighbour >= 0, above[neighbour], np.float32(0))
+
+
+def base(question: Question, view: NamespaceView) -> Floats:
+    """Words and meaning together: the signals in deviations, by the weights of the view's preset.
+
+    The means are left out: they move all places alike.
     """
     if "base" not in question.memo:
         names, weights, signals = list_signals(question, view)
         total = np.asarray((weights / _signal_deviations(names, signals, question, view)) @ signals, np.float32)
-        if question.pieces is not None and view.pieces is not None and "word_pieces" not in question.left_out:
+        if _has_piece_signals(question, view):
             total = _lift_by_pieces(question, view, total)
-        # Two memories are always 1 deviation apart, however alike they are: in small stores z-scores say little.
-        total *= caution(view)
-        low, high = _span(total, view)
-        if question.measure is not None:
-            low = min(low, question.measure.low)
-        spread = np.float32(max(high - low, RANGE_FLOOR))
-        question.memo["base"] = np.asarray((total - low) / spread, np.float32)
-        question.memo["scale"] = np.array([low, spread])
-    return question.memo["base"]
+        # Two memories are always one deviation apart, however alike they are: in small stores z-scores say little.
+        question.memo["base"] = total * caution(view)
+    found: Floats = question.memo["base"]
+    return found
+
+
+def _has_piece_signals(question: Question, view: NamespaceView) -> bool:
+    """Whether word pieces are compared: in chats between people, in the language of the pieces' model.
+
+    In what a person tells an assistant they bring up what repeats the question's words, above what answers it.
+    """
+    if question.pieces is None or view.pieces is None or "word_pieces" in question.left_out:
+        return False
+    return question.english and (question.preset or view.preset) == "chat"
 
 
 def caution(view: NamespaceView) -> np.float32:
@@ -130,20 +206,39 @@ def caution(view: NamespaceView) -> np.float32:
 
 
 def list_signals(question: Question, view: NamespaceView) -> tuple[list[str], Floats, Floats]:
-    """Return the names, the weights and the values, a line each, of the base's signals."""
-    counted = [(part, weight) for part, weight in _BASE.items() if part.__name__ not in question.left_out]
+    """The signals of which the base is made: their names, their weights and their values, a line each."""
+    listed = SIGNALS["words" if leading(question, view) is None else question.preset or view.preset]
+    counted = [(part, weight) for part, weight in listed.items() if part.__name__ not in question.left_out]
     signals = np.stack([part(question, view) for part, _ in counted])
     return [part.__name__ for part, _ in counted], np.array([weight for _, weight in counted], np.float32), signals
 
 
-_BASE: Final[dict[Feature, float]] = {
-    bm25_turn: 1.0,
-    bm25_pair: 1.0,
-    bm25_session: SESSION_DOCUMENT,
-    cosine_turn: 1.0,
-    cosine_pair: 1.0,
-    cosine_session: SESSION_DOCUMENT,
+SIGNALS: Final[dict[str, dict[Feature, float]]] = {
+    "chat": {
+        bm25_pair: 0.4,
+        bm25_session: 0.5,
+        cosine_turn: 0.9,
+        cosine_pair: 0.3,
+        cosine_session: 0.4,
+        cosine_other: 0.2,
+        adapted: 0.4,
+        cosine_before: 0.1,
+        cosine_after: 0.4,
+    },
+    "assistant": {
+        bm25_pair: 0.35,
+        bm25_session: 0.25,
+        cosine_turn: 0.7,
+        cosine_pair: 0.3,
+        cosine_session: 0.6,
+        cosine_other: 0.2,
+        adapted: 0.6,
+        cosine_before: 0.1,
+        cosine_after: 0.3,
+    },
+    "words": {bm25_turn: 1.0, bm25_pair: 1.0, bm25_session: 0.7},
 }
+"""Weights in deviations, by preset, and for a question without vectors."""
 
 
 def _lift_by_pieces(question: Question, view: NamespaceView, total: Floats) -> Floats:
@@ -192,30 +287,6 @@ def variances(signals: Floats, view: NamespaceView) -> Floats:
     return np.asarray(square - (np.add.reduce(seen, axis=1) / places) ** 2, np.float32)
 
 
-def _span(values: Floats, view: NamespaceView) -> tuple[float, float]:
-    seen = values if view.live is None else values[view.live]
-    return (float(np.minimum.reduce(seen)), float(np.maximum.reduce(seen))) if len(seen) else (0.0, 0.0)
-
-
-def best_in_session(question: Question, view: NamespaceView) -> Floats:
-    """The best base in the row's session, 0..1: good sessions lift all their turns."""
-    value = best_of_session(base(question, view), view)
-    low, high = _span(value, view)
-    if question.measure is not None:
-        least, spread = question.memo["scale"].tolist()
-        low = min(low, (question.measure.session_low - least) / spread)
-    return np.asarray((value - low) / np.float32(max(high - low, RANGE_FLOOR / 20)), np.float32)
-
-
-def best_of_session(own: Floats, view: NamespaceView) -> Floats:
-    """The greatest of a value in the row's session; a row's own outside of any."""
-    order, starts, slots = view.by_session
-    best = np.zeros(view.sessions + 1, np.float32)
-    best[slots] = np.maximum.reduceat(own[order], starts)
-    value = best[view.slot]
-    return np.where(view.in_session, value, own) if view.loose else value
-
-
 def said_by_named(question: Question, view: NamespaceView) -> Floats:
     """1 where the only partner named in the question speaks."""
     if len(question.speakers) != 1:
@@ -230,18 +301,6 @@ def says_when(question: Question, view: NamespaceView) -> Floats:
     return view.has_time_word.astype(np.float32)
 
 
-def on_date(question: Question, view: NamespaceView) -> Floats:
-    """1 on the day, in the month or in the year that the question names."""
-    value = np.zeros(view.size, bool)
-    for date in question.dates:
-        fits = np.ones(view.size, bool)
-        for column, part in enumerate(date):
-            if part is not None:
-                fits &= view.day[:, column] == part
-        value |= fits
-    return value.astype(np.float32)
-
-
 def on_day(question: Question, view: NamespaceView) -> Floats:
     """0..1 for days the question asks about ("last week"): said on them, or naming them."""
     if not question.asked_days:
@@ -253,20 +312,28 @@ def on_day(question: Question, view: NamespaceView) -> Floats:
     return np.maximum(said.astype(np.float32), named)
 
 
-def answers_question(question: Question, view: NamespaceView) -> Floats:
-    """Base of the turn before if it asks a question, since this row answers it."""
-    value = np.zeros(view.size, np.float32)
-    value[view.answering] = base(question, view)[view.previous[view.answering]]
-    return value
-
-
 def only_asks(question: Question, view: NamespaceView) -> Floats:
-    """1 where the row asks a question itself: questions hold fewer answers."""
-    return view.asks_question.astype(np.float32)
+    """1 where the row asks something and says little else, .4 where it asks something: questions hold fewer answers."""
+    return np.maximum(view.short_questions, np.float32(0.4) * view.asks_question).astype(np.float32)
+
+
+def from_person(question: Question, view: NamespaceView) -> Floats:
+    """1 where a person speaks: an assistant mostly repeats what it was told."""
+    return view.from_person
+
+
+def says_much(question: Question, view: NamespaceView) -> Floats:
+    """How much the row says, as a logarithm of its length; in a small store it hardly counts."""
+    return view.says_much * caution(view)
+
+
+def newness(question: Question, view: NamespaceView) -> Floats:
+    """0..1: what was said later replaces what was said before; in a small store it hardly counts."""
+    return view.newness * caution(view) ** 3
 
 
 def related(question: Question, view: NamespaceView) -> Floats:
-    """0..1: the largest strength x (base of the other end - own base) over relations to possible answers.
+    """The largest strength x (base of the other end - own base) of its relations to what may be in the answer.
 
     It brings a memory nearer to a better memory that it belongs to. Without the difference, facts that are alike would
     lift each other over a turn that answers better and has no relations.

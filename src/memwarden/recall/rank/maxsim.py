@@ -17,7 +17,7 @@ TokenVectors = npt.NDArray[np.int8]
 
 MAX_CANDIDATES: Final = 100
 """So many of the best by words and vectors are looked at again."""
-MET: Final = 40.0
+MET: Final = 20.0
 """Weight of :func:`match_closeness` in the sum of z-scores: its spread over candidates is about .05."""
 
 _ONE: Final = np.float32(1 / 127)

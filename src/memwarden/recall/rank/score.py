@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.question import Question
-from memwarden.recall.rank import features
+from memwarden.recall.rank import evidence, features
 from memwarden.recall.rank.features import Feature
 from memwarden.records import Feature as Explained
 
@@ -23,20 +23,25 @@ RELATION_WEIGHT: Final = 0.10
 PRESETS: Final[Mapping[str, Preset]] = {
     "chat": {
         features.base: 1.0,
-        features.best_in_session: 0.5,
-        features.said_by_named: 0.3,
+        features.words_heard: 2.0,
+        features.from_person: 1.0,
+        features.says_much: 0.7,
+        features.newness: 0.8,
+        features.only_asks: -1.5,
+        features.said_by_named: 1.4,
         features.says_when: 0.2,
-        features.on_day: 0.8,
-        features.answers_question: 0.2,
-        features.only_asks: -0.05,
+        features.on_day: 1.2,
         features.related: RELATION_WEIGHT,
     },
     "assistant": {
         features.base: 1.0,
-        features.best_in_session: 0.5,
-        features.recent: 0.4,
-        features.on_date: 0.5,
-        features.answers_question: 0.2,
+        features.from_person: 1.2,
+        features.says_much: 1.8,
+        features.newness: 2.0,
+        features.recent: 1.0,
+        features.only_asks: -1.8,
+        features.said_by_named: 0.7,
+        features.on_day: 0.8,
         features.related: RELATION_WEIGHT,
     },
 }
@@ -45,7 +50,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Calibration from evidence to a probability, for words only or for an embedding model.
+    """How near two statements have to be to have to do with each other: for words only, and by embedding model.
 
     The best of many places is high by chance, the more so the more places there are; ``growth`` takes that off, so
     that a score means the same in a store of ten memories and of ten thousand.
@@ -54,13 +59,11 @@ class Scale:
         middle: the evidence, less the growth, at which the score is .5.
         slope: logits for each unit of evidence.
         growth: evidence that each e-fold of places brings by chance.
-        falloff: logits lost for each unit of ranking score below the best.
     """
 
     middle: float
     slope: float = 10.0
     growth: float = 0.04
-    falloff: float = 4.0
 
 
 WORDS_SCALE: Final = Scale(middle=0.07)
@@ -72,13 +75,9 @@ DENSE_SCALES: Final[Mapping[str, Scale]] = {
 """By model. Cosines of a model that was not measured only rank: whether there is an answer is told by words alone."""
 
 MAX_LOGITS: Final = 3.0
-"""Upper limit of logits, so that a good best memory does not pull bad others up with it."""
-DEFAULT_THRESHOLD: Final = 0.5
-"""A query answers when the best score reaches this."""
-MIN_ITEM_SCORE: Final = 0.1
-"""Where the best reaches the bar, the others are let in down to this: a list question has many lesser answers."""
+"""No more logits than this are given to two statements."""
 WORD_WEIGHT: Final = 0.7
-"""Weight of the share of the question that is heard in the words, beside a cosine."""
+"""Weight of the share of words that two statements share, beside a cosine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,8 @@ class Ranking:
     """The scores of a view's places for a question.
 
     Attributes:
-        scores: calibrated 0..1 a place, in the order of ranking.
-        confidence: the score of the best allowed place; 0 when there is none.
+        scores: the chance that a place bears on the question, 0..1, one a place, in the order of ranking.
+        confidence: the chance that what is shown holds the answer; 0 when nothing may be shown.
         preset: the name of the weights.
         parts: each feature's name, values and weight.
     """
@@ -142,6 +141,7 @@ def rank(
         rows = max(rows, among)
     if not rows:
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset)
+    question = replace(question, preset=preset)
     question.memo["allowed"] = allowed
     parts = tuple(
         (feature.__name__, feature(question, view), relation_weight if feature is features.related else weight)
@@ -153,15 +153,15 @@ def rank(
         total += np.float32(weight) * values
     if question.small_talk:
         return Ranking(np.zeros(view.size, np.float32), 0.0, preset, parts)
-    dense = None if question.vector is None else DENSE_SCALES.get(model or "")
-    scale = dense or WORDS_SCALE
-    best = float(measure_evidence(question, view, dense is not None)[allowed].max()) - scale.growth * float(
-        np.log(rows)
-    )
+    learned = evidence.calibration(evidence.kind_of(question, view, model))
+    signals = evidence.item_signals(question, view)
+    logits = evidence.item_logits(learned.item, signals, view.size, rows)
+    shown = evidence.shown_signals(question, view, signals, logits, allowed, rows)
+    found = evidence.logit(learned.shown, shown)
     below = np.maximum(float(total[allowed].max()) - total, 0)
-    logits = min(scale.slope * (best - scale.middle), MAX_LOGITS) - scale.falloff * below
-    scores = (1 / (1 + np.exp(-np.minimum(np.maximum(logits, -60), 60)))).astype(np.float32)
-    return Ranking(scores, float(scores[allowed].max()), preset, parts)
+    of_item = learned.score["constant"] + learned.score["shown"] * found - learned.score["below"] * below
+    confidence = evidence.MAX_CHANCE * float(evidence.chance(np.array([found], np.float32))[0])
+    return Ranking(evidence.chance(of_item), confidence, preset, parts)
 
 
 def score_pair(heard: float, cosine: float | None, rows: int, model: str | None) -> float:
@@ -169,19 +169,8 @@ def score_pair(heard: float, cosine: float | None, rows: int, model: str | None)
 
     heard: the share of the first's words that the second holds. rows: the number of rows searched.
     """
-    dense = None if cosine is None else DENSE_SCALES.get(model or "")
+    dense = None if cosine is None else DENSE_SCALES.get((model or "").partition("+")[0])
     scale = dense or WORDS_SCALE
     found = heard if dense is None or cosine is None else cosine + WORD_WEIGHT * heard
     logits = min(scale.slope * (found - scale.growth * float(np.log(max(rows, 1))) - scale.middle), MAX_LOGITS)
     return float(1 / (1 + np.exp(-max(logits, -60.0))))
-
-
-def measure_evidence(question: Question, view: NamespaceView, dense: bool) -> Floats:
-    """Return the raw evidence that a place answers: pair cosine and share of the question's idf.
-
-    It is not normalised by question or namespace, so that it means the same everywhere.
-    """
-    heard = features.words_heard(question, view)
-    if not dense:
-        return heard
-    return np.asarray(features.cosine_pair(question, view) + np.float32(WORD_WEIGHT) * heard, np.float32)

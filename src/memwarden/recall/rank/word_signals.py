@@ -25,12 +25,18 @@ the other way at 20,000 cells."""
 
 
 class WordSignals(NamedTuple):
-    """turn, pair: BM25 a place. session: BM25 a session. heard: share of the idf mass in a place or the turn before."""
+    """What the words of a question say of every place.
+
+    Attributes:
+        turn, pair: BM25 a place. session: BM25 a session.
+        heard: share of the idf mass in a place or the turn before. own: the share in the place alone.
+    """
 
     turn: Floats
     pair: Floats
     session: Floats
     heard: Floats
+    own: Floats
 
 
 class QueryWord(NamedTuple):
@@ -94,8 +100,9 @@ def word_signals(
         if len(rows):
             words.append(QueryWord(weight, rows, tf, term))
     way = sum_by_table if words and len(words) * view.size <= TABLE_CELLS else sum_by_word
-    turn, pair, session, heard = way(words, view)
-    return WordSignals(turn, pair, session, heard / np.float32(mass + PSEUDO_MASS))
+    found = way(words, view)
+    doubted = np.float32(mass + PSEUDO_MASS)
+    return found._replace(heard=found.heard / doubted, own=found.own / doubted)
 
 
 def _df(term: int, found: int, view: NamespaceView) -> int:
@@ -103,13 +110,14 @@ def _df(term: int, found: int, view: NamespaceView) -> int:
 
 
 def sum_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
-    """Sum word by word over the places that hold each; ``heard`` is the idf mass."""
-    turn, pair, heard_mass = np.zeros((3, view.size), np.float32)
+    """The sums over the words; ``heard`` and ``own`` are idf mass. Each word touches only the places that hold it."""
+    turn, pair, heard_mass, own_mass = np.zeros((4, view.size), np.float32)
     session = np.zeros(view.sessions, np.float32)
     turn_part, pair_part, session_part = view.norms
     frequency = np.zeros(view.size, np.float32)
     for weight, rows, tf, term in words:
         turn[rows] += weight * tf / (tf + turn_part[rows])
+        own_mass[rows] += weight
         after = view.following[rows]
         has_after = after >= 0
         after = after[has_after]
@@ -128,7 +136,7 @@ def sum_by_word(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
                 spread = view.whole.sessions_holding(term, spread)
             rare = np.log1p((view.session_count - spread + 0.5) / (spread + 0.5))
             session += (rare * said / (said + session_part)).astype(np.float32)
-    return WordSignals(turn, pair, session, heard_mass)
+    return WordSignals(turn, pair, session, heard_mass, own_mass)
 
 
 def sum_by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals:
@@ -157,6 +165,7 @@ def sum_by_table(words: Sequence[QueryWord], view: NamespaceView) -> WordSignals
         pair=_sum_lines(weights * heard / (heard + pair_part)),
         session=session,
         heard=_sum_lines(weights * (heard > 0)),
+        own=_sum_lines(weights * (own > 0)),
     )
 
 

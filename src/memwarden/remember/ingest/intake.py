@@ -13,7 +13,15 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
-from memwarden.recall.answer.render import DEFAULT_TEMPLATE, PREFIX, SUFFIX, TASK_CLOSE, TASK_OPEN, Template
+from memwarden.recall.answer.render import (
+    CLASSIC_TEMPLATE,
+    LEAN_TEMPLATE,
+    PREFIX,
+    SUFFIX,
+    TASK_CLOSE,
+    TASK_OPEN,
+    Template,
+)
 from memwarden.records import Kind, Memory, MemoryState, Trust
 from memwarden.remember.ingest.messages import Draft, Message
 
@@ -226,7 +234,7 @@ def strip_messages(messages: Sequence[Mapping[str, Any]], template: Template) ->
 
 def strip_whole_blocks(text: str, template: Template) -> str:
     """Return a text without complete blocks of memories, in a template's or the default words."""
-    for each in {template: None, DEFAULT_TEMPLATE: None}:
+    for each in {template: None, LEAN_TEMPLATE: None, CLASSIC_TEMPLATE: None}:
         text = strip_blocks(_template_start(each.prefix), each.suffix, text, whole=True)
     return text
 

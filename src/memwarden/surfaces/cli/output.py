@@ -106,11 +106,13 @@ def progress(what: str, total: int) -> Iterator[Tick]:
 # The features of recall in words; others are shown by their own name.
 FEATURES: Mapping[str, str] = {
     "base": "words and meaning",
-    "best_in_session": "its conversation is about it",
     "said_by_named": "said by the person asked about",
     "says_when": "says when",
-    "on_date": "on the date asked about",
-    "answers_question": "answers a question like it",
+    "on_day": "on the days asked about",
+    "words_heard": "holds the words",
+    "from_person": "said by a person",
+    "says_much": "says much",
+    "newness": "said lately",
     "only_asks": "only asks",
     "related": "related to a memory that answers",
     "recent": "recent",
