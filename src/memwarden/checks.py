@@ -48,8 +48,8 @@ class Rule:
 
         try:
             return convert(_plain(value), self._type, strict=not from_text)
-        except ValidationError:
-            raise error(f"{what} is {self.words}, not {value!r:.80}") from None
+        except (ValidationError, RecursionError):
+            raise error(f"{what} is {self.words}, not {quote(value)}") from None
 
 
 # Cached, since msgspec takes 30 microseconds to prepare a type and below 1 to check it.
@@ -77,6 +77,14 @@ TEXTS: Final = Rule("a list of texts", tuple[str, ...])
 TRUTH: Final = Rule("True or False", bool)
 SHARE: Final = Rule("a number from 0 to 1", float, {"ge": 0, "le": 1})
 ABOVE_ZERO: Final = Rule("a number above 0", float, {"gt": 0, "le": sys.float_info.max})
+
+
+def quote(value: Any) -> str:
+    """Return the beginning of a value's ``repr``, for a message; of a value that has none, its type."""
+    try:
+        return f"{value!r:.80}"
+    except RecursionError:
+        return f"a deeply nested {type(value).__name__}"
 
 
 def _plain(value: Any) -> Any:

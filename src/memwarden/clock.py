@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,5 +45,5 @@ def parse(value: Any, what: str) -> datetime:
     except (ValueError, OverflowError, OSError):
         pass
     raise InvalidInput(
-        f"{what} is a datetime, ISO 8601 text such as 2026-05-08T13:56:00Z or seconds since 1970, not {value!r}"
+        f"{what} is a datetime, ISO 8601 text such as 2026-05-08T13:56:00Z or seconds since 1970, not {quote(value)}"
     )

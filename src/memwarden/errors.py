@@ -29,9 +29,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+MAX_MESSAGE = 2_000
+"""The most characters of a message; what is longer loses its middle."""
+
+
+def _cut(message: str) -> str:
+    half = MAX_MESSAGE // 2
+    return message if len(message) <= MAX_MESSAGE else f"{message[:half]} ... {message[-half:]}"
+
 
 class MemwardenError(Exception):
-    """Root of all errors that memwarden raises on purpose."""
+    """Root of all errors that memwarden raises on purpose. A message repeats no unbounded input."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_cut(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InvalidInput(MemwardenError, ValueError):

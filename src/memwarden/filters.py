@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
+from memwarden.checks import quote
 from memwarden.errors import InvalidFilter
 from memwarden.importance import from_level
 
@@ -181,7 +182,7 @@ def _value(name: str, field: str, value: Any) -> Any:
         return value
     if sort == TIME:
         return _time(name, value)
-    raise InvalidFilter(f"{name!r} takes {sort}, not {value!r}")
+    raise InvalidFilter(f"{name!r} takes {sort}, not {quote(value)}")
 
 
 def _time(name: str, value: Any) -> datetime:
@@ -190,11 +191,11 @@ def _time(name: str, value: Any) -> datetime:
             value = datetime.fromisoformat(value)
         except ValueError:
             example = "2026-05-08 or 2026-05-08T13:56:00Z"
-            raise InvalidFilter(f"{name!r} takes an ISO date or time such as {example}, not {value!r}") from None
+            raise InvalidFilter(f"{name!r} takes an ISO date or time such as {example}, not {quote(value)}") from None
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
-        raise InvalidFilter(f"{name!r} takes an ISO date or time, not {value!r}")
+        raise InvalidFilter(f"{name!r} takes an ISO date or time, not {quote(value)}")
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except (OverflowError, ValueError):

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from memwarden import clock, filters
+from memwarden.checks import quote
 from memwarden.concurrency.long_texts import read_long
 from memwarden.errors import Conflict, Denied, InvalidInput, ModelUnavailable, NotFound
 from memwarden.lifecycle import EARLIER_STATES
@@ -240,7 +241,7 @@ class AsyncState:
     async def _matching(self, pattern: str, *, expired: bool = False) -> list[Memory]:
         self._check_allowed()
         if not isinstance(pattern, str) or not pattern:
-            raise InvalidInput(f"pattern is a glob such as 'kudos*', not {pattern!r:.80}")
+            raise InvalidInput(f"pattern is a glob such as 'kudos*', not {quote(pattern)}")
         now = clock.now()
         found = await self._parts.store.find(self.who.namespace, SAVED_STATE, limit=_ALL)
         kept = [item for item in found if _is_saved(item) and (expired or _is_there(item, now))]
@@ -276,7 +277,11 @@ def _json(value: Any, most: int) -> str:
         raise InvalidInput(f"value is not JSON: {error}") from None
     if _is_deep(value, MAX_DEPTH):
         raise InvalidInput(f"value has more than {MAX_DEPTH} levels; make it flatter")
-    if len(said.encode("utf-8", "surrogatepass")) > most:
+    try:
+        size = len(said.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput("value is not valid Unicode (half of a character pair)") from None
+    if size > most:
         raise InvalidInput(f"value is larger than {most:,} bytes as JSON (setting max_text_bytes); save a part of it")
     return said
 
@@ -290,7 +295,7 @@ def _line(description: Any) -> str | None:
     if description is None:
         return None
     if not isinstance(description, str) or len(description) > MAX_DESCRIPTION:
-        raise InvalidInput(f"description is a text of at most {MAX_DESCRIPTION:,} characters, not {description!r:.80}")
+        raise InvalidInput(f"description is a text of at most {MAX_DESCRIPTION:,} characters, not {quote(description)}")
     return " ".join(description.split()) or None
 
 
@@ -303,7 +308,7 @@ def _end(expires_in: Any, now: datetime) -> datetime | None:
             raise ValueError
         return now + after
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"expires_in is a time above 0 or seconds, not {expires_in!r:.80}") from None
+        raise InvalidInput(f"expires_in is a time above 0 or seconds, not {quote(expires_in)}") from None
 
 
 def _text(key: str, description: Any, value: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from memwarden.agent.state import AsyncState
+from memwarden.checks import quote
 from memwarden.errors import Denied, InvalidInput, MemwardenError, NotFound, StoreError
 from memwarden.records import Trust
 from memwarden.remember.ingest.messages import read_arguments
@@ -69,7 +70,7 @@ class AsyncTools:
 
     def __init__(self, tools: Iterable[Tool] = (), *, permission: Permission = "write") -> None:
         if permission not in ("read", "write"):
-            raise InvalidInput(f"permission is 'read' or 'write', not {permission!r:.80}")
+            raise InvalidInput(f"permission is 'read' or 'write', not {quote(permission)}")
         self.permission = permission
         self._tools: dict[str, Tool] = {}
         for tool in tools:
@@ -96,7 +97,7 @@ class AsyncTools:
         """
         tool = self._tools.get(name)
         if tool is None:
-            raise NotFound(f"there is no tool {name!r:.80}; there are: {', '.join(self._tools) or 'none'}")
+            raise NotFound(f"there is no tool {quote(name)}; there are: {', '.join(self._tools) or 'none'}")
         if not self._may(tool):
             raise Denied(f"{name} writes, and this caller may only read")
         try:
@@ -156,13 +157,13 @@ def parameter_schema(tool: Tool) -> dict[str, Any]:
 def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
     """Return the parameters of a call. Raises InvalidInput that names the wrong parameter."""
     if isinstance(given, str):
-        raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {given!r:.80}")
+        raise InvalidInput(f"the parameters of {tool.name} are no whole, valid JSON object: {quote(given)}")
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {given!r:.80}")
+        raise InvalidInput(f"the parameters of {tool.name} are a JSON object, not {quote(given)}")
     known = {parameter.name: parameter for parameter in tool.parameters}
     for name in given:
         if name not in known:
-            raise InvalidInput(f"{tool.name} has no parameter {name!r:.80}; it has: {', '.join(known) or 'none'}")
+            raise InvalidInput(f"{tool.name} has no parameter {quote(name)}; it has: {', '.join(known) or 'none'}")
     for item in known.values():
         if item.name not in given:
             if item.required:
@@ -170,7 +171,8 @@ def check_parameters(tool: Tool, given: Any) -> dict[str, Any]:
             continue
         value = given[item.name]
         if not _fits(item.type, value) and (item.required or value is not None):
-            raise InvalidInput(f"{item.name} of {tool.name} is a {_WORDS.get(item.type, item.type)}, not {value!r:.80}")
+            wanted = _WORDS.get(item.type, item.type)
+            raise InvalidInput(f"{item.name} of {tool.name} is a {wanted}, not {quote(value)}")
     return dict(given)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from memwarden import arguments, clock
 from memwarden import filters as filtering
 from memwarden.api.handle import ScopeHandle
-from memwarden.checks import word
+from memwarden.checks import quote, word
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
@@ -124,7 +124,7 @@ class ScopeReads(ScopeHandle):
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
         most = arguments.check_whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
         if not isinstance(template, Template):
-            raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {template!r:.80}")
+            raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {quote(template)}")
         request = replace(request, most=most, template=template)
         if participants is not None:
             taking_part = filtering.Condition("characters", "$in", checked_names(participants, "participants"))
@@ -156,6 +156,7 @@ class ScopeReads(ScopeHandle):
         Raises InvalidInput, InvalidFilter, CategoryDenied (a category filter outside the allowlist).
         """
         where = self._where(filters)
+        descending = arguments.check_truth(descending, "descending")
         allowed = self._parts.settings.categories.readable(self.who.agent, None)
         if allowed is not None:
             where = (*where, filtering.Condition("category", "$in", allowed))

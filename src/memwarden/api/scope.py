@@ -20,7 +20,7 @@ from memwarden.api.journal import AsyncJournal
 from memwarden.api.reads import ScopeReads
 from memwarden.api.review import AsyncReview
 from memwarden.api.usage import AsyncUsage
-from memwarden.checks import word
+from memwarden.checks import quote, word
 from memwarden.concurrency.tasks import MAX_TRIES, retry_on_stale
 from memwarden.conversation.chat import DEFAULT_SECONDS, AsyncChat, ChatTools
 from memwarden.conversation.settings import ChatSettings
@@ -187,7 +187,7 @@ class AsyncScope(ScopeReads):
         settings = self._parts.settings
         if channel == Channel.TURN or not isinstance(channel, str) or channel not in set(Channel):
             stated = ", ".join(item for item in Channel if item != Channel.TURN)
-            raise InvalidInput(f"channel is {stated}, not {channel!r:.80}; use observe for turns")
+            raise InvalidInput(f"channel is {stated}, not {quote(channel)}; use observe for turns")
         if trust is not None:
             word(Trust).check(trust, "trust")
             given = checked_name(source, "source")
@@ -251,13 +251,13 @@ class AsyncScope(ScopeReads):
     async def forget(self, memory_id: str | Sequence[str]) -> WriteResult:
         """Take memories out of every answer about the present. They can be restored for 30 days.
 
-        Raises NotFound for an unknown id, and then forgets nothing.
+        Raises NotFound for an unknown id, or one that is forgotten already, and then forgets nothing.
         """
         if not isinstance(memory_id, str | Sequence | Set):
-            raise InvalidInput(f"a memory id is a text, or give a list of them, not {memory_id!r:.80}")
+            raise InvalidInput(f"a memory id is a text, or give a list of them, not {quote(memory_id)}")
         ids = [memory_id] if isinstance(memory_id, str) else list(memory_id)
         for item in ids:
-            await self.get(item)
+            await self._check_there(item)
         return await self._parts.working.writer.forget(self.who, ids)
 
     @instrumented(Node.HOTPATH, Op.RESTORE)
@@ -384,6 +384,8 @@ class AsyncScope(ScopeReads):
 
         Raises InvalidInput for a name that no tool has.
         """
+        if block is not None and not isinstance(block, ContextBlock):
+            raise InvalidInput(f"block is what context returned, not {quote(block)}")
         return AsyncTools(
             select_tools((*memory_tools(self, block), *state_tools(self.state)), only), permission=permission
         )
@@ -494,6 +496,16 @@ class AsyncScope(ScopeReads):
             if item not in known:
                 raise NotFound(f"no memory {item!r} in {self.who.namespace.path}")
         return found
+
+    async def _check_there(self, memory_id: str) -> None:
+        """Raise NotFound for a memory that is not active, with the reason where the caller may know it."""
+        try:
+            await self.get(memory_id)
+        except NotFound:
+            (found,) = await self._any_state([memory_id])
+            if found.state == MemoryState.SOFT_DELETED:
+                raise NotFound(f"memory {memory_id!r} is forgotten already; restore brings it back") from None
+            raise
 
     def _own_category(self, name: str) -> str:
         """A category that the agent may write. Raises CategoryDenied."""

@@ -21,6 +21,7 @@ from memwarden.records import (
     MemoryState,
     Namespace,
     Put,
+    RelationType,
     Remove,
     Restore,
     Signals,
@@ -31,6 +32,7 @@ from memwarden.remember.resolve.candidates import CANDIDATE_DAYS, STATE_BEFORE
 from memwarden.remember.resolve.consent.rules import was_closed_while_pending
 from memwarden.stores.protocol import StoreReader
 
+SUPERSEDES = str(RelationType.SUPERSEDES)
 _EDGES = (Event.LINK, Event.UNLINK)
 _APART = (Event.PROPOSE, Event.QUARANTINE)
 _UNDOES = "undoes"
@@ -54,6 +56,7 @@ async def plan_undo(
         for entry in await read_entries_after(store, namespace, entries[-1].seq, memory_id=memory_id)
     ]
     check_last(entries, later)
+    check_replaced(entries, later)
     contents = await store.versions(namespace, versions_needed(entries))
     signals = await make_signals_in_thread([(content.text, content.created_at) for content in contents], embedder)
     keys = [(content.id, content.version) for content in contents]
@@ -108,6 +111,19 @@ def check_last(entries: Sequence[JournalEntry], later: Iterable[JournalEntry]) -
     for key in left:
         if now[key] != left[key]:
             raise Conflict(_why_not(entries[0].step, last[key]))
+
+
+def check_replaced(entries: Sequence[JournalEntry], later: Iterable[JournalEntry]) -> None:
+    """Raise Conflict for the ADD of a value that took the place of another: nothing would be current after its undo."""
+    added = {entry.memory_id for entry in entries if entry.event == Event.ADD}
+    replacing = [entry for entry in later if entry.memory_id in added and (entry.meta or {}).get("type") == SUPERSEDES]
+    undone = {(entry.meta or {}).get(_UNDOES) for entry in later}
+    for entry in replacing:
+        if entry.event == Event.LINK and entry.step not in undone:
+            raise Conflict(
+                f"change {entries[0].step} added memory {entry.memory_id!r}, which took the place of "
+                f"{(entry.meta or {})['to']!r} by change {entry.step}; undo that first"
+            )
 
 
 def _state(entry: JournalEntry) -> tuple[str, int | None]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memwarden import clock, filters
+from memwarden.checks import quote
 from memwarden.errors import Conflict, InvalidInput, MemoryBackendError, NotFound, StoreError
 from memwarden.importance import check_importance
 from memwarden.records import Channel, Memory, Namespace
@@ -93,6 +94,8 @@ class AsyncBackend:
         Raises InvalidInput for a payload other than a JSON object, Conflict for an id in use by anything but an item;
         MemoryBackendError (a StoreError and a MemoryError) when the storage fails.
         """
+        if not isinstance(item, ContextItem):
+            raise InvalidInput(f"an item is a ContextItem, not {quote(item)}")
         memory = as_memory(item, self.namespace)
         try:
             found = await self._store.get(self.namespace, [memory.id])

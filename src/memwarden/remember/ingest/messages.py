@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from memwarden import clock
+from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Channel, Kind
 
@@ -23,6 +24,8 @@ MAX_NAME = 256
 # A text of which more than this share is control characters is no text.
 _MAX_CONTROL_SHARE = 0.05
 # C0 but for white space, and DEL and C1.
+_NEVER_IN_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
@@ -113,12 +116,24 @@ def checked_name(value: Any, what: str) -> str | None:
     """Return a short identifying text or None. Raises InvalidInput for anything else."""
     if value is None:
         return None
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
-        raise InvalidInput(f"{what} is a printable text of 1 to {MAX_NAME} characters, not {value!r:.80}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidInput(f"{what} is not valid Unicode: {value!r:.80}") from None
+    name = normalize_line(value)
+    if name is None or not name.strip() or len(name) > MAX_NAME:
+        raise InvalidInput(f"{what} is a printable text of 1 to {MAX_NAME} characters, not {quote(value)}")
+    return name
+
+
+def normalize_line(value: Any) -> str | None:
+    """Return a text of a single line in NFC, with every sort of space as a blank; None for any other value.
+
+    Joiners stay, which Persian, Hindi and emoji are written with. Control characters, also those that turn the
+    direction of writing, are in no line.
+    """
+    if not isinstance(value, str):
+        return None
+    if not value.isprintable():
+        if _NEVER_IN_A_LINE.search(value):
+            return None
+        value = _SPACES.sub(" ", value)
     return unicodedata.normalize("NFC", value)
 
 
@@ -135,7 +150,7 @@ def checked_field(name: str, value: Any, what: str) -> Any:
 def checked_names(value: Any, what: str) -> tuple[str, ...]:
     """Return a sequence of short texts as a tuple without repetitions, in the given order."""
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
-        raise InvalidInput(f"{what} is a list of texts, not {value!r:.80}")
+        raise InvalidInput(f"{what} is a list of texts, not {quote(value)}")
     names = [checked_name(item, f"{what}[{number}]") for number, item in enumerate(value)]
     if None in names:
         raise InvalidInput(f"{what} holds None; leave it out")
@@ -157,10 +172,10 @@ def read_arguments(given: Any) -> Any:
 def _message(message: Any, number: int, max_bytes: int) -> Message:
     where = f"messages[{number}]"
     if not isinstance(message, Mapping):
-        raise InvalidInput(f"{where} is a mapping like {{'role': 'user', 'content': '...'}}, not {message!r:.80}")
+        raise InvalidInput(f"{where} is a mapping like {{'role': 'user', 'content': '...'}}, not {quote(message)}")
     role = message.get("role")
     if role not in ROLES:
-        raise InvalidInput(f"{where}.role is one of {', '.join(ROLES)}, not {role!r:.80}")
+        raise InvalidInput(f"{where}.role is one of {', '.join(ROLES)}, not {quote(role)}")
     if "content" not in message and not message.get("tool_calls"):
         raise InvalidInput(f"{where}.content is missing; give what was said, or leave the message out")
     text = _content(message.get("content"), f"{where}.content")
@@ -197,7 +212,7 @@ def _part(part: Any, where: str) -> str:
         return part
     if not isinstance(part, Mapping):
         raise InvalidInput(
-            f"{where} is text or a content part like {{'type': 'text', 'text': '...'}}, not {part!r:.80}"
+            f"{where} is text or a content part like {{'type': 'text', 'text': '...'}}, not {quote(part)}"
         )
     text = part.get("text", "") if str(part.get("type", "")).endswith("text") else ""
     if not isinstance(text, str):

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memwarden.checks import quote
 from memwarden.errors import InvalidInput
 from memwarden.records import Memory, UserContext
+from memwarden.remember.ingest.messages import normalize_line
 
 CONTEXT_ID = "user-context"
 """The id of the memory that holds the user context of a namespace."""
@@ -41,11 +43,11 @@ def read_patch(patch: Any) -> tuple[ContextEdit, ...]:
     A mapping of field to value; None empties a field; ``goals_add`` and ``goals_remove`` take a text or a list.
     """
     if not isinstance(patch, Mapping) or not patch:
-        raise InvalidInput(f"patch is a mapping such as {{'city': 'Lisbon'}}, not {patch!r:.80}")
+        raise InvalidInput(f"patch is a mapping such as {{'city': 'Lisbon'}}, not {quote(patch)}")
     edits: list[ContextEdit] = []
     for field, value in patch.items():
         if field not in EDITABLE:
-            raise InvalidInput(f"a user context has {', '.join(EDITABLE)}, not {field!r:.80}")
+            raise InvalidInput(f"a user context has {', '.join(EDITABLE)}, not {quote(field)}")
         if field in VALUES:
             edits.append(ContextEdit(field, None if value is None else _check_value(value, field)))
             continue
@@ -57,15 +59,12 @@ def read_patch(patch: Any) -> tuple[ContextEdit, ...]:
 
 
 def _check_value(value: Any, field: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_VALUE_CHARACTERS or not value.isprintable():
+    line = normalize_line(value)
+    if line is None or not line.strip() or len(line) > MAX_VALUE_CHARACTERS:
         raise InvalidInput(
-            f"{field} is a single line of 1 to {MAX_VALUE_CHARACTERS} printable characters, not {value!r:.80}"
+            f"{field} is a single line of 1 to {MAX_VALUE_CHARACTERS} printable characters, not {quote(value)}"
         )
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput(f"{field} is not valid Unicode: {value!r:.80}") from None
-    return " ".join(unicodedata.normalize("NFC", value).split())
+    return " ".join(line.split())
 
 
 def is_same(edit: ContextEdit, two: ContextEdit) -> bool:
