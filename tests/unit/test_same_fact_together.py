@@ -63,6 +63,8 @@ TOGETHER = {
         ("Room 3 is cold.", "Room 4 is warm."),
         ("Flight 12 leaves at nine.", "Flight 13 leaves at ten."),
         ("Ana took bus 5.", "Ana took bus 6."),
+        ("Hive 0 swarmed 3 times.", "Hive 1 swarmed 3 times."),
+        ("The rack 4 overheated.", "The rack 5 overheated."),
         ("Rechnung 5 ist bezahlt.", "Rechnung 6 ist bezahlt."),
         ("La salle 204 est froide.", "La salle 205 est froide."),
         ("La consulta 1 es para gatos.", "La consulta 2 es para gatos."),

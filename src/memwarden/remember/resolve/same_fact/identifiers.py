@@ -17,6 +17,8 @@ NUMBER: Final = re.compile(r"[-+]?\d")
 TIMES: Final = ("t:", "d:", "m:", "y:", "w:", "o:", "per-")
 
 _WHOLE: Final = re.compile(r"#?\d+")
+# A verb that no list holds; of nouns few end so: "seed", "shed".
+_PAST: Final = re.compile(r"[a-z]{2,}[^\We]ed")
 _COUNTERS: Final = frozenset("number no nr nummer número numéro n° º".split())
 BE: Final = frozenset("be sein ser estar être heißen llamar".split())
 _VERBS: Final = frozenset("be have 's sein haben ser estar tener être avoir turn reach".split())
@@ -52,7 +54,10 @@ _ALWAYS: Final = frozenset({"version", "port", "limit", "timeout"})
 def _counts(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
     """Something stands behind the number that there is so much of."""
     after = words[at + 1] if at + 1 < len(words) else ""
-    return after.isalpha() and not (_is_verb(words, at + 1, lists) or _is_small(after, lists))
+    if not after or _is_verb(words, at + 1, lists) or _is_small(after, lists):
+        return False
+    opens = all(word in lists.articles or word in lists.persons for word in words[: at - 1])
+    return after.isalpha() and not (opens and _PAST.fullmatch(after))  # "hive 0 swarmed" counts nothing
 
 
 def _is_noun(words: tuple[str, ...], at: int, lists: WordLists) -> bool:
