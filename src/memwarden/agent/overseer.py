@@ -21,6 +21,8 @@ from memwarden.models.json_answers import ask_json
 from memwarden.models.protocols import ChatModel
 from memwarden.observability.instrument import instrumented, record_model_failure
 from memwarden.observability.records import Node, Op
+from memwarden.recall.answer.frame import clean_line, clean_value
+from memwarden.security.secrets import redact
 from memwarden.tokens import TokenCounter, estimate
 
 # Limit of the question about a goal, system text included.
@@ -187,7 +189,8 @@ class AsyncOverseer:
     async def _ask_model(self, tool: str, result: Any, goal: str) -> SaveDecision:
         assert self._chat is not None
         try:
-            preview = json.dumps(result, ensure_ascii=False, allow_nan=False)[:MAX_PREVIEW]
+            preview = json.dumps(result, ensure_ascii=False, allow_nan=False)
+            preview = clean_line(redact(preview).text)[:MAX_PREVIEW]
         except (TypeError, ValueError, RecursionError):
             return SaveDecision(False, "", "the result is not JSON")
         instrumented = await ask_json(
@@ -204,7 +207,7 @@ class AsyncOverseer:
 
 def relevant_block(state: Mapping[str, Any]) -> str:
     """Render state for a prompt."""
-    return f"[Relevant Memory]\n{json.dumps(dict(state), indent=2, ensure_ascii=False)}"
+    return f"[Relevant Memory]\n{json.dumps(clean_value(dict(state)), indent=2, ensure_ascii=False)}"
 
 
 def relevance_prompt(goal: str, offered: Sequence[StateKey], count: TokenCounter = estimate) -> tuple[str, list[str]]:
@@ -241,7 +244,7 @@ def _quote_key(key: str) -> str:
 
 
 def _shorten(text: str, tokens: int, count: TokenCounter) -> str:
-    words = " ".join(text.split())
+    words = clean_line(text)
     while count(words) > tokens:
         words = words[: max(1, len(words) * tokens // count(words) - 1)]
     return words

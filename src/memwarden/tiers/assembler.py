@@ -11,6 +11,7 @@ from memwarden import arguments, clock, filters
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import EventDraft, open_operation
 from memwarden.observability.records import Node, Op, Status
+from memwarden.recall.answer.frame import frame_external
 from memwarden.records import Channel, Memory, Namespace, RecallItem, Trust
 from memwarden.remember.ingest.intake import trust_of_item
 from memwarden.remember.ingest.messages import checked_text
@@ -318,4 +319,4 @@ def _prompt_words(item: ContextItem) -> str:
         redact_for_prompt,  # its tables are for those alone who keep what came from outside
     )
 
-    return redact_for_prompt(said)
+    return frame_external(redact_for_prompt(said), item.source)

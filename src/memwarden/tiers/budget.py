@@ -8,13 +8,13 @@ neither.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
 from memwarden.errors import InvalidInput
+from memwarden.recall.answer.frame import NOTICE, QUOTED, clean_line
 from memwarden.recall.answer.render import TASK_CLOSE as CLOSE
 from memwarden.recall.answer.render import TASK_OPEN as OPEN
 from memwarden.tiers.backend import ContextItem
@@ -31,7 +31,6 @@ GATES: Final[Mapping[str, str]] = {
 }
 # Rounds of filling the room that is left since lines take fewer tokens together than counted apart.
 MAX_ROUNDS = 3
-_TAG = re.compile(r"<(?=/?task_context)", re.IGNORECASE)
 
 
 class Offer(NamedTuple):
@@ -187,6 +186,8 @@ class _Filling:
         for name in TIERS:
             mine = sorted((item.offer for item in self._taken if item.tier == name), key=lambda item: item.place)
             parts += [f"{self._tiers[name].title}\n" if mine else "", *map(_line, mine)]
+        if any(QUOTED in part for part in parts):
+            parts.insert(1, f"{NOTICE}\n")
         return "".join([*parts, CLOSE]) if self._taken else ""
 
 
@@ -196,12 +197,12 @@ def _line(offer: Offer) -> str:
 
 def one_line(kind: str, words: str) -> str:
     """Return an item's words on a single line that cannot pass for another line or a tag of ours."""
-    return _TAG.sub("‹", " ".join(f"[{kind}] {words}".split()))
+    return clean_line(f"[{kind}] {words}")
 
 
 def title(name: str, of: str = "") -> str:
     """Return the line above a tier's items."""
-    return _TAG.sub("‹", f"{name.capitalize()} {of}:" if of else f"{name.capitalize()}:")
+    return clean_line(f"{name.capitalize()} {of}:" if of else f"{name.capitalize()}:")
 
 
 # The project of tasks that name none.

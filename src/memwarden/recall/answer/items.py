@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from memwarden.recall.answer import frame
 from memwarden.recall.answer.excerpt import MAX_BULLET_CHARACTERS, cut_around_best
 from memwarden.recall.answer.memory_cache import CachedMemory
 from memwarden.recall.answer.select import Candidate
@@ -58,7 +59,7 @@ def _why(wording: QuestionWords, weights: Weights, values: Sequence[float], note
 
 def show_whole(question: Question, held: CachedMemory) -> str:
     """Return a bullet with the whole text."""
-    return held.bullet_start + held.whole
+    return held.bullet_start + frame.frame_memory(held.memory, held.whole)
 
 
 def show_excerpt(question: Question, held: CachedMemory) -> str:
@@ -68,9 +69,9 @@ def show_excerpt(question: Question, held: CachedMemory) -> str:
 
 def plain_excerpt(question: Question, held: CachedMemory, characters: int = MAX_BULLET_CHARACTERS) -> str:
     """Return the part that matches as a single line of at most ``characters``."""
-    if len(held.line) <= characters:
-        return held.line
-    return cut_around_best(held.sentences, question.weigh, characters)
+    short = len(held.line) <= characters
+    words = held.line if short else cut_around_best(held.sentences, question.weigh, characters)
+    return frame.frame_memory(held.memory, words)
 
 
 def widen_item(question: Question, held: Mapping[str, CachedMemory], item: RecallItem, times: int) -> RecallItem:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memwarden import clock, importance
+from memwarden.recall.answer import frame
 from memwarden.recall.answer.excerpt import one_line
 from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 
@@ -21,7 +22,6 @@ MOST_IN_CONTEXT = 100
 TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
 """Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
 _INDENT = "   "
-_TAG = re.compile(r"<(?=/?memories)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _DAY = 86_400
 _AGES = (
@@ -57,18 +57,18 @@ LEAN_TEMPLATE = Template(
 
 def render_bullet(memory: Memory, words: str) -> str:
     """Render a memory as a bullet: ``[category]``, a turn's speaker and day, and the words."""
-    return f"[{memory.category}] {_bullet_start(memory)}{words}"
+    return f"[{frame.clean_line(memory.category)}] {_bullet_start(memory)}{words}"
 
 
 def render_bullets(items: Sequence[RecallItem]) -> str:
     """Render items as a list, a line each."""
     # Further lines of a whole text are indented, so that none of them can pass for a bullet of its own.
-    return "\n".join(f"- {item.text}".replace("\n", "\n  ") for item in items)
+    return frame.with_notice("\n".join("\n  ".join(f"- {item.text}".splitlines()) for item in items))
 
 
 def render_related_bullet(item: RecallItem) -> str:
     """Render a memory that is shown because an item is related to it."""
-    return f"- related: {item.text}".replace("\n", "\n  ")
+    return "\n  ".join(f"- related: {item.text}".splitlines())
 
 
 def render_memories_block(items: Sequence[RecallItem], now: datetime, template: Template = CLASSIC_TEMPLATE) -> str:
@@ -78,7 +78,7 @@ def render_memories_block(items: Sequence[RecallItem], now: datetime, template: 
 
 def format_context(memories: Sequence[Memory], now: datetime | None = None) -> str:
     """Render memories of the caller's choice as a ``<memories>`` block, ages counted to ``now``."""
-    return _block([(memory, shown_words(memory)) for memory in memories], now or clock.now(), CLASSIC_TEMPLATE)
+    return _block([(memory, framed_words(memory)) for memory in memories], now or clock.now(), CLASSIC_TEMPLATE)
 
 
 def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Template) -> str:
@@ -86,10 +86,12 @@ def _block(entries: Sequence[tuple[Memory, str]], now: datetime, template: Templ
         return ""
     several = len({_speaker(memory) for memory, _ in entries}) > 1
     texts = [_entry(memory, words, now, template, several) for memory, words in entries]
+    head = [template.prefix] if template.prefix else []
+    head += [frame.NOTICE] if any(frame.QUOTED in text for text in texts) else []
     if not template.numbered:
-        before, after = [[text] if text else [] for text in (template.prefix, template.suffix)]
-        return "\n".join(["<memories>", *before, *(f"- {text}" for text in texts), *after, "</memories>"])
-    before = [template.prefix, ""] if template.prefix else []
+        after = [template.suffix] if template.suffix else []
+        return "\n".join(["<memories>", *head, *(f"- {text}" for text in texts), *after, "</memories>"])
+    before = [*head, ""] if head else []
     after = ["", template.suffix] if template.suffix else []
     listed = (f"{number}. {text}" for number, text in enumerate(texts, 1))
     return "\n".join(["<memories>", *before, "\n\n".join(listed), *after, "</memories>"])
@@ -110,6 +112,11 @@ def shown_words(memory: Memory) -> str:
     return fit_to_show(memory, memory.summary or memory.text)
 
 
+def framed_words(memory: Memory) -> str:
+    """Return a memory's words for a prompt, in the frame of what comes from outside."""
+    return frame.frame_memory(memory, shown_words(memory))
+
+
 def fit_to_show(memory: Memory, text: str) -> str:
     """Return a memory's text, for an untrusted memory without sentences that read like orders."""
     if memory.trust != Trust.EXTERNAL:
@@ -128,7 +135,7 @@ def format_day(moment: datetime) -> str:
 
 def speaker(memory: Memory) -> str:
     """Return who said a turn: the name, else the role."""
-    return memory.name or memory.role or "someone"
+    return frame.shown_name(memory.name or "") or memory.role or "someone"
 
 
 def _bullet_start(memory: Memory) -> str:
@@ -141,15 +148,16 @@ def _speaker(memory: Memory) -> str:
 
 def _entry(memory: Memory, words: str, now: datetime, template: Template, several: bool) -> str:
     kind = Kind.NOTE if memory.kind == Kind.UNKNOWN else memory.kind
-    occasion = fit_to_show(memory, memory.context) if memory.context else _occasion(memory)
+    context = memory.context and frame.frame_memory(memory, fit_to_show(memory, memory.context))
+    occasion = context or _occasion(memory)
     values = {
-        "memoryType": escape(one_line(kind.upper())),
+        "memoryType": frame.clean_line(kind.upper()),
         "importance": str(importance.to_ten(memory.importance)),
         "age": format_age(memory.created_at, now),
-        "summary": escape(one_line(words)),
-        "sourceContext": escape(one_line(occasion)),
+        "summary": frame.clean_line(words),
+        "sourceContext": frame.clean_line(occasion),
         "day": format_day(memory.created_at),
-        "speaker": escape(f", {one_line(_speaker(memory))}") if several and _speaker(memory) else "",
+        "speaker": frame.clean_line(f", {_speaker(memory)}") if several and _speaker(memory) else "",
         "until": f" (until {format_day(memory.valid_to)})" if memory.valid_to else "",
     }
     lines = [_fill_in(line, values) for line in template.format.split("\n") if _says_something(line, values)]
@@ -170,8 +178,3 @@ def _occasion(memory: Memory) -> str:
     if memory.channel != Channel.TURN:
         return ""
     return f"Said by {speaker(memory)} on {format_day(memory.created_at)}"
-
-
-def escape(text: str) -> str:
-    """Escape tags that would close the block."""
-    return _TAG.sub("‹", text)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memwarden import importance
 from memwarden.recall.answer.excerpt import ELLIPSIS, one_line
 from memwarden.recall.answer.render import format_day
+from memwarden.recall.answer.frame import clean_line, frame_memory, with_notice
 from memwarden.recall.answer.render import shown_words as shown_words
 from memwarden.records import Delta, Event, JournalEntry, Memory
 from memwarden.tokens import TokenCounter
@@ -160,6 +161,7 @@ def render_change(net: NetChange, memory: Memory) -> str:
     words = one_line(shown_words(memory))
     if len(words) > MAX_BULLET_CHARACTERS:
         words = words[: MAX_BULLET_CHARACTERS - 1].rstrip() + ELLIPSIS
+    words = frame_memory(memory, words)
     if memory.valid_to is not None:
         words = f"{words} (until {format_day(memory.valid_to)})"
     sign = f"{SIGNS[net.kind]}{net.kind}"
@@ -171,7 +173,7 @@ def render_change(net: NetChange, memory: Memory) -> str:
 
 def category_label(category: str) -> str:
     """Return a category's display name: ``relationship_dynamic`` is ``Relationship dynamic``."""
-    words = one_line(category.replace("_", " "))
+    words = clean_line(category.replace("_", " "))
     return words[:1].upper() + words[1:]
 
 
@@ -198,4 +200,5 @@ def _text(since: int, bullets: Sequence[str], more: int) -> str:
     if not bullets and not more:
         return ""
     others = [f"(+{more} more)"] if more else []
-    return "\n".join([f"Memory updates since rev {since}:", *(f"- {change}" for change in bullets), *others])
+    head = f"Memory updates since rev {since}:"
+    return "\n".join([head, with_notice("\n".join([*(f"- {change}" for change in bullets), *others]))])

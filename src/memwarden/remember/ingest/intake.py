@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
+from memwarden.recall.answer.frame import NOTICE
 from memwarden.recall.answer.render import (
     CLASSIC_TEMPLATE,
     LEAN_TEMPLATE,
@@ -154,15 +155,20 @@ def describe_secrets(kinds: tuple[str, ...]) -> str:
 _OPEN, _CLOSE = "<memories>", "</memories>"
 _BLOCK_START = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
 # What a block looks like that has no end: an answer was cut off, or a history was.
-_LINES = re.compile(r"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|Summary: .*|Context: .*)(?:\n {3}.*)*)*")
+_LINES = re.compile(
+    r"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|Lines that begin with 'from' .*|Summary: .*|Context: .*)(?:\n {3}.*)*)*"
+)
 _MAX_NEWLINES = 2  # newlines between a block and the words of a message
 _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
 _UPDATES = re.compile(
-    rf"^Memory updates since rev \d+:[ \t]*\n(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?", re.MULTILINE
+    rf"^Memory updates since rev \d+:[ \t]*\n(?:{re.escape(NOTICE)}\n)?(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?",
+    re.MULTILINE,
 )
 _TIER = r"(?:(?:Task|Project) .*|Global):\n"
 # The whole form: others use tags of that name in prompts of their own.
-_TASK = re.compile(rf"{re.escape(TASK_OPEN)}\n(?:{_TIER}(?:- \[.*\n)+)+{re.escape(TASK_CLOSE)}")
+_TASK = re.compile(
+    rf"{re.escape(TASK_OPEN)}\n(?:{re.escape(NOTICE)}\n)?(?:{_TIER}(?:- \[.*\n)+)+{re.escape(TASK_CLOSE)}"
+)
 _SIGNS = re.compile(
     rf"{re.escape(PREFIX)}|{re.escape(SUFFIX)}|^Memory updates since rev \d+:[ \t]*$|"
     rf"^{re.escape(TASK_OPEN)}\n{_TIER}- \[",
@@ -242,4 +248,4 @@ def strip_whole_blocks(text: str, template: Template) -> str:
 @lru_cache(maxsize=64)
 def _template_start(prefix: str) -> re.Pattern[str]:
     # Without a prefix only the number of the first memory tells our block from another use of the tag.
-    return re.compile(rf"{_OPEN}\s*" + (re.escape(prefix) if prefix else r"(?=1\. )"))
+    return re.compile(rf"{_OPEN}\s*" + (re.escape(prefix) if prefix else r"(?=1\. |Lines that begin)"))

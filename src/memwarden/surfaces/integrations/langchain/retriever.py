@@ -11,6 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
 from memwarden.api.scope import AsyncScope
+from memwarden.recall.answer.frame import frame_memory
 from memwarden.recall.answer.render import fit_to_show
 from memwarden.records import QueryResult, RecallItem
 from memwarden.surfaces.integrations.binding import StoreBinding
@@ -82,4 +83,8 @@ def _document(item: RecallItem) -> Document:
         "trust": str(item.memory.trust),
         "created_at": item.created_at.isoformat(),
     }
-    return Document(page_content=fit_to_show(item.memory, item.memory.text), id=item.id, metadata=metadata)
+    return Document(
+        page_content=frame_memory(item.memory, fit_to_show(item.memory, item.memory.text)),
+        id=item.id,
+        metadata=metadata,
+    )
