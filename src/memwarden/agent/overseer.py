@@ -132,7 +132,7 @@ class AsyncOverseer:
             return {}
         if self._chat is None:
             found = await self._state.find_for_goal(goal, most=MAX_LOADED)
-            return await self._state.load_for_model([item.key for item in found])
+            return await self._state.load_for_model([item.key for item in found], marked=True)
         offered = await self._state.find_for_goal(goal, most=MAX_CANDIDATES, bar=0.0)
         if not offered:
             return {}
@@ -148,7 +148,7 @@ class AsyncOverseer:
             max_tokens=_MAX_ANSWER_TOKENS,
             seconds=self._seconds,
         )
-        return await self._state.load_for_model(chosen or ())
+        return await self._state.load_for_model(chosen or (), marked=True)
 
     @instrumented(Node.OVERSEER, Op.CREATE)
     async def after(self, tool: str, result: Any, goal: str) -> SaveDecision:

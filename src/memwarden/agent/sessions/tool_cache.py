@@ -99,7 +99,7 @@ def count_down(cache: Cache) -> None:
 def render_entry(entry: Mapping[str, Any]) -> str:
     """Return an entry as a line for a model. A result that reads like orders to an assistant is hidden."""
     call = f"{entry['tool_name']}({json.dumps(entry['parameters'], ensure_ascii=False, sort_keys=True)})"
-    return f"- {clean_line(call)}: {frame_external(fit_result(entry['result']), 'tool')}"
+    return f"- {clean_line(call)}: {frame_external(fit_result(entry['result']), 'tool/')}"
 
 
 @lru_cache(maxsize=128)  # 15 ms for 1,000 characters, and the same results stand in every prompt of a session

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from memwarden import clock, importance
 from memwarden.recall.answer import frame
-from memwarden.recall.answer.excerpt import one_line
 from memwarden.records import Channel, Kind, Memory, RecallItem, Trust
 
 PREFIX = "You have the following relevant memories from past interactions:"

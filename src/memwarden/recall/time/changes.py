@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from memwarden import importance
 from memwarden.recall.answer.excerpt import ELLIPSIS, one_line
-from memwarden.recall.answer.render import format_day
 from memwarden.recall.answer.frame import clean_line, frame_memory, with_notice
+from memwarden.recall.answer.render import format_day
 from memwarden.recall.answer.render import shown_words as shown_words
 from memwarden.records import Delta, Event, JournalEntry, Memory
 from memwarden.tokens import TokenCounter
