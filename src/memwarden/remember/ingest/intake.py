@@ -155,9 +155,7 @@ def describe_secrets(kinds: tuple[str, ...]) -> str:
 _OPEN, _CLOSE = "<memories>", "</memories>"
 _BLOCK_START = re.compile(rf"{_OPEN}\s*{re.escape(PREFIX)}")
 # What a block looks like that has no end: an answer was cut off, or a history was.
-_LINES = re.compile(
-    r"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|Lines that begin with 'from' .*|Summary: .*|Context: .*)(?:\n {3}.*)*)*"
-)
+_LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|{re.escape(NOTICE)}|Summary: .*|Context: .*)(?:\n {{3}}.*)*)*")
 _MAX_NEWLINES = 2  # newlines between a block and the words of a message
 _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
 _UPDATES = re.compile(
@@ -248,4 +246,4 @@ def strip_whole_blocks(text: str, template: Template) -> str:
 @lru_cache(maxsize=64)
 def _template_start(prefix: str) -> re.Pattern[str]:
     # Without a prefix only the number of the first memory tells our block from another use of the tag.
-    return re.compile(rf"{_OPEN}\s*" + (re.escape(prefix) if prefix else r"(?=1\. |Lines that begin)"))
+    return re.compile(rf"{_OPEN}\s*" + (re.escape(prefix) if prefix else rf"(?=1\. |{re.escape(NOTICE)})"))
