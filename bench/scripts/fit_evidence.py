@@ -3,8 +3,8 @@
 usage: fit_evidence.py ASKED_FOLDER [--stores 700] [--leave-out FILE]
 
 Stores are made of the corpus: statements, near misses and statements of others, one language and one fold of attributes
-a store, from one line to some hundred. Questions ask for what was said, for what was not, and about the world. The folds
-of the adapter are made anew, so that no question meets a map that was fitted on its own attribute.
+a store, from one line to some hundred. Questions ask for what was said, for what was not, and about the world. The
+folds of the adapter are made anew, so that no question meets a map that was fitted on its own attribute.
 """
 
 from __future__ import annotations
