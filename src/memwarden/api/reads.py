@@ -14,7 +14,7 @@ from memwarden.checks import quote, word
 from memwarden.errors import InvalidInput
 from memwarden.observability.instrument import instrumented
 from memwarden.observability.records import Node, Op
-from memwarden.recall.answer.render import LEAN_TEMPLATE, MOST_IN_CONTEXT, Template
+from memwarden.recall.answer.render import LEAN_TEMPLATE, MAX_IN_CONTEXT, Template
 from memwarden.records import (
     Audit,
     ContextBlock,
@@ -98,7 +98,7 @@ class ScopeReads(ScopeHandle):
         participants: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         explain: bool = False,
-        max_memories: int = MOST_IN_CONTEXT,
+        max_memories: int = MAX_IN_CONTEXT,
         template: Template = LEAN_TEMPLATE,
     ) -> ContextBlock:
         """Make the ``<memories>`` block to put before a turn; empty when nothing is relevant.
@@ -122,7 +122,7 @@ class ScopeReads(ScopeHandle):
         if not said:
             raise InvalidInput("messages holds no words of a user or assistant; give the message to answer")
         request = self._request(said[-1], None, filters, 1, threshold, budget_tokens, "bullets", explain)
-        most = arguments.check_whole(max_memories, "max_memories", 1, MOST_IN_CONTEXT)
+        most = arguments.check_whole(max_memories, "max_memories", 1, MAX_IN_CONTEXT)
         if not isinstance(template, Template):
             raise InvalidInput(f"template is a memwarden.recall.answer.render.Template, not {quote(template)}")
         request = replace(request, most=most, template=template)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memwarden.checks import SHARE, TRUTH, whole, word
 from memwarden.errors import InvalidConfig
-from memwarden.recall.answer.render import LEAN_TEMPLATE, MOST_IN_CONTEXT, PLACEHOLDERS, Template
+from memwarden.recall.answer.render import LEAN_TEMPLATE, MAX_IN_CONTEXT, PLACEHOLDERS, Template
 from memwarden.recall.thresholds import DEFAULT_THRESHOLD
 
 # The places for memories in a prompt (:mod:`memwarden.conversation.formats`,
@@ -52,7 +52,7 @@ class ChatSettings:
     use_memory: bool = False
     memory_injection_mode: str = "system_append"
     memory_extraction_mode: str = "periodic"
-    max_memory_context: int = MOST_IN_CONTEXT
+    max_memory_context: int = MAX_IN_CONTEXT
     max_memory_tokens: int = 500
     memory_extraction_interval: int = 5
     memory_search_threshold: float = DEFAULT_THRESHOLD
@@ -65,7 +65,7 @@ class ChatSettings:
         TRUTH.check(self.use_memory, "use_memory", InvalidConfig)
         word(INJECTION_MODES).check(self.memory_injection_mode, "memory_injection_mode", InvalidConfig)
         word(EXTRACTION_MODES).check(self.memory_extraction_mode, "memory_extraction_mode", InvalidConfig)
-        whole(1, MOST_IN_CONTEXT).check(self.max_memory_context, "max_memory_context", InvalidConfig)
+        whole(1, MAX_IN_CONTEXT).check(self.max_memory_context, "max_memory_context", InvalidConfig)
         whole(1, MAX_TOKENS).check(self.max_memory_tokens, "max_memory_tokens", InvalidConfig)
         whole(1, MAX_TOKENS).check(self.max_delta_tokens, "max_delta_tokens", InvalidConfig)
         whole(1, MAX_INTERVAL).check(self.memory_extraction_interval, "memory_extraction_interval", InvalidConfig)

@@ -113,7 +113,7 @@ class Request:
     since_rev: int | None = None
     steps: bool = False
     news: bool = True
-    most: int = block.MOST_IN_CONTEXT
+    most: int = block.MAX_IN_CONTEXT
     template: block.Template = block.LEAN_TEMPLATE
 
 

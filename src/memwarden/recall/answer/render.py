@@ -16,7 +16,7 @@ SUFFIX = "Use these memories to inform your responses, but don't explicitly refe
 FORMAT = "[{{memoryType}}, importance={{importance}}, {{age}}]\nSummary: {{summary}}\nContext: {{sourceContext}}"
 PLACEHOLDERS = ("memoryType", "importance", "age", "summary", "sourceContext", "day", "speaker", "until")
 """What a format may hold, each in double braces. A line of which every placeholder is empty is left out."""
-MOST_IN_CONTEXT = 100
+MAX_IN_CONTEXT = 100
 """Maximum number of memories in a block."""
 TASK_OPEN, TASK_CLOSE = "<task_context>", "</task_context>"
 """Between these stands the context of a task (:mod:`memwarden.tiers.budget`)."""
