@@ -64,7 +64,8 @@ async def plant_facts(warden: AsyncWarden, tenant: str, user: str, category: str
 async def _state_facts(me: AsyncScope, secret: str, category: str) -> None:
     """State facts, then change, link and forget some of them."""
     for text in (HOME, "Canary Ana lives in Berlin", "Canary Ana lives in Lisbon now", "The canary bike is red"):
-        await me.remember(f"{text}. {secret}", category=category, tags=[secret], source=f"canary/{secret}")
+        source = f"canary/{secret}"
+        await me.remember(f"{text}. {secret}", category=category, tags=[secret], source=source, trust="person")
     kept = [item for item in await me.find(order_by="written", descending=False) if item.channel != "turn"]
     await me.update(kept[0].id, text=f"{HOME}, no longer. {secret}")
     await me.forget(kept[-1].id)
