@@ -14,7 +14,7 @@ from memwarden.recall.index.view import Floats, NamespaceView
 MAX_EXAMINED: Final = 24
 """Of the places only the best are compared: what stands below them is in no answer."""
 MAX_GAP: Final = 0.8
-"""So much worse, as ranking scores, the later text may suit the question: then both are about what it asks for."""
+"""So much worse, on the scale of ranking, the later text may suit the question; else it is about another matter."""
 STEP: Final = 0.05
 
 

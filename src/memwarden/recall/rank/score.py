@@ -13,6 +13,7 @@ from memwarden.recall.index.view import Floats, NamespaceView
 from memwarden.recall.question import Question
 from memwarden.recall.rank import evidence, features
 from memwarden.recall.rank.features import Feature
+from memwarden.recall.rank.outdated import demote_outdated
 from memwarden.records import Feature as Explained
 
 Preset = Mapping[Feature, float]
@@ -158,6 +159,8 @@ def rank(
     logits = evidence.item_logits(learned.item, signals, view.size, rows)
     shown = evidence.shown_signals(question, view, signals, logits, allowed, rows)
     found = evidence.logit(learned.shown, shown)
+    # The current value first: what was replaced stands just below what replaced it.
+    total = demote_outdated(view, total, allowed)
     below = np.maximum(float(total[allowed].max()) - total, 0)
     of_item = learned.score["constant"] + learned.score["shown"] * found - learned.score["below"] * below
     confidence = evidence.MAX_CHANCE * float(evidence.chance(np.array([found], np.float32))[0])
