@@ -206,7 +206,7 @@ class AsyncState:
 
     async def _find_candidates(self, goal: str) -> list[Memory]:
         """Return the saved values that a search finds for a goal; when it finds few, also the newest."""
-        from memwarden.recall.recall import Request  # numpy
+        from memwarden.recall.request import Request  # numpy
 
         self._check_allowed()
         request = Request(goal, None, SAVED_STATE, MAX_CANDIDATES, 0.0, None, full=True, explain=False)

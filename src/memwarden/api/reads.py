@@ -32,7 +32,7 @@ from memwarden.remember.ingest.messages import (
 )
 
 if TYPE_CHECKING:
-    from memwarden.recall.recall import Request
+    from memwarden.recall.request import Request
     from memwarden.statements.statement import Statement
 
 Returns = Literal["bullets", "full"]
@@ -246,7 +246,7 @@ class ScopeReads(ScopeHandle):
         returns: str,
         explain: bool,
     ) -> Request:
-        from memwarden.recall.recall import Request
+        from memwarden.recall.request import Request
 
         settings = self._parts.settings
         word(RETURNS).check(returns, "returns")

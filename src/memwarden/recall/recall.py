@@ -16,7 +16,7 @@ from memwarden import clock
 from memwarden.categories import Categories
 from memwarden.concurrency.long_texts import read_long
 from memwarden.errors import ModelUnavailable
-from memwarden.filters import UNSET_OR_AFTER, Condition, Where
+from memwarden.filters import Condition, Where
 from memwarden.models.protocols import Embedder, EncodedQuestion, PieceEmbedder, Reranker
 from memwarden.observability.instrument import record_model_failure
 from memwarden.recall.answer import items
@@ -25,7 +25,9 @@ from memwarden.recall.answer import render as block
 from memwarden.recall.answer.budget import (
     MIN_ALIKE,
     MIN_ALIKE_OF_TABLE,
-    BudgetedAnswer,
+    has_relevant,
+    list_covering_facts,
+    list_cuts,
     pack_items,
     put_newer_first,
     put_newest_first,
@@ -36,7 +38,7 @@ from memwarden.recall.answer.items import Found
 from memwarden.recall.answer.memory_cache import CachedMemory, MemoryCache
 from memwarden.recall.answer.on_demand import is_unsure
 from memwarden.recall.answer.overview import open_values, write_overview
-from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection, select_candidates
+from memwarden.recall.answer.select import Candidate, Gates, Selection, select_candidates
 from memwarden.recall.index.columns import Mask
 from memwarden.recall.index.links import find_following
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
@@ -47,14 +49,26 @@ from memwarden.recall.large.statistics import measure_question
 from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
-from memwarden.recall.thresholds import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD, MIN_ITEM_SCORE
+from memwarden.recall.request import (
+    Request,
+    bar_of,
+    block_budget,
+    classic_order,
+    default_conditions,
+    drop_repeats,
+    in_categories,
+    list_searched,
+    mask_without_cards,
+    mask_without_state,
+    mask_without_steps,
+    normalize_text,
+)
+from memwarden.recall.thresholds import MIN_ITEM_SCORE
 from memwarden.recall.time.change_cursor import ChangeCursor, IndexMoment
 from memwarden.recall.time.changes import fit_delta
 from memwarden.recall.time.past import AsOf, PastIndexes
 from memwarden.records import (
-    Channel,
     ContextBlock,
-    Cut,
     Delta,
     Memory,
     Namespace,
@@ -67,7 +81,7 @@ from memwarden.records import (
 from memwarden.statements.weights import load_weights
 from memwarden.stores.protocol import Store
 from memwarden.text import tokenizer
-from memwarden.text.flags import asks_question, content_terms
+from memwarden.text.flags import asks_question
 from memwarden.text.language import is_english
 from memwarden.tokens import TokenCounter, estimate
 
@@ -86,35 +100,6 @@ MIN_WEIGHED = 10
 """Candidates among which importance and recency decide in a numbered block."""
 CONTEXT_ITEM_SHARE = 0.1
 """Part of a given threshold that the memories of a block must reach."""
-MAX_RECENT_MESSAGES = 3
-"""Messages before a message that leans on them, searched with it."""
-MIN_OWN_TERMS = 3
-"""A message with fewer words that say something leans on the talk before it: "and in May?", "why?"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A checked query. categories: what may be searched, None for everything. See :meth:`AsyncScope.query`.
-
-    as_of: a revision, a time (aware, UTC), or None for now. since_rev: tell what changed since; None: since the thread
-    looked last. steps: whether the category ``procedural`` was asked for by its name. news: False tells no
-    changes. most, template: of a context block, how many memories at most, and in which words.
-    """
-
-    query: str
-    categories: tuple[str, ...] | None
-    where: Where
-    top_k: int
-    threshold: float | None
-    budget_tokens: int | None
-    full: bool
-    explain: bool
-    as_of: AsOf | None = None
-    since_rev: int | None = None
-    steps: bool = False
-    news: bool = True
-    most: int = block.MAX_IN_CONTEXT
-    template: block.Template = block.LEAN_TEMPLATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +217,7 @@ class Recall:
             budget=request.budget_tokens,
             render=partial(_join_changes, header) if header else block.render_bullets,
             count=self._count,
-            covering=_list_covering_facts(selection, ids),
+            covering=list_covering_facts(selection, ids),
             used=self._count(header),
         )
         if self._reranker is None:
@@ -240,8 +225,8 @@ class Recall:
             vectors, alike = self._item_vectors(index, question, packed.items)
             arranged = put_newer_first(packed.items, vectors, alike)
             packed = rearrange_items(packed, arranged, render, self._count)
-        cuts = _list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
-        relevant = _has_relevant(packed, ranking, _threshold(request))
+        cuts = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
+        relevant = has_relevant(packed, ranking, bar_of(request))
         standing: list[RecallItem] = []
         if relevant and related:
             taken = [
@@ -272,22 +257,22 @@ class Recall:
 
     async def context(self, scope: Scope, said: Sequence[str], request: Request) -> ContextBlock:
         """Make the block for a prompt. ``said``: the recent messages, the message to answer last."""
-        asked = await self._ask_all(scope, request, _list_searched(said), said)
+        asked = await self._ask_all(scope, request, list_searched(said), said)
         ctx, question, ranking, gates, echoes = max(asked, key=lambda item: item.ranking.confidence)
         index, now = ctx.index, ctx.now
         rev, ids = index.rev, index.columns.ids
-        budget = _block_budget(ranking.confidence, request)
+        budget = block_budget(ranking.confidence, request)
         classic = request.template.numbered
         weighed = max(MIN_WEIGHED, request.most) if classic else request.most
         selection = self._select(index, ranking, gates, request, weighed, CONTEXT_ITEM_SHARE)
         found = await self._fetch(ctx, selection)
         make = partial(items.make_item, question, ranking, ranking.weights, items.plain_excerpt, found)
         render = partial(block.render_memories_block, now=now, template=request.template)
-        covering = _list_covering_facts(selection, ids)
+        covering = list_covering_facts(selection, ids)
         made = list(map(make, selection.ranked))
         if classic:
-            made.sort(key=lambda item: _classic_order(item, now), reverse=True)
-        kept, again = _drop_repeats(made)
+            made.sort(key=lambda item: classic_order(item, now), reverse=True)
+        kept, again = drop_repeats(made)
         packed = pack_items(
             map(make, selection.always),
             # What is pinned first; facts before the turns that they rest on.
@@ -305,8 +290,8 @@ class Recall:
         if not classic:
             packed = rearrange_items(packed, put_newest_first(packed.items), render, self._count)
         packed = replace(packed, dropped=(*packed.dropped, *((item, "echo") for item in again)))
-        cut = _list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
-        relevant = _has_relevant(packed, ranking, _threshold(request))
+        cut = list_cuts(ids, selection, packed, echoes, gates, None if request.explain else MAX_SHOWN_CUTS)
+        relevant = has_relevant(packed, ranking, bar_of(request))
         return ContextBlock(
             text=packed.text,
             items=packed.items,
@@ -361,7 +346,7 @@ class Recall:
         """Return the open values of a person that fit the budget. about: a name or relation, None for the speakers."""
         index = await self._index(scope)
         now = self._now()
-        readable = index.mask(_in_categories(self.categories.readable(scope.agent, None)))
+        readable = index.mask(in_categories(self.categories.readable(scope.agent, None)))
         of_model = index.mask((Condition("role", "$eq", "assistant"),))
         valid = index.valid(now)
         allowed = readable & ~of_model if valid is None else readable & ~of_model & valid
@@ -410,9 +395,9 @@ class Recall:
         question = prepare_question(text, large.view, encoded, now, self._left_out)
         question = replace(question, measure=measure_question(question, large.view, large.whole))
         readable = self.categories.readable(scope.agent, None)
-        where = (*_in_categories(readable), *_in_categories(request.categories), *request.where)
+        where = (*in_categories(readable), *in_categories(request.categories), *request.where)
         by_channel = any(condition.field == "channel" for condition in request.where)
-        open_ = open_rows((*where, *_default_conditions(request, by_channel, now)), cards=by_channel)
+        open_ = open_rows((*where, *default_conditions(request, by_channel, now)), cards=by_channel)
         always = tuple(item.name for item in self.categories.declared.values() if item.always)
         gathered = await self._larges.gather(namespace, large, question, open_, always, narrow=bool(where))
         if gathered is None:
@@ -455,15 +440,17 @@ class Recall:
         index = ctx.index
         words = [await _index_ids(text) for text in said]
         found = [
-            (place, _normalize(text)) for text, ids in zip(said, words, strict=True) for place in index.same_words(ids)
+            (place, normalize_text(text))
+            for text, ids in zip(said, words, strict=True)
+            for place in index.same_words(ids)
         ]
         if not found:
             return []
         ids = index.columns.ids
         stored = await ctx.read(list(dict.fromkeys(ids[place] for place, _ in found)))
-        texts = {memory.id: _normalize(memory.text) for memory in stored}
+        texts = {memory.id: normalize_text(memory.text) for memory in stored}
         echoes = [(place, text) for place, text in dict.fromkeys(found) if texts.get(ids[place]) == text]
-        earlier = {_normalize(text) for text in said[:-1]}
+        earlier = {normalize_text(text) for text in said[:-1]}
         asked = [place for place, text in echoes if text in earlier]
         answers: list[int] = []
         if asked:
@@ -475,20 +462,20 @@ class Recall:
 
     def _gates(self, scope: Scope, ctx: QueryContext, request: Request, echoes: Sequence[int]) -> Gates:
         index = ctx.index
-        readable = index.mask(_in_categories(self.categories.readable(scope.agent, None)))
+        readable = index.mask(in_categories(self.categories.readable(scope.agent, None)))
         readable[list(ctx.hidden)] = False
         fresh = index.live.copy()
         fresh[list(echoes)] = False
         return Gates(
             readable=readable,
-            category=index.mask(_in_categories(request.categories)),
+            category=index.mask(in_categories(request.categories)),
             filter=index.mask(request.where),
             worthy=index.live & ~index.view.chatter,
             fresh=fresh,
             valid=index.valid(ctx.now),
-            own=_mask_without_cards(index, request.where),
-            steps=_mask_without_steps(index, request),
-            state=_mask_without_state(index, request.where),
+            own=mask_without_cards(index, request.where),
+            steps=mask_without_steps(index, request),
+            state=mask_without_state(index, request.where),
         )
 
     async def _rerank(self, query: str, selection: Selection, found: Found) -> None:
@@ -555,7 +542,7 @@ class Recall:
             index,
             ranking.scores,
             gates,
-            relevant=ranking.confidence >= _threshold(request),
+            relevant=ranking.confidence >= bar_of(request),
             threshold=MIN_ITEM_SCORE if request.threshold is None else request.threshold * share,
             declared=self.categories.declared,
             limit=limit,
@@ -594,11 +581,11 @@ async def _find_partial_echoes(
     read: Callable[[Sequence[str]], Awaitable[list[Memory]]], part: PartialView, said: Sequence[str]
 ) -> list[int]:
     """Return the places of a part that only repeat what stands in the prompt."""
-    found = [(place, _normalize(text)) for text in said for place in part.same_words(await _index_ids(text))]
+    found = [(place, normalize_text(text)) for text in said for place in part.same_words(await _index_ids(text))]
     if not found:
         return []
     stored = await read(list(dict.fromkeys(part.rows.ids[place] for place, _ in found)))
-    texts = {memory.id: _normalize(memory.text) for memory in stored}
+    texts = {memory.id: normalize_text(memory.text) for memory in stored}
     return [place for place, text in dict.fromkeys(found) if texts.get(part.rows.ids[place]) == text]
 
 
@@ -609,116 +596,3 @@ async def _index_ids(text: str) -> list[int]:
 def _join_changes(told: str, items: Sequence[RecallItem]) -> str:
     """Join the changes and, after a blank line, the items."""
     return f"{told}\n\n{block.render_bullets(items)}" if items else told
-
-
-def _normalize(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
-def _drop_repeats(items: Sequence[RecallItem]) -> tuple[list[RecallItem], list[RecallItem]]:
-    """Part items from turns that repeat an earlier turn: a question is often asked again."""
-    first: dict[tuple[str | None, str], str] = {}
-    for item in items:
-        if item.memory.channel == Channel.TURN:
-            first.setdefault((item.memory.role, _normalize(item.memory.text)), item.id)
-    again = [
-        item
-        for item in items
-        if item.memory.channel == Channel.TURN and first[item.memory.role, _normalize(item.memory.text)] != item.id
-    ]
-    left_out = {item.id for item in again}
-    return [item for item in items if item.id not in left_out], again
-
-
-def _classic_order(item: RecallItem, now: datetime) -> float:
-    """Return the sort key of a numbered block: importance x recency x relevance."""
-    age_days = max(0.0, (now - item.created_at).total_seconds() / 86_400)
-    recency = max(0.1, 0.5 ** (age_days / 30))
-    return float(item.memory.importance * recency * item.score)
-
-
-def _threshold(request: Request) -> float:
-    return DEFAULT_THRESHOLD if request.threshold is None else request.threshold
-
-
-def _list_searched(said: Sequence[str]) -> list[str]:
-    """List the texts to search for: the message, and with the talk before it where it leans on that.
-
-    A message that says what it is about is searched alone: after a change of subject the talk before would answer.
-    """
-    if len(said) > 1 and len(set(content_terms(said[-1]))) < MIN_OWN_TERMS:
-        return list(dict.fromkeys((said[-1], "\n".join(said[-1 - MAX_RECENT_MESSAGES :]))))
-    return [said[-1]]
-
-
-def _block_budget(confidence: float, request: Request) -> int | None:
-    """Return the tokens of a block: half of the budget where it is doubtful that the block holds the answer."""
-    if request.budget_tokens is None or request.threshold is not None or confidence >= HALF_BUDGET_THRESHOLD:
-        return request.budget_tokens
-    return request.budget_tokens // 2
-
-
-def _mask_without_cards(index: NamespaceIndex, where: Where) -> Mask | None:
-    cards = None if any(condition.field == "channel" for condition in where) else index.cards
-    return None if cards is None else ~cards
-
-
-def _default_conditions(request: Request, by_channel: bool, now: datetime) -> Where:
-    """Return the default exclusions as conditions: procedures, saved values, expired facts.
-
-    by_channel: whether a filter asks for a channel.
-    """
-    steps = () if request.steps else (Condition("channel", "$ne", str(Channel.PROCEDURAL)),)
-    saved = () if by_channel else (Condition("channel", "$ne", str(Channel.STATE)),)
-    return (*steps, *saved, Condition("valid_to", UNSET_OR_AFTER, now))
-
-
-def _mask_without_steps(index: NamespaceIndex, request: Request) -> Mask | None:
-    """Return a mask without procedures, unless their category is asked for by its name."""
-    steps = None if request.steps else index.of_channel(Channel.PROCEDURAL)
-    return None if steps is None else ~steps
-
-
-_SAVED_STATE = (Condition("category", "$eq", "state"),)
-"""How a person wants to be spoken to is of the same channel, and of another category."""
-
-
-def _mask_without_state(index: NamespaceIndex, where: Where) -> Mask | None:
-    """Return a mask without values saved by key, unless a filter asks for a channel."""
-    asked = any(condition.field == "channel" for condition in where)
-    saved = None if asked else index.of_channel(Channel.STATE)
-    return None if saved is None else ~(saved & index.columns.mask(_SAVED_STATE))
-
-
-def _in_categories(names: tuple[str, ...] | None) -> Where:
-    return () if names is None else (Condition("category", "$in", names),)
-
-
-def _list_covering_facts(selection: Selection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Map the ids of turns among the candidates to the ids of the facts that rest on them."""
-    return {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in selection.ranked if item.facts}
-
-
-def _has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> bool:
-    """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
-    return ranking.confidence >= threshold and any(item.score >= MIN_ITEM_SCORE for item in packed.items)
-
-
-def _list_cuts(
-    ids: Sequence[str],
-    selection: Selection,
-    packed: BudgetedAnswer,
-    echoes: Sequence[int],
-    gates: Gates,
-    most: int | None,
-) -> tuple[Cut, ...]:
-    """List the omissions, near misses first."""
-    cuts = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
-    named = {cut.id for cut in cuts} | {item.id for item in packed.items}
-    others = [
-        *((item, "top_k") for item in selection.ranked if ids[item.place] not in named),
-        *((Candidate(place, 0.0), "echo") for place in echoes if most is not None and gates.readable[place]),
-        *selection.left_out,
-    ]
-    cuts += [Cut(ids[item.place], gate, item.score, GATES[gate]) for item, gate in others[:most]]
-    return tuple(cuts[:most])

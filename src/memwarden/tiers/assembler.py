@@ -169,7 +169,8 @@ class AsyncContextAssembler:
         self, tier: str, place: TierScope, readable: tuple[str, ...] | None, plan: ContextPlan, query: str
     ) -> TierSearch:
         """Return the answers to the query, best first, by recall."""
-        from memwarden.recall.recall import SPARE_CANDIDATES, Request
+        from memwarden.recall.recall import SPARE_CANDIDATES
+        from memwarden.recall.request import Request
 
         category = self._parts.settings.categories.declared.get(ITEM_CATEGORY)
         most = plan.at_once

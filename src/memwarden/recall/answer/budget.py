@@ -9,7 +9,13 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from memwarden.records import RecallItem
+from memwarden.recall.answer.select import GATES, Candidate, Gates, Selection
+from memwarden.recall.rank.score import Ranking
+from memwarden.recall.thresholds import MIN_ITEM_SCORE
+from memwarden.records import (
+    Cut,
+    RecallItem,
+)
 from memwarden.tokens import TokenCounter
 
 ALWAYS_SHARE = 0.4
@@ -181,3 +187,33 @@ def _try_item(
         taken.append(item)
     else:
         dropped.append((item, "budget"))
+
+
+def list_covering_facts(selection: Selection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Map the ids of turns among the candidates to the ids of the facts that rest on them."""
+    return {ids[item.place]: tuple(ids[fact] for fact in item.facts) for item in selection.ranked if item.facts}
+
+
+def list_cuts(
+    ids: Sequence[str],
+    selection: Selection,
+    packed: BudgetedAnswer,
+    echoes: Sequence[int],
+    gates: Gates,
+    most: int | None,
+) -> tuple[Cut, ...]:
+    """List the omissions, near misses first."""
+    cuts = [Cut(item.id, gate, item.score, GATES[gate]) for item, gate in packed.dropped]
+    named = {cut.id for cut in cuts} | {item.id for item in packed.items}
+    others = [
+        *((item, "top_k") for item in selection.ranked if ids[item.place] not in named),
+        *((Candidate(place, 0.0), "echo") for place in echoes if most is not None and gates.readable[place]),
+        *selection.left_out,
+    ]
+    cuts += [Cut(ids[item.place], gate, item.score, GATES[gate]) for item, gate in others[:most]]
+    return tuple(cuts[:most])
+
+
+def has_relevant(packed: BudgetedAnswer, ranking: Ranking, threshold: float) -> bool:
+    """Return whether a shown memory bears on the question; a memory that is always offered counts by its score."""
+    return ranking.confidence >= threshold and any(item.score >= MIN_ITEM_SCORE for item in packed.items)
