@@ -187,11 +187,11 @@ class Batch:
     key: str | None = None
     fingerprint: str | None = None
     actor: str | None = None
-    agent: str | None = None
     decided_at: int | None = None
     decided_on_all: bool = False
     seen: tuple[SeenMark, ...] = ()
     extracted: ExtractionMark | None = None
+    agent: str | None = None
 
 
 class ChangeResult(NamedTuple):
