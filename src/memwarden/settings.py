@@ -91,7 +91,9 @@ class Settings:
 
     Attributes:
         db: URL of the store. Default: a SQLite file in the user's data folder.
-        embedder: ``wordllama`` (default, no download), ``minilm`` (finds more, slower; extra ``onnx``), ``openai`` (any
+        embedder: ``auto`` (default): the model that the store holds vectors of; for a new store ``minilm+multilingual``
+            where onnxruntime is installed, else ``wordllama+multilingual``. Or a model by name: these, ``wordllama``
+            (fast, English), ``minilm`` (English), ``multilingual`` (sixteen languages), ``openai`` (any
             OpenAI-compatible endpoint; extra ``openai``) or ``none`` (words only).
         embedding_model, embedding_url, embedding_dimensions: for ``openai``: the model's name, the endpoint's base URL
             (empty: OpenAI's own) and the length of its vectors. The key is read from ``OPENAI_API_KEY``.
@@ -121,7 +123,7 @@ class Settings:
     """
 
     db: str = ""
-    embedder: str = "wordllama"
+    embedder: str = "auto"
     embedding_model: str = ""
     embedding_url: str = ""
     embedding_dimensions: int = 0
