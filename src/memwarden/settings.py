@@ -41,6 +41,7 @@ FEATURES = (
     "cosine_after",
     "adapted",
     "words_heard",
+    "stated",
     "from_person",
     "says_much",
     "newness",

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from memwarden.text import tokenizer
 from memwarden.text.dates.calendar import DaySpan
 from memwarden.text.dates.recognizer import asked_spans
 from memwarden.text.language import is_english
+
+if TYPE_CHECKING:
+    from memwarden.statements.reader import QuestionReading
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Question:
         vector: its embedding with partners' names as pronouns, or None without an embedder.
         second: its multilingual embedding, from an embedder of two sides. english: whether it shows no other language.
         preset: the weights that were asked for; None for those of the view.
+        reading: what it asks for, where statements are read; else None.
         pieces, piece_words: vectors of its word pieces and the word that each is a piece of; None from models without.
         speakers: codes of the partners that it names.
         when: whether it asks for a time. dates: the dates that it names. asked_days: the days that it asks about.
@@ -83,6 +87,7 @@ class Question:
     second: npt.NDArray[np.float32] | None = None
     english: bool = True
     preset: str | None = None
+    reading: QuestionReading | None = None
     pieces: npt.NDArray[np.float32] | None = None
     piece_words: tuple[str, ...] = ()
     speakers: tuple[int, ...] = ()

@@ -40,6 +40,7 @@ from memwarden.recall.answer.on_demand import is_unsure
 from memwarden.recall.answer.overview import open_values, write_overview
 from memwarden.recall.answer.select import Candidate, Gates, Selection, select_candidates
 from memwarden.recall.index.columns import Mask
+from memwarden.recall.index.encode import statement_reader
 from memwarden.recall.index.links import find_following
 from memwarden.recall.index.namespace_index import NamespaceIndex, NamespaceIndexes
 from memwarden.recall.index.view import Floats, NamespaceView
@@ -175,6 +176,7 @@ class Recall:
         self.filler: PendingSignals | None = None
         self._embedder = embedder
         # Decided here: checking a protocol takes longer than embedding a question.
+        self._reader = statement_reader(embedder)
         self._encode = embedder.question if isinstance(embedder, PieceEmbedder) else partial(_embed_question, embedder)
         self.categories = categories
         self._memory_cache = MemoryCache(held_bytes)
@@ -381,10 +383,16 @@ class Recall:
         view = ctx.index.view  # as it is now
         gates = self._gates(scope, ctx, request, echoes)
         asked = [
-            prepare_question(text, view, item, ctx.now, self._left_out)
+            self._with_reading(prepare_question(text, view, item, ctx.now, self._left_out))
             for text, item in zip(texts, encoded, strict=True)
         ]
         return [RankedQuery(ctx, item, self._rank(item, view, gates.open), gates, echoes) for item in asked]
+
+    def _with_reading(self, question: Question) -> Question:
+        """Add what a question asks for, where statements are read."""
+        if self._reader is None or question.second is None:
+            return question
+        return replace(question, reading=self._reader.question(question.text, question.second))
 
     async def _ask_store(
         self, scope: Scope, large: LargeNamespace, request: Request, text: str, said: Sequence[str]

@@ -21,10 +21,14 @@ Preset = Mapping[Feature, float]
 RELATION_WEIGHT: Final = 0.10
 """Small boost for what is related to an answer; the setting ``relation_weight`` overrides it."""
 
+STATED: Final = 5.0
+"""Weight of what statements say; a deviation of it is about .15."""
+
 PRESETS: Final[Mapping[str, Preset]] = {
     "chat": {
         features.base: 1.0,
         features.words_heard: 2.0,
+        features.stated: STATED,
         features.from_person: 1.0,
         features.says_much: 0.7,
         features.newness: 0.8,
@@ -36,6 +40,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
     },
     "assistant": {
         features.base: 1.0,
+        features.stated: STATED,
         features.from_person: 1.2,
         features.says_much: 1.8,
         features.newness: 2.0,
