@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memwarden.agent import concepts, relevance, save_rules
+from memwarden.agent import relevance, save_rules
 from memwarden.recall import query_analysis
-from memwarden.recall.answer import excerpt, render
+from memwarden.recall.answer import excerpt, frame
 from memwarden.remember.extract.rules import (
     clauses,
     confidence,
@@ -68,7 +68,9 @@ RULES: dict[str, Callable[[str], Any]] = {
     "signs of own context": intake.holds_context,
     "sentences of an answer": lambda text: excerpt.split_with_terms(text, tokenizer.terms),
     "a line": excerpt.one_line,
-    "escaping": render.escape,
+    "escaping": frame.clean_text,
+    "quotations": lambda text: frame.frame_external(text, text),
+    "shown names": frame.shown_name,
     "sentences of facts": sentences.split_turn,
     "plain text": sentences.plain_text,
     "somebody's words": sentences.is_somebodys_words,
@@ -77,7 +79,7 @@ RULES: dict[str, Callable[[str], Any]] = {
     "subjects": lambda text: subjects.names_in(text),
     "goals": relevance.read_goal,
     "general goals": relevance.asks_generally,
-    "plain words": concepts.plain_words,
+    "plain words": relevance.plain_words,
     "saved results": lambda text: save_rules.decide_saving("search", {"text": text}, "find it"),
 }
 SENTENCE_RULES: dict[str, Callable[[str], Any]] = {

@@ -159,7 +159,8 @@ _LINES = re.compile(rf"(?:[ \t]*(?:\n|\Z)|\s*(?:\d+\. .*|{re.escape(NOTICE)}|Sum
 _MAX_NEWLINES = 2  # newlines between a block and the words of a message
 _BULLET = r"- [+\u2191\u2194\u2212~\u21ba]\w+: .*(?:\n|\Z)"
 _UPDATES = re.compile(
-    rf"^Memory updates since rev \d+:[ \t]*\n(?:{re.escape(NOTICE)}\n)?(?:{_BULLET})*(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?",
+    rf"^Memory updates since rev \d+:[ \t]*\n(?:{re.escape(NOTICE)}\n)?(?:{_BULLET})*"
+    r"(?:\(\+\d+ more\)[ \t]*(?:\n|\Z))?",
     re.MULTILINE,
 )
 _TIER = r"(?:(?:Task|Project) .*|Global):\n"
