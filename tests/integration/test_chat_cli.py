@@ -152,7 +152,7 @@ def test_the_list_of_conversations_names_whose_it_is(
 ) -> None:
     talk("--script", str(script), lines=f"{MIA}\n")
     assert run(["thread", "list", "--db", db, "--user", "bob", "--embedder", "none"]) == 0
-    assert "No conversation of the user 'bob' was observed; --user names another one." in capsys.readouterr().out
+    assert "No conversation of the user 'bob' was observed; --user names another." in capsys.readouterr().out
 
 
 class Screen:

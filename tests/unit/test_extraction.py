@@ -19,7 +19,7 @@ from memwarden.remember.extract.rules.patterns import match_frame
 from memwarden.remember.extract.rules.presuppositions import find_presuppositions
 from memwarden.remember.extract.rules.pronouns import drop_pointers
 from memwarden.remember.extract.rules.rejections import reject_clause, reject_sentence
-from memwarden.remember.extract.rules.sentences import drop_openers, is_somebodys_words, split_sentences
+from memwarden.remember.extract.rules.sentences import drop_openers, is_somebodys_words, split_turn
 from memwarden.remember.extract.rules.third_person import ThirdPersonText, to_third_person
 
 SAID = datetime(2026, 5, 6, 18, 30, tzinfo=UTC)  # a Wednesday
@@ -64,18 +64,18 @@ def test_openers_are_cut(text: str, bare: str) -> None:
 
 
 def test_markup_pictures_and_asides_are_no_words_and_lines_end_sentences() -> None:
-    found = split_sentences("**I moved** to [Oslo](http://x.y) 🎉 (finally).\n- I sold my car\n\nIs that ok?")
+    found = split_turn("**I moved** to [Oslo](http://x.y) 🎉 (finally).\n- I sold my car\n\nIs that ok?")
     assert [item.text for item in found] == ["I moved to Oslo.", "I sold my car", "Is that ok?"]
     assert [item.asks for item in found] == [False, False, True]
     assert [item.listed for item in found] == [False, True, False]
 
 
 def test_abbreviations_end_no_sentence() -> None:
-    assert len(split_sentences("I saw Dr. Moe at 5 p.m. and paid 3.50 for it.")) == 1
+    assert len(split_turn("I saw Dr. Moe at 5 p.m. and paid 3.50 for it.")) == 1
 
 
 def test_a_partner_who_is_spoken_to_is_cut() -> None:
-    assert [sentence.text for sentence in split_sentences("Hey Tomas! I moved to Oslo, Tomas.", ("Tomas",))][
+    assert [sentence.text for sentence in split_turn("Hey Tomas! I moved to Oslo, Tomas.", ("Tomas",))][
         -1
     ] == "I moved to Oslo."
 

@@ -237,7 +237,7 @@ async def test_a_goal_costs_one_search_and_one_call_for_the_keys(monkeypatch: py
         searches.append(request.query)
         return await query(self, who, request)
 
-    async with AsyncWarden.open("memory://") as warden:
+    async with AsyncWarden.open("memory://", {"embedder": "wordllama"}) as warden:
         me = warden.scope(user="ana")
         for number in range(60):
             await me.state.save(f"favorite_route_{number}", ["river loop"])
