@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from memwarden.recall.question import Question, dense_text, prepare_question
 from memwarden.recall.rank.features import leading
 from memwarden.recall.rank.score import RELATION_WEIGHT, Ranking, rank
 from memwarden.recall.request import (
+    PendingSignals,
     Request,
     bar_of,
     block_budget,
@@ -72,7 +73,6 @@ from memwarden.records import (
     ContextBlock,
     Delta,
     Memory,
-    Namespace,
     Overview,
     QueryResult,
     RecallItem,
@@ -130,16 +130,6 @@ class RankedQuery(NamedTuple):
     ranking: Ranking
     gates: Gates
     echoes: Sequence[int]
-
-
-class PendingSignals(Protocol):
-    """Signals that are made after their rows were stored."""
-
-    def lacking(self, namespace: Namespace) -> int:
-        """Return how many rows of a namespace wait for theirs."""
-
-    async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
-        """Wait until none does, for so long at most."""
 
 
 MAX_WAIT_SECONDS = 10.0
@@ -217,13 +207,13 @@ class Recall:
             map(make, selection.ranked),
             most=request.top_k,
             budget=request.budget_tokens,
-            render=partial(_join_changes, header) if header else block.render_bullets,
+            render=partial(block.join_changes, header) if header else block.render_bullets,
             count=self._count,
             covering=list_covering_facts(selection, ids),
             used=self._count(header),
         )
         if self._reranker is None:
-            render = partial(_join_changes, header) if header else block.render_bullets
+            render = partial(block.join_changes, header) if header else block.render_bullets
             vectors, alike = self._item_vectors(index, question, packed.items)
             arranged = put_newer_first(packed.items, vectors, alike)
             packed = rearrange_items(packed, arranged, render, self._count)
@@ -599,8 +589,3 @@ async def _find_partial_echoes(
 
 async def _index_ids(text: str) -> list[int]:
     return await read_long(len(text), partial(tokenizer.index_ids, text))
-
-
-def _join_changes(told: str, items: Sequence[RecallItem]) -> str:
-    """Join the changes and, after a blank line, the items."""
-    return f"{told}\n\n{block.render_bullets(items)}" if items else told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from memwarden.filters import UNSET_OR_AFTER, Condition, Where
 from memwarden.recall.answer import render as block
@@ -14,6 +15,7 @@ from memwarden.recall.thresholds import DEFAULT_THRESHOLD, HALF_BUDGET_THRESHOLD
 from memwarden.recall.time.past import AsOf
 from memwarden.records import (
     Channel,
+    Namespace,
     RecallItem,
 )
 from memwarden.text.flags import content_terms
@@ -132,3 +134,13 @@ def mask_without_state(index: NamespaceIndex, where: Where) -> Mask | None:
 
 def in_categories(names: tuple[str, ...] | None) -> Where:
     return () if names is None else (Condition("category", "$in", names),)
+
+
+class PendingSignals(Protocol):
+    """Signals that are made after their rows were stored."""
+
+    def lacking(self, namespace: Namespace) -> int:
+        """Return how many rows of a namespace wait for theirs."""
+
+    async def wait(self, namespace: Namespace | None, seconds: float | None) -> bool:
+        """Wait until none does, for so long at most."""

@@ -177,3 +177,8 @@ def _occasion(memory: Memory) -> str:
     if memory.channel != Channel.TURN:
         return ""
     return f"Said by {speaker(memory)} on {format_day(memory.created_at)}"
+
+
+def join_changes(told: str, items: Sequence[RecallItem]) -> str:
+    """Join the changes and, after a blank line, the items."""
+    return f"{told}\n\n{render_bullets(items)}" if items else told
