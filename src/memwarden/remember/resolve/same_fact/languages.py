@@ -28,5 +28,8 @@ def choose_language(evidence: LanguageEvidence) -> str:
 
 
 def choose_common_language(evidence: LanguageEvidence, other: LanguageEvidence) -> str:
-    """Return the language of two statements that are compared: the evidence of both counts."""
+    """Return the language of two statements that are compared: where they differ, the evidence of both counts."""
+    alone = choose_language(evidence)
+    if alone and alone == choose_language(other):
+        return alone
     return choose_language(evidence.join(other)) if evidence.script == other.script else ""
